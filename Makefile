@@ -1,0 +1,53 @@
+# Everything starts from a machine with Python >= 3.11, git and make; each target sets up what it
+# needs from the committed lock file.
+
+PYTHON ?= python3
+UV ?= .tools/uv
+BIN := .venv/bin
+export UV_PYTHON_DOWNLOADS ?= never
+
+.PHONY: install run test test-all lint format bench docs wheel wheel-check clean
+
+install: .venv/installed  ## set up .venv from the lock file
+
+run: install  ## play the built-in matrix: 500 sessions on simulated models
+	$(BIN)/matrix run --sessions 500
+
+test: install  ## the tests
+	$(BIN)/pytest -n 2 -m "not long"
+
+test-all: install  ## the tests, the long ones too
+	$(BIN)/pytest -n 2
+
+lint: install  ## style, types, floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: install  ## put the code into shape
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: install  ## speed and memory, on this machine
+	$(BIN)/python -m benchmarks
+
+docs: install  ## build the documentation into site/
+	$(BIN)/mkdocs build --strict --quiet
+
+wheel: install  ## build the wheel into dist/
+	$(UV) build --wheel --quiet --out-dir dist
+
+wheel-check: wheel  ## install the wheel in an empty environment and run a job from it elsewhere
+	PYTHON=$(PYTHON) UV=$(abspath $(UV)) tools/check_wheel.sh
+
+clean:  ## remove what the other targets made
+	rm -rf .venv .tools dist site
+
+.tools/uv: tools/bootstrap.py uv.lock
+	$(PYTHON) tools/bootstrap.py
+	@touch $@
+
+.venv/installed: uv.lock pyproject.toml $(UV)
+	$(UV) sync --frozen --python $(PYTHON) --quiet
+	@touch $@

@@ -1,0 +1,1 @@
+"""The Ray layer: thin actors around the plain classes of ``matrix``; the only code on Ray."""

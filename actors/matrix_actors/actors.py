@@ -1,0 +1,178 @@
+"""The four actors. Each holds one plain class of ``matrix.engine`` and passes calls on.
+
+Every actor is asynchronous and has one event loop. (Ray runs each concurrency group on a loop and
+thread of its own, and these classes belong to one loop; so there is one group.) Only ``poll`` and
+``serve`` park, once per peer, far below the actor's concurrency; nothing else ever waits. No actor
+restarts by itself and no call is retried by Ray: what a lost process means is the engine's affair.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from matrix.engine.governor import Governor
+from matrix.engine.hosting import build_host, embedded_providers
+from matrix.engine.link import Mail
+from matrix.engine.messages import Picture
+from matrix.engine.prepare import load_kind
+from matrix.engine.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.publishing import PUBLISH_EVERY_S, open_publisher
+from matrix.engine.session import CallPort
+from matrix.engine.setup import RunSetup
+from matrix.engine.worker import SessionWorker
+from matrix.model.plan import Plan
+from matrix.model.records import SessionPlan
+from matrix_actors.transport import RayTransport
+
+MAX_CONCURRENCY = 1000
+"""Actor calls under way at once; two are parked per peer."""
+
+_actor: Any = ray.remote(
+    num_cpus=0,
+    max_restarts=0,
+    max_task_retries=0,
+    max_concurrency=MAX_CONCURRENCY,
+)
+
+
+@_actor
+class GovernorActor:
+    """Money, rates and the journal."""
+
+    def __init__(self, setup: RunSetup) -> None:
+        self._setup = setup
+
+    async def start(self) -> int:
+        """Open the journal and begin to work; returns the process id."""
+        self._governor = Governor(self._setup)
+        self._governor.start()
+        return os.getpid()
+
+    async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
+        await self._governor.post(peer, number, batch)
+
+    async def poll(self, peer: str, after: int) -> Mail:
+        return await self._governor.poll(peer, after)
+
+    async def picture(self) -> Picture:
+        return self._governor.picture()
+
+    async def drain(self) -> None:
+        self._governor.drain()
+
+    async def stop(self) -> None:
+        await self._governor.stop()
+
+    async def serve(self) -> None:
+        """Parks for ever; its failure tells the driver that this process is gone."""
+        await asyncio.Event().wait()
+
+
+@_actor
+class ProviderClientActor:
+    """Talks to models."""
+
+    def __init__(self, name: str, provider: str, setup: RunSetup, governor: Any) -> None:
+        self._args = (name, provider, setup, RayTransport(governor))
+
+    async def start(self) -> int:
+        """Begin to work; returns the process id."""
+        self._client = ProviderClient(*self._args)
+        self._client.start()
+        return os.getpid()
+
+    async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
+        await self._client.post(peer, number, batch)
+
+    async def poll(self, peer: str, after: int) -> Mail:
+        return await self._client.poll(peer, after)
+
+    async def stop(self) -> None:
+        await self._client.stop()
+
+    async def serve(self) -> None:
+        """Parks for ever; see :meth:`GovernorActor.serve`."""
+        await asyncio.Event().wait()
+
+
+@_actor
+class SessionWorkerActor:
+    """Plays sessions."""
+
+    def __init__(
+        self, name: str, setup: RunSetup, governor: Any, clients: Mapping[str, Sequence[Any]]
+    ) -> None:
+        self._name, self._setup, self._governor = name, setup, governor
+        self._clients = clients
+        self._remotes: list[RemoteCalls] = []
+
+    async def start(self) -> int:
+        """Begin to work; returns the process id."""
+        setup = self._setup
+        kinds = {setup.kind: load_kind(setup.kind)}
+        self._worker = worker = SessionWorker(
+            self._name, setup, kinds, RayTransport(self._governor)
+        )
+        embedded = embedded_providers(setup)
+        host = build_host(embedded, setup, worker.send) if embedded else None
+        routes: dict[str, CallPort] = dict.fromkeys(embedded, host) if host else {}
+        for provider, actors in self._clients.items():
+            # a worker keeps to one client of each provider; workers spread over the clients
+            chosen = actors[int(self._name.rpartition("-")[2]) % len(actors)]
+            remote = RemoteCalls(self._name, RayTransport(chosen))
+            remote.start()
+            self._remotes.append(remote)
+            routes[provider] = remote
+        worker.start(host=host, routes=routes)
+        return os.getpid()
+
+    async def open(self, plans: Sequence[SessionPlan]) -> None:
+        self._worker.open(plans)
+
+    async def stop(self) -> None:
+        await self._worker.stop()
+        for remote in self._remotes:
+            await remote.stop()
+
+    async def serve(self) -> None:
+        """Parks until talking to the governor fails."""
+        await self._worker.failed()
+
+
+@_actor
+class PublisherActor:
+    """Makes Parquet tables from the journal."""
+
+    def __init__(self, run_dir: str) -> None:
+        self._run_dir = Path(run_dir)
+        self._closing = asyncio.Event()
+        self._closed = asyncio.Event()
+
+    async def start(self) -> int:
+        """Open the journal; returns the process id."""
+        self._publisher = await asyncio.to_thread(open_publisher, self._run_dir)
+        return os.getpid()
+
+    async def finish(self, plan: Plan, reason: str) -> None:
+        """Stop following the journal and write the final tables."""
+        self._closing.set()
+        await self._closed.wait()
+        planned = (session for planned in plan.all_rounds() for session in planned.sessions)
+        await asyncio.to_thread(self._publisher.finalize, planned, reason)
+
+    async def serve(self) -> None:
+        """Follow the journal until told to finish."""
+        try:
+            while not self._closing.is_set():
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._closing.wait(), PUBLISH_EVERY_S)
+                await asyncio.to_thread(self._publisher.step, flush=True)
+        finally:
+            self._closed.set()

@@ -1,0 +1,54 @@
+"""Starting and leaving Ray: a local one that comes and goes with the run, or a cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from pathlib import Path
+
+OBJECT_STORE_BYTES = 80 * 1024 * 1024
+"""Nothing big goes through the object store, so a laptop need not set much memory aside."""
+
+
+def prepare_environment() -> None:
+    """Settings that Ray reads when it is imported; call before the first ``import ray``."""
+    # otherwise `uv run` makes Ray upload the working directory, results and all
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    home = Path.home()
+    if not os.access(home, os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        # Ray writes a token for its local cluster under HOME; give it another private place
+        folder = Path(tempfile.mkdtemp(prefix="matrix-ray-"))
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ["RAY_AUTH_TOKEN_PATH"] = str(folder / "token")
+
+
+def start_ray(address: str | None) -> None:
+    """Start a local Ray, or join the cluster at ``address``."""
+    import ray
+
+    logging.getLogger("ray").setLevel(logging.ERROR)
+    if ray.is_initialized():
+        return
+    if address not in (None, "", "local"):
+        ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+        return
+    ray.init(
+        address="local",
+        include_dashboard=False,
+        configure_logging=False,
+        logging_level=logging.ERROR,
+        log_to_driver=False,
+        object_store_memory=OBJECT_STORE_BYTES,
+        _node_ip_address="127.0.0.1",
+    )
+
+
+def leave_ray() -> None:
+    """Shut a local Ray down, or leave the cluster."""
+    import ray
+
+    ray.shutdown()

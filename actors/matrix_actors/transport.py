@@ -1,0 +1,22 @@
+"""Post and poll over actor calls. One ref in flight for each; answers stay small and many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from matrix.engine.link import Mail
+
+
+class RayTransport:
+    """Reaches an actor that has ``post`` and ``poll`` methods."""
+
+    def __init__(self, actor: Any) -> None:
+        self._actor = actor
+
+    async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
+        await self._actor.post.remote(peer, number, batch)
+
+    async def poll(self, peer: str, after: int) -> Mail:
+        mail: Mail = await self._actor.poll.remote(peer, after)
+        return mail

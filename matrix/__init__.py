@@ -1,0 +1,44 @@
+"""matrix: run large matrices of LLM sessions under a hard cost cap, and say honestly which won.
+
+    import matrix
+    run = matrix.run("matrix.yaml", sessions=500, max_cost=5)
+    run.sessions()            # pandas
+    print(run.compare("prompt").sentence)
+
+Every command of the ``matrix`` program has an equivalent here. Importing this package is cheap;
+what a function needs is loaded when it is called.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matrix import stats
+    from matrix.api import Run, init, list_runs, open_run, plan, resume, run, schema, validate
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Run",
+    "__version__",
+    "init",
+    "list_runs",
+    "open_run",
+    "plan",
+    "resume",
+    "run",
+    "schema",
+    "stats",
+    "validate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "stats":
+        return import_module("matrix.stats")
+    if name in __all__:
+        return getattr(import_module("matrix.api"), name)
+    raise AttributeError(f"module 'matrix' has no attribute {name!r}")

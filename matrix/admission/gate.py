@@ -1,0 +1,160 @@
+"""The gate: which waiting attempt goes next. Money and rate in one step, oldest session first.
+
+Callers wait here and nowhere else. Within a limit group the oldest session is served first, and
+a retry keeps its session's place. A waiter that the group's rate cannot admit yet holds up only
+its own group; one that the cap cannot admit yet holds up everybody, because whatever settles next
+should go to the oldest. Nobody is refused while money is held by others: only when no hold is
+open and the first waiter still does not fit is it refused, and the next one tried.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from matrix.admission.ledger import Ledger
+from matrix.admission.rates import RateGroup
+from matrix.model.money import NanoUSD
+from matrix.model.records import CallKey
+
+
+class Request(NamedTuple):
+    """One attempt that wants to be sent.
+
+    ``order`` is the session's launch order; ``bound`` the most it can cost; ``tokens`` the
+    estimate charged to the group's tokens per minute; ``owner`` the provider process.
+    """
+
+    key: CallKey
+    order: int
+    group: str
+    bound: NanoUSD
+    tokens: float
+    owner: str
+
+
+class Grant(NamedTuple):
+    """A hold was made for this request, and its group's rate was taken."""
+
+    request: Request
+    hold_id: int
+
+
+class Refusal(NamedTuple):
+    """The cap cannot admit this request, now or later."""
+
+    request: Request
+
+
+class Decision(NamedTuple):
+    """What one look at the queues gave; ``wake_in_s`` says when looking again can help."""
+
+    grants: list[Grant]
+    refusals: list[Refusal]
+    wake_in_s: float | None
+
+
+@dataclass(slots=True)
+class _Queue:
+    limits: RateGroup
+    heap: list[tuple[int, int, Request]] = field(default_factory=list)
+
+
+class Gate:
+    """Waiting attempts of every limit group over one ledger."""
+
+    def __init__(self, ledger: Ledger, groups: Mapping[str, RateGroup], next_hold_id: int) -> None:
+        self._ledger = ledger
+        self._queues = {name: _Queue(limits) for name, limits in groups.items()}
+        self._next_hold_id = next_hold_id
+        self._arrivals = 0
+        self._cancelled: set[int] = set()
+        self._by_session: dict[str, set[int]] = {}
+        self._granted: dict[int, Request] = {}
+
+    @property
+    def waiting(self) -> int:
+        """Attempts in the queues."""
+        return sum(len(ids) for ids in self._by_session.values())
+
+    def join(self, request: Request) -> None:
+        """Put a request into its group's queue."""
+        self._arrivals += 1
+        queue = self._queues.get(request.group)
+        if queue is None:
+            queue = self._queues[request.group] = _Queue(RateGroup())
+        heapq.heappush(queue.heap, (request.order, self._arrivals, request))
+        self._by_session.setdefault(request.key.session_id, set()).add(self._arrivals)
+
+    def leave(self, session_id: str) -> None:
+        """Take every waiting request of a session out: it was cut short or moved."""
+        self._cancelled |= self._by_session.pop(session_id, set())
+
+    def decide(self, now: float) -> Decision:
+        """Grant everything that fits now, oldest first."""
+        grants: list[Grant] = []
+        refusals: list[Refusal] = []
+        wake: float | None = None
+        blocked: set[str] = set()
+        while True:
+            name = self._oldest(blocked)
+            if name is None:
+                break
+            queue = self._queues[name]
+            order, arrival, request = queue.heap[0]
+            delay = queue.limits.wait(now, request.tokens)
+            if delay is None or delay > 0:
+                blocked.add(name)
+                if delay is not None:
+                    wake = delay if wake is None else min(wake, delay)
+                continue
+            if self._ledger.fits(request.bound):
+                self._drop_head(queue, arrival, request)
+                grants.append(self._grant(queue, request, now))
+            elif self._ledger.holds:
+                break  # wait for money in flight to come back; nobody younger overtakes
+            else:
+                self._drop_head(queue, arrival, request)
+                refusals.append(Refusal(request))
+        return Decision(grants, refusals, wake)
+
+    def finish(self, hold_id: int, actual_tokens: float | None) -> None:
+        """An attempt is over: give its place in the group back."""
+        request = self._granted.pop(hold_id, None)
+        if request is not None:
+            self._queues[request.group].limits.finish(request.tokens, actual_tokens)
+
+    def pause(self, group: str, until: float) -> None:
+        """Pause a group after a 429."""
+        if queue := self._queues.get(group):
+            queue.limits.pause(until)
+
+    def _grant(self, queue: _Queue, request: Request, now: float) -> Grant:
+        hold_id = self._next_hold_id
+        self._next_hold_id += 1
+        self._ledger.reserve(hold_id, request.bound, request.owner)
+        queue.limits.take(now, request.tokens)
+        self._granted[hold_id] = request
+        return Grant(request, hold_id)
+
+    def _oldest(self, blocked: set[str]) -> str | None:
+        best: tuple[int, int] | None = None
+        chosen = None
+        for name, queue in self._queues.items():
+            if name in blocked:
+                continue
+            while queue.heap and queue.heap[0][1] in self._cancelled:
+                self._cancelled.discard(heapq.heappop(queue.heap)[1])
+            if queue.heap and (best is None or queue.heap[0][:2] < best):
+                best, chosen = queue.heap[0][:2], name
+        return chosen
+
+    def _drop_head(self, queue: _Queue, arrival: int, request: Request) -> None:
+        heapq.heappop(queue.heap)
+        session_id = request.key.session_id
+        ids = self._by_session[session_id]
+        ids.discard(arrival)
+        if not ids:
+            del self._by_session[session_id]

@@ -1,0 +1,87 @@
+"""Rate limits of one group of models: requests and tokens per minute, and concurrency.
+
+Token buckets with a small burst, so that a limit per minute is also kept over any few seconds.
+Tokens are charged at acquire by estimate and corrected when the attempt is over; a level may go
+below zero, which simply delays the next request. Time is handed in, in seconds of any monotonic
+clock. Levels start empty after a restart (``level=0``): what the last owner used is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+BURST_S = 6.0
+"""Seconds of refill that a bucket can hold."""
+
+
+@dataclass(slots=True)
+class Bucket:
+    """A token bucket of ``rate`` units per second that holds at most ``capacity`` units."""
+
+    rate: float
+    capacity: float
+    level: float
+    at: float
+
+    def advance(self, now: float) -> None:
+        """Refill up to ``now``; a clock that jumps back refills nothing."""
+        if now > self.at:
+            self.level = min(self.capacity, self.level + (now - self.at) * self.rate)
+        self.at = now
+
+    def wait_for(self, amount: float) -> float:
+        """Seconds until ``amount`` may be taken; amounts above the capacity wait for a full one."""
+        missing = min(amount, self.capacity) - self.level
+        # a hair of tolerance, or float error makes a waiter wake a nanosecond early for ever
+        return 0.0 if missing <= 1e-9 else missing / self.rate
+
+
+def per_minute(limit: float, now: float) -> Bucket:
+    """A bucket for a limit per minute, starting with a burst's worth."""
+    rate = limit / 60.0
+    capacity = max(1.0, rate * BURST_S)
+    return Bucket(rate, capacity, capacity, now)
+
+
+@dataclass(slots=True)
+class RateGroup:
+    """The limits that several models share. ``None`` means: not limited in this way."""
+
+    requests: Bucket | None = None
+    tokens: Bucket | None = None
+    concurrency: int | None = None
+    in_flight: int = 0
+    paused_until: float = field(default=0.0)
+
+    def wait(self, now: float, tokens: float) -> float | None:
+        """Seconds until an attempt of about ``tokens`` tokens may start; 0 is now.
+
+        Returns:
+            ``None`` when only the end of another attempt can help.
+        """
+        if self.concurrency is not None and self.in_flight >= self.concurrency:
+            return None
+        delay = max(0.0, self.paused_until - now)
+        for bucket, amount in ((self.requests, 1.0), (self.tokens, tokens)):
+            if bucket is not None:
+                bucket.advance(now)
+                delay = max(delay, bucket.wait_for(amount))
+        return delay
+
+    def take(self, now: float, tokens: float) -> None:
+        """Start an attempt; the caller has seen ``wait`` return 0."""
+        self.in_flight += 1
+        for bucket, amount in ((self.requests, 1.0), (self.tokens, tokens)):
+            if bucket is not None:
+                bucket.advance(now)
+                bucket.level -= amount
+
+    def finish(self, estimated: float, actual: float | None) -> None:
+        """End an attempt and correct the tokens that were charged by estimate."""
+        self.in_flight -= 1
+        if self.tokens is not None and actual is not None:
+            self.tokens.level = min(self.tokens.capacity, self.tokens.level + estimated - actual)
+
+    def pause(self, until: float) -> None:
+        """Let nobody in before ``until``: the provider said 429."""
+        self.paused_until = max(self.paused_until, until)

@@ -1,0 +1,178 @@
+"""Progress while a run goes on: a live picture on a terminal, plain lines elsewhere.
+
+Everything goes to standard error, so that standard output holds only results.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import typer
+
+if TYPE_CHECKING:
+    from matrix.engine.prepare import Prepared
+    from matrix.engine.progress import Progress
+
+LOG_EVERY_S = 10.0
+
+
+class Quiet:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Nothing to take down."""
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
+        """Nothing to show."""
+
+    def progress(self, progress: Progress) -> None:
+        """Nothing to show."""
+
+    def note(self, text: str) -> None:
+        """Notes are shown even when quiet: they explain an early end."""
+        typer.echo(text, err=True)
+
+
+class LogLines(Quiet):
+    """A line every ten seconds, for logs and pipes."""
+
+    def __init__(self) -> None:
+        self._last = 0.0
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
+        """The plan, and where results go."""
+        from matrix.report.plan import plan_as_text
+
+        typer.echo(plan_as_text(prepared), err=True)
+        typer.echo(f"run {run_id} in {run_dir}", err=True)
+        self._last = time.monotonic()
+
+    def progress(self, progress: Progress) -> None:
+        """One line, at most every ten seconds."""
+        now = time.monotonic()
+        if now - self._last >= LOG_EVERY_S:
+            self._last = now
+            typer.echo(progress_line(progress), err=True)
+
+
+class LiveDisplay(Quiet):
+    """A picture that is redrawn in place."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+
+        self._console = Console(file=sys.stderr, highlight=False)
+        self._live: Any = None
+        self._prepared: Any = None
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
+        """The plan stays above the live picture."""
+        from rich.live import Live
+        from rich.text import Text
+
+        from matrix.report.plan import plan_as_text
+
+        self._prepared = prepared
+        self._console.print(plan_as_text(prepared), markup=False)
+        self._console.print(f"run {run_id} in {run_dir}\n", markup=False)
+        self._live = Live(Text("starting ..."), console=self._console, refresh_per_second=4)
+        self._live.start()
+
+    def progress(self, progress: Progress) -> None:
+        """Redraw."""
+        if self._live is not None:
+            self._live.update(live_picture(progress))
+
+    def note(self, text: str) -> None:
+        """Above the picture."""
+        self._console.print(text, markup=False)
+
+    def close(self) -> None:
+        """Leave the last picture on the screen."""
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+
+def progress_line(progress: Progress) -> str:
+    """The run in one line."""
+    from matrix.model.money import show_usd
+    from matrix.report.text import duration
+
+    balance, counters = progress.picture.balance, progress.counters
+    parts = [
+        f"{progress.ended:,}/{progress.planned:,} sessions",
+        f"{progress.open:,} open",
+        *(
+            f"{count:,} {outcome}"
+            for outcome, count in progress.outcomes.items()
+            if count and outcome != "completed"
+        ),
+        f"{counters.turns:,} turns",
+        f"{progress.calls_per_s:,.0f} calls/s",
+        f"spent {show_usd(balance.spent)} + held {show_usd(balance.held)} "
+        f"of {show_usd(balance.cap)}",
+    ]
+    if counters.retries:
+        parts.append(f"{counters.rate_limited:,} 429s, {counters.retries:,} retries")
+    if progress.eta_s is not None:
+        parts.append(f"ETA {duration(progress.eta_s)}")
+    return f"[{duration(progress.elapsed_s)}] " + "; ".join(parts)
+
+
+def live_picture(progress: Progress) -> Any:
+    """The run as a renderable: a bar, the numbers, the variants so far."""
+    from rich.console import Group
+    from rich.progress_bar import ProgressBar
+    from rich.table import Table
+    from rich.text import Text
+
+    from matrix.model.money import show_usd
+    from matrix.report.text import duration, interval, number
+
+    balance, counters = progress.picture.balance, progress.counters
+    eta = "" if progress.eta_s is None else f"   ETA {duration(progress.eta_s)}"
+    state = "stopping" if progress.draining else "running"
+    grid = Table.grid(padding=(0, 2))
+    outcomes = ", ".join(f"{n:,} {name}" for name, n in progress.outcomes.items() if n) or "none"
+    grid.add_row("sessions", f"{progress.ended:,} of {progress.planned:,} ended "
+                 f"({outcomes}), {progress.open:,} open")  # fmt: skip
+    grid.add_row(
+        "calls", f"{counters.answered:,} answered, {progress.calls_per_s:,.0f}/s, "
+        f"{counters.in_flight:,} in flight, {counters.waiting:,} waiting; {counters.turns:,} turns"
+    )  # fmt: skip
+    grid.add_row(
+        "money", f"{show_usd(balance.spent)} spent, {show_usd(balance.held)} held, "
+        f"cap {show_usd(balance.cap)}"
+    )  # fmt: skip
+    grid.add_row("trouble", f"{counters.rate_limited:,} x 429, {counters.retries:,} retries")
+    variants = Table.grid(padding=(0, 2))
+    for variant in progress.variants:
+        variants.add_row(
+            Text(variant.level),
+            number(variant.mean),
+            interval(variant.low, variant.high),
+            f"n = {variant.count:,}",
+        )
+    return Group(
+        Text(f"{state} {duration(progress.elapsed_s)}{eta}"),
+        ProgressBar(total=max(1, progress.planned), completed=progress.ended, width=60),
+        grid,
+        Text("so far (no verdict before the end):") if progress.variants else Text(""),
+        variants,
+    )

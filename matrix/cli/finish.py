@@ -1,0 +1,42 @@
+"""The end of a run on the command line: summary, verdict, exit code; and who shows progress."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from matrix.cli.display import LiveDisplay, LogLines, Quiet
+
+if TYPE_CHECKING:
+    from matrix.api import Run
+
+INCOMPLETE = 4
+
+
+def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
+    """Live on a terminal, log lines elsewhere, nothing when asked to be quiet."""
+    if quiet:
+        return Quiet()
+    return LiveDisplay() if sys.stderr.isatty() else LogLines()
+
+
+def finish(run: Run, *, quiet: bool, json: bool) -> None:
+    """Print what a run came to.
+
+    Raises:
+        typer.Exit: With 4 if the run ended before its plan.
+    """
+    from matrix.cli.printing import print_json
+    from matrix.report.summary import summary_as_data, summary_as_text, verdict_line
+
+    summary = run.summary()
+    if json:
+        print_json(summary_as_data(summary))
+    elif quiet:
+        typer.echo(verdict_line(summary))
+    else:
+        typer.echo(summary_as_text(summary))
+    if run.status != "complete":
+        raise typer.Exit(INCOMPLETE)

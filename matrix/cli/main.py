@@ -1,0 +1,100 @@
+"""The ``matrix`` program. Commands load what they need when they run, so that help is instant."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from matrix.cli import (
+    init_command,
+    list_command,
+    plan_command,
+    resume_command,
+    run_command,
+    schema_command,
+    show_command,
+    validate_command,
+)
+
+if TYPE_CHECKING:
+    from matrix.model.errors import MatrixError
+
+HELP = """Run large matrices of LLM sessions under a hard cost cap, and say honestly which won.
+
+    matrix run --sessions 500      play the built-in matrix on simulated models
+    matrix init my-project         make a project of your own
+    matrix show last               look at the newest run
+
+Exit codes: 0 fine, 1 error, 2 bad input, 3 a gate failed, 4 ended incomplete (cap, interrupt).
+"""
+
+app = typer.Typer(
+    name="matrix",
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+for module in (
+    run_command,
+    resume_command,
+    plan_command,
+    validate_command,
+    list_command,
+    show_command,
+    init_command,
+    schema_command,
+):
+    module.register(app)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from matrix import __version__
+
+        typer.echo(f"matrix {__version__}")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
+    ),
+) -> None:
+    """Options of the program itself."""
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("interrupted; `matrix resume last` goes on", err=True)
+        sys.exit(4)
+    except Exception as error:
+        code = _explain(error)
+        if code is None:
+            raise
+        sys.exit(code)
+
+
+def _explain(error: Exception) -> int | None:
+    """Print one of this project's errors; ``None`` for anything else, which is a defect."""
+    from matrix.model.errors import BadInput, MatrixError
+
+    if not isinstance(error, MatrixError):
+        return None
+    _print_error(error, isinstance(error, BadInput))
+    return error.exit_code
+
+
+def _print_error(error: MatrixError, bad_input: bool) -> None:
+    prefix = "" if bad_input else "error: "
+    for line in str(error).splitlines():
+        typer.echo(f"{prefix}{line}", err=True)
+        prefix = "" if bad_input else "  "

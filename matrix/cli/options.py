@@ -1,0 +1,107 @@
+"""Options that several commands share, and turning them into overrides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from matrix.model.overrides import Override
+
+SpecArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SPEC]",
+        help="A run spec or a folder with a matrix.yaml. Left out: ./matrix.yaml if there is one, "
+        "else the built-in play-test matrix.",
+        show_default=False,
+    ),
+]
+ResultsOption = Annotated[
+    str, typer.Option("--results", envvar="MATRIX_RESULTS", help="Folder of runs.")
+]
+SessionsOption = Annotated[
+    int | None,
+    typer.Option("--sessions", help="Sessions in all, over the whole matrix.", show_default=False),
+]
+PerCellOption = Annotated[
+    int | None,
+    typer.Option("--per-cell", help="Rounds: sessions per cell.", show_default=False),
+]
+SeedOption = Annotated[
+    int | None, typer.Option("--seed", help="Seed of every draw.", show_default=False)
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option("--max-cost", metavar="USD", help="Hard cap on money.", show_default=False),
+]
+MaxTurnsOption = Annotated[
+    int | None, typer.Option("--max-turns", help="Turns per session.", show_default=False)
+]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="MINUTES", help="Wall-clock limit, then drain.", show_default=False
+    ),
+]
+OpenSessionsOption = Annotated[
+    int | None,
+    typer.Option("--open-sessions", help="Sessions played at the same time.", show_default=False),
+]
+AtCapOption = Annotated[
+    str | None,
+    typer.Option(
+        "--at-cap",
+        metavar="[whole-rounds|spend-all]",
+        help="What to do when the cap comes near.",
+        show_default=False,
+    ),
+]
+ModelOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--model", metavar="ROLE=MODEL", help="Model of a role; all=MODEL for every role.",
+        show_default=False,
+    ),
+]  # fmt: skip
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Set any field of the spec.", show_default=False
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", envvar="MATRIX_QUIET", help="Print only the verdict.")
+]
+YesOption = Annotated[
+    bool, typer.Option("--yes", "-y", envvar="MATRIX_YES", help="Do not ask before spending.")
+]
+InProcessOption = Annotated[
+    bool,
+    typer.Option("--in-process", help="Run everything in this process, without Ray."),
+]
+
+
+def overrides_of(
+    settings: list[str] | None, models: list[str] | None, **flags: Any
+) -> list[Override]:
+    """Environment, then ``--set``, then ``--model``, then flags: lowest first.
+
+    Raises:
+        BadInput: Every setting and assignment that is not of its form.
+    """
+    from matrix.model.errors import BadInput
+    from matrix.model.overrides import from_environment, from_flags, from_models, from_settings
+
+    layers: list[Override] = from_environment()
+    mistakes = []
+    for read, given in ((from_settings, settings or []), (from_models, models or [])):
+        try:
+            layers += read(given)
+        except BadInput as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise BadInput(mistakes)
+    return layers + from_flags(flags)

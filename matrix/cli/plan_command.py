@@ -1,0 +1,76 @@
+"""``matrix plan``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import typer
+
+from matrix.cli.options import (
+    AtCapOption,
+    JsonOption,
+    MaxCostOption,
+    MaxTurnsOption,
+    ModelOption,
+    PerCellOption,
+    SeedOption,
+    SessionsOption,
+    SetOption,
+    SpecArgument,
+    overrides_of,
+)
+
+if TYPE_CHECKING:
+    from matrix.engine.prepare import Prepared
+
+HELP = """Show what a run would do, without starting anything: cells, sessions, models, estimate.
+
+    matrix plan --sessions 500
+    matrix plan matrix.yaml --json
+
+The same as `matrix run --dry-run`.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("plan", help=HELP)(plan)
+
+
+def plan(
+    spec: SpecArgument = None,
+    sessions: SessionsOption = None,
+    per_cell: PerCellOption = None,
+    max_cost: MaxCostOption = None,
+    seed: SeedOption = None,
+    max_turns: MaxTurnsOption = None,
+    at_cap: AtCapOption = None,
+    model: ModelOption = None,
+    settings: SetOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the plan."""
+    from matrix import api
+
+    layers = overrides_of(
+        settings,
+        model,
+        sessions=sessions,
+        per_cell=per_cell,
+        max_cost=max_cost,
+        seed=seed,
+        max_turns=max_turns,
+        at_cap=at_cap,
+    )
+    print_plan(api.plan(spec, overrides=layers), json=json)
+
+
+def print_plan(prepared: Prepared, *, json: bool) -> None:
+    """Print a plan; shared with ``matrix run --dry-run``."""
+    from matrix.cli.printing import print_json
+    from matrix.report.plan import plan_as_data, plan_as_text
+
+    if json:
+        print_json(plan_as_data(prepared))
+    else:
+        typer.echo(plan_as_text(prepared, cells=True))

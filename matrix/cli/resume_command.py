@@ -1,0 +1,72 @@
+"""``matrix resume``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matrix.cli.options import (
+    InProcessOption,
+    JsonOption,
+    MaxCostOption,
+    OpenSessionsOption,
+    QuietOption,
+    ResultsOption,
+    TimeLimitOption,
+    overrides_of,
+)
+
+if TYPE_CHECKING:
+    from matrix.model.overrides import Override
+
+HELP = """Go on with a run that did not reach its end, from the last turn of every session.
+
+    matrix resume last
+    matrix resume playtest-20260301 --max-cost 80   with a higher cap
+
+Calls that are paid for are answered from the journal. Only limits can change.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("resume", help=HELP)(resume)
+
+
+def resume(
+    run: Annotated[str, typer.Argument(help="Id, beginning of an id, path, or 'last'.")] = "last",
+    max_cost: MaxCostOption = None,
+    time_limit: TimeLimitOption = None,
+    open_sessions: OpenSessionsOption = None,
+    results: ResultsOption = "results",
+    in_process: InProcessOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Go on with a run."""
+    from matrix.model.overrides import from_flags
+
+    layers = from_flags(
+        {"max_cost": max_cost, "time_limit": time_limit, "open_sessions": open_sessions}
+    )
+    executor = "in-process" if in_process else "ray"
+    resume_run(run, results, layers, executor, quiet=quiet, json=json)
+
+
+def resume_run(
+    run: str, results: str, layers: list[Override], executor: str, *, quiet: bool, json: bool
+) -> None:
+    """Resume and print; shared with ``matrix run --resume``."""
+    from matrix import api
+    from matrix.cli.finish import finish, listener_for
+
+    listener = listener_for(quiet=quiet or json)
+    with listener:
+        done = api.resume(
+            run, results=results, executor=executor, listener=listener, overrides=layers
+        )
+    finish(done, quiet=quiet, json=json)
+
+
+__all__ = ["overrides_of", "register", "resume_run"]

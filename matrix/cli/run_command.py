@@ -1,0 +1,129 @@
+"""``matrix run``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import (
+    AtCapOption,
+    InProcessOption,
+    JsonOption,
+    MaxCostOption,
+    MaxTurnsOption,
+    ModelOption,
+    OpenSessionsOption,
+    PerCellOption,
+    QuietOption,
+    ResultsOption,
+    SeedOption,
+    SessionsOption,
+    SetOption,
+    SpecArgument,
+    TimeLimitOption,
+    YesOption,
+    overrides_of,
+)
+
+HELP = """Play a matrix to its end and say which variant won.
+
+    matrix run --sessions 500                      the built-in matrix, simulated
+    matrix run matrix.yaml --max-cost 5            your own, under a cap of 5 dollars
+    matrix run --per-cell 10 --set limits.turns=30
+    matrix run --dry-run                           only show the plan
+
+Ctrl-C once: finish the calls in flight and leave a run that `matrix resume` goes on with.
+Twice: stop at once. Every flag is also a variable, e.g. MATRIX_SESSIONS=500.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("run", help=HELP)(run)
+
+
+def run(
+    spec: SpecArgument = None,
+    sessions: SessionsOption = None,
+    per_cell: PerCellOption = None,
+    max_cost: MaxCostOption = None,
+    seed: SeedOption = None,
+    max_turns: MaxTurnsOption = None,
+    time_limit: TimeLimitOption = None,
+    open_sessions: OpenSessionsOption = None,
+    at_cap: AtCapOption = None,
+    model: ModelOption = None,
+    settings: SetOption = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Run ids start with it.", show_default=False)
+    ] = None,
+    run_id: Annotated[
+        str | None, typer.Option("--run-id", help="Name this run yourself.", show_default=False)
+    ] = None,
+    results: ResultsOption = "results",
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="RUN", help="Go on with a run.", show_default=False),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    in_process: InProcessOption = False,
+    yes: YesOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Play a matrix."""
+    from matrix import api
+    from matrix.cli.finish import finish, listener_for
+    from matrix.cli.plan_command import print_plan
+    from matrix.cli.resume_command import resume_run
+
+    layers = overrides_of(
+        settings,
+        model,
+        sessions=sessions,
+        per_cell=per_cell,
+        max_cost=max_cost,
+        seed=seed,
+        max_turns=max_turns,
+        time_limit=time_limit,
+        open_sessions=open_sessions,
+        at_cap=at_cap,
+        name=name,
+    )
+    executor = "in-process" if in_process else "ray"
+    if resume is not None:
+        resume_run(resume, results, layers, executor, quiet=quiet, json=json)
+        return
+    prepared = api.plan(spec, overrides=layers)
+    if dry_run:
+        print_plan(prepared, json=json)
+        return
+    _confirm(prepared, yes)
+    listener = listener_for(quiet=quiet or json)
+    with listener:
+        done = api.start(
+            prepared, results=results, run_id=run_id, executor=executor, listener=listener
+        )
+    finish(done, quiet=quiet, json=json)
+
+
+def _confirm(prepared: object, yes: bool) -> None:
+    """Ask before a run whose estimate is above its cap; the cap holds either way."""
+    import sys
+
+    from matrix.engine.prepare import Prepared
+    from matrix.model.money import from_usd, show_usd
+
+    assert isinstance(prepared, Prepared)
+    cap = from_usd(prepared.spec.limits.cost_usd)
+    expected = prepared.estimate.middle
+    if expected <= cap:
+        return
+    typer.echo(
+        f"This run is expected to cost {show_usd(expected)}, above its cap of {show_usd(cap)}: "
+        "it will stop at the cap with fewer rounds than planned.",
+        err=True,
+    )
+    if not yes and sys.stdin.isatty() and not typer.confirm("Start it all the same?"):
+        raise typer.Exit(0)

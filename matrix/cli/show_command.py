@@ -1,0 +1,54 @@
+"""``matrix show``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import JsonOption, ResultsOption
+
+HELP = """Show a run's summary, or one session's transcript.
+
+    matrix show last
+    matrix show last 3f2a            the session whose id begins so
+    matrix show last best            or: worst, longest, failed
+
+RUN is an id, the beginning of one, a path, or 'last'.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("show", help=HELP)(show)
+
+
+def show(
+    run: Annotated[str, typer.Argument(help="Id, beginning of an id, path, or 'last'.")] = "last",
+    session: Annotated[
+        str | None,
+        typer.Argument(help="Session id or its beginning; best, worst, longest or failed."),
+    ] = None,
+    results: ResultsOption = "results",
+    json: JsonOption = False,
+) -> None:
+    """Show a run or a session."""
+    from matrix import api
+    from matrix.cli.printing import print_json, print_text
+    from matrix.report.summary import summary_as_data, summary_as_text
+
+    found = api.open_run(run, results=results)
+    if session is None:
+        summary = found.summary()
+        if json:
+            print_json(summary_as_data(summary))
+        else:
+            typer.echo(summary_as_text(summary))
+        return
+    from matrix.report.transcript import session_as_data, session_as_text
+
+    transcript = found.session(session)
+    if json:
+        print_json(session_as_data(transcript))
+    else:
+        print_text(session_as_text(transcript))

@@ -1,0 +1,42 @@
+"""``matrix validate``."""
+
+from __future__ import annotations
+
+import typer
+
+from matrix.cli.options import JsonOption, SpecArgument
+
+HELP = """Check a run spec and every pack it names; every mistake is one line.
+
+    matrix validate
+    matrix validate my-project/matrix.yaml
+
+Exit code 2 if there is any mistake.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("validate", help=HELP)(validate)
+
+
+def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
+    """Check a spec."""
+    from matrix import api
+    from matrix.cli.printing import print_json
+
+    mistakes = api.validate(spec)
+    if json:
+        print_json(
+            [
+                {"source": m.source, "line": m.line, "path": m.path, "message": m.message}
+                for m in mistakes
+            ]
+        )
+    elif not mistakes:
+        typer.echo("fine: nothing wrong found")
+    else:
+        for mistake in mistakes:
+            typer.echo(str(mistake), err=True)
+    if mistakes:
+        raise typer.Exit(2)

@@ -1,0 +1,1 @@
+"""The engine: governor, durable sessions, workers, driver, and the in-process executor."""

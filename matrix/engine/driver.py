@@ -1,0 +1,289 @@
+"""The driver: takes one prepared run from its folder to its end, over any executor.
+
+It opens sessions as the launcher says, listens for their ends, and turns interrupts, the cap and
+time limits into an orderly end that leaves a readable, resumable run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from matrix.admission.rounds import CostEstimate
+from matrix.engine.executor import Executor, News
+from matrix.engine.launcher import Launcher
+from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.prepare import Prepared
+from matrix.engine.progress import EndReason, Listener, Progress, RunEnd, VariantSoFar
+from matrix.engine.setup import RunSetup
+from matrix.model.entries import Ended
+from matrix.model.errors import MatrixError
+from matrix.model.money import from_usd
+from matrix.model.records import OUTCOMES, Outcome, SessionPlan
+from matrix.stats.running import RunningMean
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+
+TICK_S = 0.25
+"""How often a picture is taken for the display and for launching."""
+
+
+class RunBroken(MatrixError):
+    """The run cannot go on; what was acknowledged is in its journal."""
+
+
+class Driver:
+    """Drives one run."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        run_id: str,
+        run_dir: Path,
+        executor: Executor,
+        listener: Listener,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._prepared, self._executor, self._listener = prepared, executor, listener
+        self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
+        self._done = finished_sessions(run_dir)
+        self._launcher = Launcher(
+            plan=prepared.plan,
+            at_cap=prepared.spec.at_cap,
+            limit=prepared.spec.limits.open_sessions,
+            upper=[CostEstimate(cost.total.high) for cost in prepared.cell_costs],
+            prelude_upper=prepared.prelude_cost.high,
+            done=self._done,
+        )
+        self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self._variants: dict[str, RunningMean] = {}
+        self._opened = 0
+        self._draining: EndReason | None = None
+        self._began = clock()
+        self._speed = _Speed(clock)
+        self._broken: RunFailed | None = None
+        self._count_earlier_life()
+
+    async def run(self) -> RunEnd:
+        """Run to the end; always leaves the run readable unless the journal itself failed.
+
+        Raises:
+            RunBroken: The governor could not go on; the run can be resumed.
+        """
+        self._listener.starting(self._prepared, self._run_id, self._run_dir)
+        with self._interrupts():
+            try:
+                await self._executor.start(self._setup())
+                await self._loop()
+                if self._broken is not None:
+                    raise RunBroken(self._broken.message)
+                picture = await self._executor.picture()
+                end = self._end(picture)
+                await self._executor.finish(self._prepared.plan, _row_reason(end.reason))
+                return end
+            finally:
+                await self._executor.stop()
+
+    # --- the loop ---------------------------------------------------------------------------------
+
+    async def _loop(self) -> None:
+        news = asyncio.ensure_future(self._executor.news())
+        try:
+            picture = await self._executor.picture()
+            await self._launch(picture)
+            while not self._launcher.finished and self._broken is None:
+                await asyncio.wait([news], timeout=TICK_S)
+                if news.done():
+                    self._take(news.result())
+                    news = asyncio.ensure_future(self._executor.news())
+                picture = await self._executor.picture()
+                await self._launch(picture)
+                self._listener.progress(self._progress(picture))
+                await self._check_time()
+        finally:
+            news.cancel()
+            with suppress(asyncio.CancelledError):
+                await news
+
+    async def _launch(self, picture: Picture) -> None:
+        while True:
+            plans = self._launcher.take()
+            if plans:
+                self._opened += sum(plan.part == "play" for plan in plans)
+                self._executor.open(plans)
+            if not self._launcher.wants_round():
+                return
+            if not self._launcher.next_round(picture):
+                if self._launcher.cap_reached:
+                    self._listener.note("the cap leaves no room for another round")
+                return
+
+    def _take(self, news: Sequence[News]) -> None:
+        for item in news:
+            match item:
+                case SessionEnded():
+                    self._launcher.ended(item.plan, item.ended)
+                    if item.plan.part == "play":
+                        self._count(item.plan, item.ended)
+                case SessionSuspended():
+                    self._launcher.suspended(item.plan)
+                case RunFailed():
+                    self._broken = item
+
+    def _count(self, plan: SessionPlan, ended: Ended) -> None:
+        self._outcomes[ended.outcome] += 1
+        factor = self._prepared.compare_factor
+        if factor is not None and ended.score is not None:
+            level = plan.levels[factor]
+            self._variants.setdefault(level, RunningMean()).add(ended.score)
+
+    async def _check_time(self) -> None:
+        limit = self._prepared.spec.limits.run_minutes
+        if limit is not None and self._clock() - self._began > limit * 60:
+            await self._drain("time limit")
+
+    async def _drain(self, reason: EndReason) -> None:
+        if self._draining is None:
+            self._draining = reason
+            self._launcher.stop()
+            self._listener.note(
+                f"stopping ({reason}): waiting for calls in flight; "
+                "what is paid for is kept, and the run can be resumed"
+            )
+            await self._executor.drain()
+
+    # --- from the outside -------------------------------------------------------------------------
+
+    @contextmanager
+    def _interrupts(self) -> Iterator[None]:
+        """First Ctrl-C drains, second stops at once."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task()
+        assert task is not None
+        pending: list[asyncio.Task[None]] = []
+
+        def interrupted() -> None:
+            if self._draining is None:
+                pending.append(loop.create_task(self._drain("interrupted")))
+            else:
+                task.cancel()
+
+        try:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.add_signal_handler(number, interrupted)
+            installed = True
+        except (ValueError, RuntimeError, NotImplementedError):
+            installed = False  # not the main thread: the caller handles interrupts
+        try:
+            yield
+        finally:
+            if installed:
+                for number in (signal.SIGINT, signal.SIGTERM):
+                    loop.remove_signal_handler(number)
+
+    def _setup(self) -> RunSetup:
+        prepared = self._prepared
+        return RunSetup(
+            run_id=self._run_id,
+            run_dir=str(self._run_dir),
+            kind=prepared.kind.name,
+            cap_nano=from_usd(prepared.spec.limits.cost_usd),
+            models=prepared.models,
+            groups=prepared.groups,
+            resources=prepared.resources,
+            simulation=dict(prepared.spec.simulation),
+            attempts=prepared.spec.limits.attempts,
+            clients={},
+        )
+
+    # --- counting ---------------------------------------------------------------------------------
+
+    def _count_earlier_life(self) -> None:
+        if not self._done:
+            return
+        for planned in self._prepared.plan.all_rounds():
+            for plan in planned.sessions:
+                if (ended := self._done.get(plan.session_id)) is not None:
+                    self._opened += 1
+                    self._count(plan, ended)
+
+    def _progress(self, picture: Picture) -> Progress:
+        elapsed = self._clock() - self._began
+        ended = sum(self._outcomes.values())
+        fresh = ended - sum(1 for _ in self._done)
+        left = self._prepared.plan.sessions - ended
+        return Progress(
+            elapsed_s=elapsed,
+            planned=self._prepared.plan.sessions,
+            opened=self._opened,
+            open=self._launcher.open_count,
+            outcomes=dict(self._outcomes),
+            picture=picture,
+            calls_per_s=self._speed.per_second(picture.counters.answered),
+            variants=tuple(self._variant(level) for level in self._levels()),
+            eta_s=elapsed / fresh * left if fresh > 0 else None,
+            draining=self._draining is not None,
+        )
+
+    def _levels(self) -> tuple[str, ...]:
+        factor = self._prepared.compare_factor
+        return () if factor is None else self._prepared.factors[factor]
+
+    def _variant(self, level: str) -> VariantSoFar:
+        running = self._variants.get(level)
+        if running is None or running.n == 0:
+            return VariantSoFar(level, 0, None, None, None)
+        alpha = 1.0 - self._prepared.spec.compare.confidence
+        interval = running.summary(alpha).interval
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        return VariantSoFar(level, running.n, running.mean, low, high)
+
+    def _end(self, picture: Picture) -> RunEnd:
+        progress = self._progress(picture)
+        reason: EndReason = self._draining or (
+            "cap" if self._launcher.cap_reached or self._outcomes["censored"] else "done"
+        )
+        if progress.ended - self._outcomes["censored"] == self._prepared.plan.sessions:
+            reason = "done"
+        status = "complete" if reason == "done" else "incomplete"
+        return RunEnd(self._run_id, self._run_dir, status, reason, "", progress)
+
+
+def finished_sessions(run_dir: Path) -> dict[str, Ended]:
+    """Sessions that need not be played again; censored ones do, and are not among them."""
+    path = run_dir / JOURNAL_NAME
+    if not path.is_file():
+        return {}
+    reader = JournalReader(path)
+    try:
+        latest: dict[str, Ended] = {}
+        for row in reader.rows(0, reader.last_seq(), kinds=(5,)):
+            if isinstance(row.entry, Ended):
+                latest[row.entry.session_id] = row.entry
+    finally:
+        reader.close()
+    return {key: ended for key, ended in latest.items() if ended.outcome != "censored"}
+
+
+def _row_reason(reason: EndReason) -> str:
+    return "cap" if reason == "cap" else "interrupted"
+
+
+class _Speed:
+    """Calls per second over the last few seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._points: list[tuple[float, int]] = []
+
+    def per_second(self, answered: int) -> float:
+        now = self._clock()
+        self._points.append((now, answered))
+        while len(self._points) > 2 and now - self._points[0][0] > 5.0:
+            self._points.pop(0)
+        (t0, n0), (t1, n1) = self._points[0], self._points[-1]
+        return (n1 - n0) / (t1 - t0) if t1 > t0 else 0.0

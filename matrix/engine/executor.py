@@ -1,0 +1,72 @@
+"""What an executor is: the processes of a run, started, fed with sessions, watched and stopped.
+
+Two exist: everything in this process (:mod:`matrix.engine.inprocess`) and Ray actors (the
+``matrix_actors`` package). They are found by entry point, so that nothing imports upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from typing import Protocol
+
+from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.setup import RunSetup
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.plan import Plan
+from matrix.model.records import SessionPlan
+
+News = SessionEnded | SessionSuspended | RunFailed
+
+
+class Executor(Protocol):
+    """The processes of one run."""
+
+    async def start(self, setup: RunSetup) -> None:
+        """Bring everything up; returns when sessions can be opened."""
+        ...
+
+    def open(self, plans: Sequence[SessionPlan]) -> None:
+        """Give sessions to workers."""
+        ...
+
+    async def news(self) -> list[News]:
+        """What has happened since the last call; waits until there is something."""
+        ...
+
+    async def picture(self) -> Picture:
+        """Money and counters now."""
+        ...
+
+    async def drain(self) -> None:
+        """Let attempts in flight settle and sessions go."""
+        ...
+
+    async def finish(self, plan: Plan, reason: str) -> None:
+        """Publish the final tables; ``reason`` goes to planned sessions that did not end."""
+        ...
+
+    async def stop(self) -> None:
+        """Take everything down; safe at any time, also after a failed start."""
+        ...
+
+
+def load_executor(name: str) -> Executor:
+    """A new executor of this name.
+
+    Raises:
+        BadInput: No such executor is installed.
+    """
+    found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
+    if name not in found:
+        known = sorted(found)
+        raise BadInput(
+            [
+                Mistake(
+                    "--executor", None, "",
+                    f"found {name!r}; installed: {', '.join(known)}{did_you_mean(name, known)}",
+                )
+            ]
+        )  # fmt: skip
+    executor: Executor = found[name].load()()
+    return executor

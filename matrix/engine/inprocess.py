@@ -1,0 +1,123 @@
+"""The in-process executor: the same classes on one event loop, for tests, debuggers, tiny runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from matrix.engine.executor import News
+from matrix.engine.governor import Governor
+from matrix.engine.governor_core import DRIVER
+from matrix.engine.hosting import build_host, embedded_providers
+from matrix.engine.link import Link
+from matrix.engine.messages import Picture, RunFailed
+from matrix.engine.prepare import load_kind
+from matrix.engine.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.publishing import PUBLISH_EVERY_S, open_publisher
+from matrix.engine.session import CallPort
+from matrix.engine.setup import RunSetup
+from matrix.engine.worker import SessionWorker
+from matrix.model.plan import Plan
+from matrix.model.records import SessionPlan
+from matrix.store.publisher import Publisher
+
+
+class InProcessExecutor:
+    """Governor, one worker, provider clients and publisher in this process."""
+
+    def __init__(self) -> None:
+        self._news: list[News] = []
+        self._something = asyncio.Event()
+        self._governor: Governor | None = None
+        self._worker: SessionWorker | None = None
+        self._link: Link | None = None
+        self._clients: list[ProviderClient] = []
+        self._remotes: list[RemoteCalls] = []
+        self._publisher: Publisher | None = None
+        self._publishing: asyncio.Task[None] | None = None
+        self._closing = asyncio.Event()
+
+    async def start(self, setup: RunSetup) -> None:
+        self._governor = governor = Governor(setup)
+        governor.start()
+        self._worker = worker = SessionWorker(
+            "worker-0", setup, {setup.kind: load_kind(setup.kind)}, governor
+        )
+        routes: dict[str, CallPort] = {}
+        for provider in setup.clients:
+            client = ProviderClient(f"client-{provider}", provider, setup, governor)
+            client.start()
+            remote = RemoteCalls(worker.name, client)
+            remote.start()
+            self._clients.append(client)
+            self._remotes.append(remote)
+            routes[provider] = remote
+        embedded = embedded_providers(setup)
+        host = build_host(embedded, setup, worker.send)
+        worker.start(host=host, routes={**routes, **dict.fromkeys(embedded, host)})
+        self._link = Link(DRIVER, governor, self._on_news)
+        self._link.start()
+        self._publisher = await asyncio.to_thread(open_publisher, Path(setup.run_dir))
+        self._publishing = asyncio.create_task(self._publish())
+
+    def open(self, plans: Sequence[SessionPlan]) -> None:
+        assert self._worker is not None
+        self._worker.open(plans)
+
+    async def news(self) -> list[News]:
+        await self._something.wait()
+        self._something.clear()
+        news, self._news = self._news, []
+        return news
+
+    async def picture(self) -> Picture:
+        assert self._governor is not None
+        return self._governor.picture()
+
+    async def drain(self) -> None:
+        if self._governor is not None:
+            self._governor.drain()
+
+    async def finish(self, plan: Plan, reason: str) -> None:
+        assert self._publisher is not None
+        await self._stop_publishing()
+        planned = (session for planned in plan.all_rounds() for session in planned.sessions)
+        await asyncio.to_thread(self._publisher.finalize, planned, reason)
+
+    async def stop(self) -> None:
+        await self._stop_publishing()
+        if self._worker is not None:
+            await self._worker.stop()
+        for remote in self._remotes:
+            await remote.stop()
+        for client in self._clients:
+            await client.stop()
+        if self._link is not None:
+            await self._link.stop()
+        if self._governor is not None:
+            await self._governor.stop()
+        if self._publisher is not None:
+            self._publisher.close()
+
+    async def _publish(self) -> None:
+        assert self._publisher is not None
+        while not self._closing.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), PUBLISH_EVERY_S)
+            try:
+                await asyncio.to_thread(self._publisher.step, flush=True)
+            except Exception as error:
+                self._on_news(RunFailed(type(error).__name__, str(error)))
+                return
+
+    async def _stop_publishing(self) -> None:
+        self._closing.set()
+        task, self._publishing = self._publishing, None
+        if task is not None:
+            await task  # never cancelled: its thread may be in the middle of a part
+
+    def _on_news(self, message: News) -> None:
+        self._news.append(message)
+        self._something.set()

@@ -1,0 +1,146 @@
+"""Which sessions to open next: rounds in order and whole, preludes first, within the cap.
+
+A plain synchronous class. It is told what happened (sessions ended) and asked what to open; it
+holds only the rounds that are open, never the whole plan.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from matrix.admission.rounds import CostEstimate, may_start
+from matrix.engine.messages import Picture
+from matrix.model.entries import Ended
+from matrix.model.money import NanoUSD
+from matrix.model.plan import Plan
+from matrix.model.records import SessionPlan
+
+AtCap = Literal["whole-rounds", "spend-all"]
+
+
+@dataclass(slots=True)
+class Launcher:
+    """Decides what to open.
+
+    Attributes:
+        plan: The run's plan.
+        at_cap: What to do when the cap comes near.
+        limit: Sessions open at the same time.
+        upper: Upper estimate of a session's cost, per cell, learned as the run goes on.
+        prelude_upper: Upper estimate of one round's shared preparation.
+        done: Sessions (and preludes) that ended in an earlier life of the run.
+    """
+
+    plan: Plan
+    at_cap: AtCap
+    limit: int
+    upper: Sequence[CostEstimate]
+    prelude_upper: NanoUSD
+    done: Mapping[str, Ended]
+    stopped: bool = False
+    cap_reached: bool = False
+    _next_round: int = 0
+    _ready: deque[SessionPlan] = field(default_factory=deque)
+    _waiting: dict[str, list[SessionPlan]] = field(default_factory=dict)
+    _open: dict[str, SessionPlan] = field(default_factory=dict)
+
+    @property
+    def open_count(self) -> int:
+        """Sessions and preludes given out and not back."""
+        return len(self._open)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is open and nothing more will be opened."""
+        nothing_left = self.stopped or self.cap_reached or self._next_round >= self.plan.rounds
+        return not self._open and nothing_left and not (self._ready and not self.stopped)
+
+    def wants_round(self) -> bool:
+        """Whether a new round would help now; ask :meth:`next_round` with a fresh picture."""
+        return (
+            not self.stopped
+            and not self.cap_reached
+            and not self._ready
+            and self._next_round < self.plan.rounds
+            and len(self._open) + self._parked < self.limit
+        )
+
+    @property
+    def _parked(self) -> int:
+        return sum(len(plans) for plans in self._waiting.values())
+
+    def next_round(self, picture: Picture) -> bool:
+        """Line the next round up if it fits; returns whether it did."""
+        planned = self.plan.round(self._next_round)
+        if self.at_cap == "whole-rounds":
+            launch = may_start(
+                picture.balance,
+                open_upper=sum(self._upper_of(p) for p in self._unfinished()),
+                open_spent=picture.open_spent,
+                round_upper=sum(
+                    self._upper_of(p) for p in planned.sessions if p.session_id not in self.done
+                ) + self.prelude_upper,
+                anything_open=bool(self._open),
+            )  # fmt: skip
+            if launch != "start":
+                self.cap_reached = launch == "never"
+                return False
+        self._next_round += 1
+        self._line_up(planned.preludes, planned.sessions)
+        return True
+
+    def _line_up(self, preludes: Sequence[SessionPlan], sessions: Sequence[SessionPlan]) -> None:
+        pending = [p for p in sessions if p.session_id not in self.done]
+        needed = {p.prelude_id for p in pending}
+        for prelude in preludes:
+            ended = self.done.get(prelude.session_id)
+            if prelude.session_id in needed and (ended is None or ended.outcome == "censored"):
+                self._ready.append(prelude)
+                self._waiting[prelude.session_id] = []
+        for plan in pending:
+            if plan.prelude_id in self._waiting:
+                self._waiting[plan.prelude_id].append(plan)
+            else:
+                self._ready.append(plan)
+
+    def take(self) -> list[SessionPlan]:
+        """Sessions to open now."""
+        taken: list[SessionPlan] = []
+        while self._ready and len(self._open) < self.limit and not self.stopped:
+            plan = self._ready.popleft()
+            self._open[plan.session_id] = plan
+            taken.append(plan)
+        return taken
+
+    def ended(self, plan: SessionPlan, ended: Ended) -> None:
+        """A session or prelude is over."""
+        self._open.pop(plan.session_id, None)
+        waiting = self._waiting.pop(plan.session_id, [])
+        if ended.outcome == "censored":
+            self.cap_reached = True
+        else:
+            self._ready.extendleft(reversed(waiting))
+        if plan.part == "play" and ended.outcome in ("completed", "timeout"):
+            self.upper[plan.order % len(self.plan.cells)].observe(ended.tally.cost)
+
+    def suspended(self, plan: SessionPlan) -> None:
+        """A session was let go because the run drains."""
+        self._open.pop(plan.session_id, None)
+
+    def stop(self) -> None:
+        """Open nothing more."""
+        self.stopped = True
+
+    def _unfinished(self) -> Iterator[SessionPlan]:
+        yield from self._open.values()
+        yield from self._ready
+        for plans in self._waiting.values():
+            yield from plans
+
+    def _upper_of(self, plan: SessionPlan) -> NanoUSD:
+        if plan.part == "prelude":
+            return 0  # counted with its round
+        return self.upper[plan.order % len(self.plan.cells)].upper

@@ -1,0 +1,168 @@
+"""What processes say to each other. Values only; every message is safe to deliver twice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeAlias
+
+from matrix.admission.ledger import Balance
+from matrix.model.entries import Disposition, Ended, Tally, TurnDone
+from matrix.model.money import NanoUSD
+from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
+
+# --- to the governor -----------------------------------------------------------------------------
+
+
+class Acquire(NamedTuple):
+    """May this attempt be sent? ``bound`` is the most it can cost, ``tokens`` a fair estimate."""
+
+    key: CallKey
+    digest: str
+    order: int
+    role: str
+    model: str
+    group: str
+    bound: NanoUSD
+    tokens: float
+
+
+class Settle(NamedTuple):
+    """An attempt is over. With an ``answer`` the call is over too."""
+
+    key: CallKey
+    hold_id: int
+    disposition: Disposition
+    cost: NanoUSD
+    usage: Usage
+    took_s: float
+    error_class: str
+    answer: Answer | None
+    pause_s: float = 0.0
+
+
+class OpenSession(NamedTuple):
+    """A worker has been given this session and asks for what is known of it."""
+
+    plan: SessionPlan
+
+
+class SaveTurn(NamedTuple):
+    """A checkpoint to journal; not answered."""
+
+    turn: TurnDone
+
+
+class EndSession(NamedTuple):
+    """A session's end to journal; the driver is told when it is durable."""
+
+    ended: Ended
+
+
+class SuspendSession(NamedTuple):
+    """The run drains: the session stays open in the journal, and this worker lets go of it."""
+
+    session_id: str
+
+
+ToGovernor: TypeAlias = Acquire | Settle | OpenSession | SaveTurn | EndSession | SuspendSession
+
+
+# --- from the governor ---------------------------------------------------------------------------
+
+
+class Snapshot(NamedTuple):
+    """What the journal knows of a session: its newest checkpoint and its whole log.
+
+    ``checkpoint`` is ``None`` for a session that has not finished its start phase.
+    """
+
+    checkpoint: TurnDone | None
+    log: tuple[Message, ...]
+    prelude: JSON
+    done: Ended | None
+    score: float | None
+
+
+class SessionOpened(NamedTuple):
+    """Answer to :class:`OpenSession`."""
+
+    session_id: str
+    snapshot: Snapshot
+
+
+class Granted(NamedTuple):
+    """The attempt may be sent; the hold is on the disk."""
+
+    key: CallKey
+    hold_id: int
+    attempt: int
+
+
+class Recorded(NamedTuple):
+    """The call has an answer, now durable: given before a crash, by another process, or just
+    settled by the receiver itself."""
+
+    key: CallKey
+    digest: str
+    answer: Answer
+
+
+class Refused(NamedTuple):
+    """The call will not be admitted: the cap cannot take it, or the run is draining."""
+
+    key: CallKey
+    reason: str
+
+
+class SessionEnded(NamedTuple):
+    """To the driver: a session's end is durable."""
+
+    plan: SessionPlan
+    ended: Ended
+
+
+class SessionSuspended(NamedTuple):
+    """To the driver: a session was let go because the run drains."""
+
+    plan: SessionPlan
+
+
+class RunFailed(NamedTuple):
+    """To the driver: the governor cannot go on (disk full, fenced off, a defect)."""
+
+    error_class: str
+    message: str
+
+
+FromGovernor: TypeAlias = (
+    SessionOpened | Granted | Recorded | Refused | SessionEnded | SessionSuspended | RunFailed
+)
+
+
+# --- pictures of the whole -----------------------------------------------------------------------
+
+
+class Counters(NamedTuple):
+    """Running totals since the run was opened, for the progress display."""
+
+    answered: int = 0
+    attempts: int = 0
+    retries: int = 0
+    rate_limited: int = 0
+    turns: int = 0
+    waiting: int = 0
+    in_flight: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Picture(NamedTuple):
+    """The governor's state at one moment."""
+
+    balance: Balance
+    counters: Counters
+    open_spent: NanoUSD
+    spent_by_role: Mapping[str, NanoUSD]
+
+
+EMPTY_TALLY = Tally()

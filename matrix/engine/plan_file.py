@@ -1,0 +1,105 @@
+"""``plan.json``: a prepared run on disk, so that a resumed run is the same run.
+
+Packs, prompts and prices may change after a run was started; what was prepared then is what is
+resumed now. Texts are not in it: they are in the journal, by content hash.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from matrix.admission.pricing import Tariff
+from matrix.engine.estimate import Interval
+from matrix.engine.prepare import CellCost, Prepared, load_kind
+from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.model.errors import StoreError
+from matrix.model.plan import Cell, Plan
+from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+
+PLAN_NAME = "plan.json"
+
+
+def write_plan(run_dir: Path, prepared: Prepared) -> None:
+    """Write ``plan.json`` into a new run's folder."""
+    plan = prepared.plan
+    document = {
+        "spec": prepared.spec.model_dump(mode="json"),
+        "source": prepared.source,
+        "kind": prepared.kind.name,
+        "cells": [asdict(cell) for cell in plan.cells],
+        "sessions": plan.sessions,
+        "models": {
+            name: [entry.provider, entry.target, [entry.tariff.input, entry.tariff.output],
+                   entry.group]
+            for name, entry in prepared.models.items()
+        },
+        "groups": {name: list(limits) for name, limits in prepared.groups.items()},
+        "cell_costs": [
+            {role: _out(interval) for role, interval in cost.roles.items()}
+            for cost in prepared.cell_costs
+        ],
+        "prelude_cost": _out(prepared.prelude_cost),
+        "preludes_per_round": prepared.preludes_per_round,
+        "factors": {name: list(levels) for name, levels in prepared.factors.items()},
+        "compare_factor": prepared.compare_factor,
+        "titles": dict(prepared.titles),
+    }  # fmt: skip
+    (run_dir / PLAN_NAME).write_bytes(orjson.dumps(document))
+
+
+def read_plan(run_dir: Path) -> Prepared:
+    """The prepared run of an existing folder; its texts come from the journal.
+
+    Raises:
+        StoreError: There is no readable plan.
+    """
+    try:
+        found: dict[str, Any] = orjson.loads((run_dir / PLAN_NAME).read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise StoreError(f"{run_dir / PLAN_NAME} cannot be read ({error}); not resumable") from None
+    spec = RunSpec.model_validate(found["spec"])
+    return Prepared(
+        spec=spec,
+        source=found["source"],
+        kind=load_kind(found["kind"]),
+        plan=Plan(
+            cells=tuple(Cell(**cell) for cell in found["cells"]),
+            sessions=found["sessions"],
+            seed=spec.seed,
+            max_turns=spec.limits.turns,
+            max_session_s=spec.limits.session_minutes * 60.0,
+        ),
+        resources=_resources(run_dir),
+        models={
+            name: ModelEntry(provider, target, Tariff(*tariff), group)
+            for name, (provider, target, tariff, group) in found["models"].items()
+        },
+        groups={name: GroupLimits(*limits) for name, limits in found["groups"].items()},
+        cell_costs=tuple(
+            CellCost({role: Interval(*amounts) for role, amounts in cost.items()})
+            for cost in found["cell_costs"]
+        ),
+        prelude_cost=Interval(*found["prelude_cost"]),
+        preludes_per_round=found["preludes_per_round"],
+        factors={name: tuple(levels) for name, levels in found["factors"].items()},
+        compare_factor=found["compare_factor"],
+        titles=found["titles"],
+    )
+
+
+def _resources(run_dir: Path) -> dict[str, JSON]:
+    reader = JournalReader(run_dir / JOURNAL_NAME)
+    try:
+        return reader.resources()
+    finally:
+        reader.close()
+
+
+def _out(interval: Interval) -> list[int]:
+    return [interval.low, interval.middle, interval.high]

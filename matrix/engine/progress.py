@@ -1,0 +1,92 @@
+"""What a run looks like from outside, for displays and logs: values, no drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from matrix.engine.messages import Counters, Picture
+from matrix.engine.prepare import Prepared
+from matrix.model.records import Outcome
+
+
+class VariantSoFar(NamedTuple):
+    """Running scores of one level of the compared factor."""
+
+    level: str
+    count: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The run at one moment.
+
+    ``eta_s`` is an estimate of the seconds left, or ``None`` before there is any basis for one.
+    """
+
+    elapsed_s: float
+    planned: int
+    opened: int
+    open: int
+    outcomes: Mapping[Outcome, int]
+    picture: Picture
+    calls_per_s: float
+    variants: tuple[VariantSoFar, ...]
+    eta_s: float | None
+    draining: bool
+
+    @property
+    def ended(self) -> int:
+        """Sessions with an outcome."""
+        return sum(self.outcomes.values())
+
+    @property
+    def counters(self) -> Counters:
+        return self.picture.counters
+
+
+RunStatus = Literal["complete", "incomplete", "failed"]
+EndReason = Literal["done", "cap", "interrupted", "time limit", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended."""
+
+    run_id: str
+    run_dir: Path
+    status: RunStatus
+    reason: EndReason
+    detail: str
+    progress: Progress
+
+
+class Listener(Protocol):
+    """Somebody who shows what happens; every method must return quickly."""
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
+        """The plan is known; processes are coming up."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """A few times a second."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something worth a line of its own."""
+        ...
+
+
+class Silent:
+    """A listener that shows nothing."""
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+    def note(self, text: str) -> None: ...

@@ -1,0 +1,116 @@
+"""A provider client: a process of its own that answers calls of sessions elsewhere.
+
+Session workers post calls to it and poll for answers; it talks to the governor for admission and
+to models over the network. It is the only kind of process that may load a provider's library.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from matrix.engine.hosting import build_host
+from matrix.engine.link import Link, Mail, Mailboxes, Transport
+from matrix.engine.messages import FromGovernor, Granted, Recorded, Refused
+from matrix.engine.setup import RunSetup
+from matrix.model.errors import (
+    Censored,
+    DigestMismatch,
+    MatrixError,
+    ProviderError,
+    SessionStop,
+    Suspended,
+)
+from matrix.model.records import Answer, Call, CallKey
+
+_STOPS: dict[str, type[SessionStop]] = {
+    stop.__name__: stop for stop in (Censored, Suspended, DigestMismatch)
+}
+
+
+class CallDone(NamedTuple):
+    """To a session worker: its call has an answer, or the session must stop."""
+
+    key: CallKey
+    answer: Answer | None
+    stop: str
+    reason: str
+
+
+class ProviderClient:
+    """Serves calls of session workers through one provider."""
+
+    def __init__(self, name: str, provider: str, setup: RunSetup, governor: Transport) -> None:
+        self.name = name
+        self._link = Link(name, governor, self._on_message)
+        self._host = build_host([provider], setup, self._link.send)
+        self._mailboxes = Mailboxes()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self) -> None:
+        """Begin to work; needs a running event loop."""
+        self._link.start()
+
+    async def post(self, peer: str, number: int, batch: Sequence[Call]) -> None:
+        """Take calls; answers come by mail, singly, as they finish."""
+        if not self._mailboxes.is_new(peer, number):
+            return
+        for call in batch:
+            task = asyncio.create_task(self._answer(peer, call))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def poll(self, peer: str, after: int) -> Mail:
+        """Finished calls of this worker; parks until there are some."""
+        return await self._mailboxes.collect(peer, after)
+
+    async def stop(self) -> None:
+        """Drop what is in flight and stop talking."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._link.stop()
+        self._mailboxes.close()
+
+    def _on_message(self, message: FromGovernor) -> None:
+        if isinstance(message, Granted | Recorded | Refused):
+            self._host.deliver(message)
+
+    async def _answer(self, peer: str, call: Call) -> None:
+        try:
+            done = CallDone(call.key, await self._host.ask(call), "", "")
+        except (SessionStop, ProviderError) as stop:
+            done = CallDone(call.key, None, type(stop).__name__, str(stop))
+        self._mailboxes.deliver(peer, [done])
+
+
+class RemoteCalls:
+    """A session worker's side: calls go out in batches, answers come back singly."""
+
+    def __init__(self, worker: str, client: Transport) -> None:
+        self._link = Link(worker, client, self._on_message)
+        self._waiting: dict[CallKey, asyncio.Future[CallDone]] = {}
+
+    def start(self) -> None:
+        """Begin to talk; needs a running event loop."""
+        self._link.start()
+
+    async def stop(self) -> None:
+        """Stop talking."""
+        await self._link.stop()
+
+    async def ask(self, call: Call) -> Answer:
+        """The answer to a call. Raises what the client's host raised."""
+        future: asyncio.Future[CallDone] = asyncio.get_running_loop().create_future()
+        self._waiting[call.key] = future
+        self._link.send(call)
+        done = await future
+        if done.answer is None:
+            raise _STOPS.get(done.stop, MatrixError)(done.reason)
+        return done.answer
+
+    def _on_message(self, message: CallDone) -> None:
+        future = self._waiting.pop(message.key, None)
+        if future is not None and not future.done():
+            future.set_result(message)

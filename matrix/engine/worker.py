@@ -1,0 +1,123 @@
+"""A session worker: plays many sessions at once as tasks on one event loop.
+
+Sessions share nothing but the process. Their calls go to a provider host in the same process
+(simulated models) or to provider clients elsewhere; their checkpoints go to the governor.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from matrix.engine.link import Link, Transport
+from matrix.engine.messages import (
+    EndSession,
+    FromGovernor,
+    Granted,
+    OpenSession,
+    Recorded,
+    Refused,
+    SaveTurn,
+    SessionOpened,
+    SuspendSession,
+    ToGovernor,
+)
+from matrix.engine.provider_host import ProviderHost
+from matrix.engine.session import CallPort, DurableSession
+from matrix.engine.setup import RunSetup
+from matrix.kinds.protocol import Kind
+from matrix.model.errors import MatrixError
+from matrix.model.records import Answer, Call, SessionPlan
+
+
+class NoRoute(MatrixError):
+    """A call for a model that no host of this worker serves; a defect of the set-up."""
+
+
+class CallRouter:
+    """Sends each call to the host or client that serves its model's provider."""
+
+    def __init__(self, setup: RunSetup, routes: Mapping[str, CallPort]) -> None:
+        """``routes``: provider name -> where its calls go."""
+        self._models, self._routes = setup.models, routes
+
+    async def ask(self, call: Call) -> Answer:
+        provider = self._models[call.model].provider
+        port = self._routes.get(provider)
+        if port is None:
+            raise NoRoute(f"model {call.model} needs provider {provider!r}, which nobody serves")
+        return await port.ask(call)
+
+
+class SessionWorker:
+    """Hosts sessions. Give it sessions with ``open``; it reports to the governor only."""
+
+    def __init__(
+        self, name: str, setup: RunSetup, kinds: Mapping[str, Kind], transport: Transport
+    ) -> None:
+        self.name = name
+        self._setup, self._kinds = setup, kinds
+        self._link = Link(name, transport, self._on_message)
+        self._router: CallRouter | None = None
+        self._host: ProviderHost | None = None
+        self._plans: dict[str, SessionPlan] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def start(self, *, host: ProviderHost | None, routes: Mapping[str, CallPort]) -> None:
+        """Begin to work; ``host`` serves embedded providers, ``routes`` all of them."""
+        self._host = host
+        self._router = CallRouter(self._setup, routes)
+        self._link.start()
+
+    def send(self, message: ToGovernor) -> None:
+        """Post to the governor."""
+        self._link.send(message)
+
+    def open(self, plans: Sequence[SessionPlan]) -> None:
+        """Take sessions on; giving one twice is harmless."""
+        for plan in plans:
+            if plan.session_id not in self._plans:
+                self._plans[plan.session_id] = plan
+                self.send(OpenSession(plan))
+
+    async def stop(self) -> None:
+        """Cancel every session and stop talking."""
+        for task in list(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        await self._link.stop()
+
+    async def failed(self) -> None:
+        """Return only by raising, when talking to the governor has failed."""
+        await self._link.failed()
+
+    def _on_message(self, message: FromGovernor) -> None:
+        match message:
+            case Granted() | Recorded() | Refused():
+                if self._host is not None:
+                    self._host.deliver(message)
+            case SessionOpened():
+                self._begin(message)
+            case _:
+                raise MatrixError(f"worker {self.name} got {type(message).__name__}")
+
+    def _begin(self, opened: SessionOpened) -> None:
+        session_id = opened.session_id
+        if session_id in self._tasks or session_id not in self._plans:
+            return
+        task = asyncio.create_task(self._play(self._plans[session_id], opened))
+        self._tasks[session_id] = task
+
+    async def _play(self, plan: SessionPlan, opened: SessionOpened) -> None:
+        assert self._router is not None
+        session = DurableSession(
+            self._kinds[plan.kind],
+            plan,
+            opened.snapshot,
+            self._setup.resources,
+            self._router,
+            lambda turn: self.send(SaveTurn(turn)),
+        )
+        ended = await session.play()
+        self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))
+        del self._plans[plan.session_id], self._tasks[plan.session_id]

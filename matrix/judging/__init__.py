@@ -1,0 +1,1 @@
+"""Judging: rubrics, the prompts that ask for a verdict, and parsing what comes back."""

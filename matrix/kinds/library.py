@@ -1,0 +1,73 @@
+"""Where packs are found: the project's own folders first, then the ones that ship with matrix.
+
+``scenarios/<kind>/<name>/`` holds a pack, ``scenarios/<kind>/<part>/`` (no ``scenario.yaml``
+inside) what packs of a kind share, ``archetypes/<id>.yaml`` an archetype. The shipped ones are
+taken from the checkout when there is one, because an editable install leaves stale copies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import matrix
+from matrix.model.errors import BadInput, Mistake
+
+PACK_FILE = "scenario.yaml"
+
+
+def shipped_root() -> Path:
+    """The folder that holds the shipped ``scenarios/`` and ``archetypes/``."""
+    package = Path(matrix.__file__).resolve().parent
+    checkout = package.parent
+    is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / "scenarios").is_dir()
+    return checkout if is_checkout else package / "builtin"
+
+
+class FolderLibrary:
+    """Packs in folders; implements :class:`matrix.kinds.protocol.PackLibrary`."""
+
+    def __init__(self, project: Path, shipped: Path | None = None) -> None:
+        """``project`` is the folder of the run spec, or the working directory without one."""
+        self._project = project
+        self._roots = list(dict.fromkeys([project.resolve(), (shipped or shipped_root())]))
+
+    def folder(self, kind: str, name: str) -> Path | None:
+        for root in self._roots:
+            candidate = root / "scenarios" / kind / name
+            if (candidate / PACK_FILE).is_file():
+                return candidate
+        return None
+
+    def scenarios(self, kind: str) -> list[str]:
+        return sorted({path.name for path in self._entries(f"scenarios/{kind}") if _is_pack(path)})
+
+    def shared(self, kind: str, part: str, suffix: str) -> Mapping[str, Path]:
+        return self._files(f"scenarios/{kind}/{part}", suffix)
+
+    def archetypes(self) -> Mapping[str, Path]:
+        return self._files("archetypes", ".yaml")
+
+    def project_file(self, reference: str) -> Path:
+        path = Path(reference.removeprefix("file://"))
+        full = path if path.is_absolute() else self._project / path
+        if not full.is_file():
+            raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
+        return full
+
+    def _files(self, folder: str, suffix: str) -> dict[str, Path]:
+        found: dict[str, Path] = {}
+        for path in self._entries(folder):
+            if path.is_file() and path.suffix == suffix:
+                found.setdefault(path.stem, path)
+        return dict(sorted(found.items()))
+
+    def _entries(self, folder: str) -> Iterator[Path]:
+        for root in self._roots:
+            base = root / folder
+            if base.is_dir():
+                yield from sorted(base.iterdir())
+
+
+def _is_pack(path: Path) -> bool:
+    return (path / PACK_FILE).is_file()

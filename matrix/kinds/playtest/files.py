@@ -1,0 +1,34 @@
+"""Reading the text files of packs: bounded, UTF-8, and every failure a mistake with a remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matrix.model.errors import BadInput, Mistake
+
+
+def read_text(path: Path, max_bytes: int, *, source: str | None = None) -> str:
+    """The text of a file of at most ``max_bytes``.
+
+    Raises:
+        BadInput: Missing, unreadable, too large, or not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(max_bytes + 1)
+    except OSError as error:
+        problem = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
+        raise _bad(path, source, f"cannot be read: {problem}") from None
+    if len(raw) > max_bytes:
+        raise _bad(path, source, f"is larger than the {max_bytes / 1000:g} kB allowed")
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise BadInput(
+            [Mistake(source or str(path), line, "", "is not UTF-8 text; save it as UTF-8")]
+        ) from None
+
+
+def _bad(path: Path, source: str | None, message: str) -> BadInput:
+    return BadInput([Mistake(source or str(path), None, "", message)])

@@ -1,0 +1,94 @@
+"""The play-test kind: a group of simulated players, a spokesperson, and the narrator under test."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from pydantic import BaseModel
+
+from matrix.kinds.playtest.binding import bind_cell
+from matrix.kinds.playtest.casting import cast_group
+from matrix.kinds.playtest.creation import create_characters
+from matrix.kinds.playtest.judge import judge_session, record_quality
+from matrix.kinds.playtest.observe import close_tangent
+from matrix.kinds.playtest.options import Options
+from matrix.kinds.playtest.pack import read_scenario
+from matrix.kinds.playtest.roles import ROLES
+from matrix.kinds.playtest.scoring import record_composite, record_counts
+from matrix.kinds.playtest.state import State
+from matrix.kinds.playtest.table import Table
+from matrix.kinds.playtest.turn import emit, play_turn
+from matrix.kinds.protocol import Binding, Context, PackLibrary, RoleInfo, ScenarioPack
+from matrix.model.records import JSON
+
+
+class PlaytestKind:
+    """Sessions of two to eight archetypal players around one narrator.
+
+    ``prelude`` draws and casts the group, once per round for every variant; ``start`` is character
+    creation; a ``turn`` is one output of the narrator with everything it brings about; ``finish``
+    judges and scores.
+    """
+
+    name: str = "playtest"
+    version: int = 1
+    state_version: int = 1
+    roles: tuple[RoleInfo, ...] = ROLES
+    options_model: type[BaseModel] = Options
+    state_model: type[BaseModel] = State
+    score_range: tuple[float, float] = (0.0, 100.0)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        """Read and check a scenario's folder.
+
+        Raises:
+            BadInput: Every mistake in it.
+        """
+        return read_scenario(folder, name)
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        """Join a scenario with one cell.
+
+        Raises:
+            BadInput: An option names a prompt or archetype that is not there.
+        """
+        checked = Options.model_validate(options.model_dump())
+        return bind_cell(pack, checked, roles, library, max_turns)
+
+    async def prelude(self, ctx: Context) -> JSON:
+        """Draw and cast the round's group: a list of players, as JSON."""
+        return await cast_group(ctx)
+
+    async def start(self, ctx: Context) -> State:
+        """Seat the group and play character creation."""
+        return await create_characters(ctx)
+
+    async def turn(self, ctx: Context, state: State) -> State:
+        """Play one turn."""
+        return await play_turn(ctx, state)
+
+    async def finish(self, ctx: Context, state: State) -> None:
+        """Close the books: an open tangent, the judge's verdict, metrics and the composite."""
+        table = Table.of(ctx)
+        state, findings = close_tangent(state)
+        emit(ctx, findings)
+        quality: Mapping[str, float] = {}
+        if table.options.judge and state.turns:
+            verdict, model = await judge_session(ctx, table, state)
+            record_quality(ctx, verdict, model)
+            quality = verdict.scores if verdict else {}
+        record_counts(ctx, state, table.expected)
+        record_composite(ctx, state, table.expected, quality, table.options.weights)
+
+
+KIND: Final = PlaytestKind()
+"""The registered instance."""

@@ -1,0 +1,82 @@
+"""What a run spec may say about play-tests under ``options:``; any of it can be a factor."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+MAX_GROUP = 8
+
+
+class Weights(BaseModel):
+    """How much each part counts in the composite score; only their proportions matter."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    progress: float = Field(
+        default=0.35, ge=0, le=1000, description="Pulses delivered, their pace, and an ending."
+    )
+    tangents: float = Field(
+        default=0.20,
+        ge=0,
+        le=1000,
+        description="Return from tangents: whether, how fast, how well.",
+    )
+    quality: float = Field(
+        default=0.30, ge=0, le=1000, description="The judge's seven dimensions, averaged."
+    )
+    failures: float = Field(
+        default=0.15, ge=0, le=1000, description="Freedom from loops, contradictions and the like."
+    )
+
+    @model_validator(mode="after")
+    def _counts_something(self) -> Weights:
+        if self.progress + self.tangents + self.quality + self.failures <= 0:
+            raise ValueError("at least one weight must be above 0")
+        return self
+
+
+class Options(BaseModel):
+    """Options of play-tests. A factor of the same name overrides one per cell."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: str = Field(
+        default="baseline",
+        min_length=1,
+        max_length=500,
+        description="Narrator prompt: name of a shared one, or file://<path> from the run spec.",
+    )
+    group_size_min: int = Field(
+        default=2, ge=2, le=MAX_GROUP, description="Fewest players in a group."
+    )
+    group_size_max: int = Field(
+        default=5, ge=2, le=MAX_GROUP, description="Most players in a group."
+    )
+    archetypes: tuple[str, ...] = Field(
+        default=(),
+        max_length=100,
+        description="Archetypes to draw from, with replacement; all of them if left empty.",
+    )
+    group: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=2,
+        max_length=MAX_GROUP,
+        description="A fixed group, as archetype ids, instead of drawing one per round.",
+    )
+    recent_messages: int = Field(
+        default=6, ge=0, le=50, description="Messages of table talk that a player is reminded of."
+    )
+    judge: bool = Field(default=True, description="Have a model score the finished transcript.")
+    weights: Weights = Field(default=Weights(), description="Weights of the composite score.")
+    stuck_after: int = Field(
+        default=5, ge=2, le=100, description="Turns without a pulse that count as a stuck moment."
+    )
+
+    @model_validator(mode="after")
+    def _sizes_fit(self) -> Options:
+        if self.group_size_min > self.group_size_max:
+            raise ValueError(
+                f"group_size_min ({self.group_size_min}) is above group_size_max "
+                f"({self.group_size_max})"
+            )
+        return self

@@ -1,0 +1,111 @@
+"""Scenario packs of play-tests: ``scenario.yaml`` beside a story guide in markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from matrix.kinds.playtest.files import read_text
+from matrix.kinds.playtest.guide import parse_guide
+from matrix.kinds.protocol import ScenarioPack
+from matrix.model.documents import Document, check, parse_document
+from matrix.model.errors import BadInput, Mistake
+
+MAX_SCENARIO_BYTES = 50_000
+MAX_GUIDE_BYTES = 200_000
+DEFAULT_PULSES = 20
+
+Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+PersonName = Annotated[str, Field(min_length=2, max_length=24, pattern=r"^[^\W\d_][\w' -]*$")]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            raise ValueError(f"name {name!r} is listed twice; each name once")
+        seen.add(name.casefold())
+    return names
+
+
+class Scenario(BaseModel):
+    """One story to play, as its ``scenario.yaml`` describes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["playtest"] = Field(description="Kind of scenario; always 'playtest' here.")
+    title: Line = Field(description="Title of the story, as players hear it.")
+    summary: Line = Field(description="What it is about, in one line, for lists.")
+    setting: Line = Field(description="Where and when, without giving anything away.")
+    guide: str = Field(
+        default="guide.md", min_length=1, description="The story guide, a file in this folder."
+    )
+    pulses_expected: int | None = Field(
+        default=None,
+        ge=1,
+        le=200,
+        description="Pulses a full session has; the guide's own number, or 20, if left out.",
+    )
+    names: Annotated[tuple[PersonName, ...], AfterValidator(_distinct)] = Field(
+        default=(), max_length=200, description="First names that fit the setting."
+    )
+
+
+def read_scenario(folder: Path, name: str) -> ScenarioPack:
+    """Read and check a pack's folder.
+
+    Raises:
+        BadInput: Every mistake in scenario and guide, at once.
+    """
+    path = folder / "scenario.yaml"
+    document = parse_document(read_text(path, MAX_SCENARIO_BYTES), str(path))
+    mistakes: list[Mistake] = []
+    scenario: Scenario | None = None
+    guide = ""
+    try:
+        scenario = check(document, Scenario)
+    except BadInput as error:
+        mistakes += error.mistakes
+    try:
+        guide = _read_guide(folder, document)
+    except BadInput as error:
+        mistakes += error.mistakes
+    if scenario is None or mistakes:
+        raise BadInput(mistakes)
+    expected = scenario.pulses_expected or len(parse_guide(guide).pulses) or DEFAULT_PULSES
+    return ScenarioPack(
+        name=name,
+        kind="playtest",
+        title=scenario.title,
+        summary=scenario.summary,
+        content={
+            "title": scenario.title,
+            "setting": scenario.setting,
+            "pulses_expected": expected,
+            "names": list(scenario.names),
+            "guide": guide,
+        },
+    )
+
+
+def _read_guide(folder: Path, document: Document) -> str:
+    named = document.value.get("guide", "guide.md") if isinstance(document.value, dict) else ""
+    if not isinstance(named, str) or not named:
+        return ""  # the schema says so already
+    root = folder.resolve()
+    path = (root / named).resolve()
+    if not path.is_relative_to(root):
+        message = f"found {named!r}; the guide must be a file inside {folder}"
+        raise BadInput([document.mistake(("guide",), message)])
+    try:
+        text = read_text(path, MAX_GUIDE_BYTES, source=str(folder / named))
+    except BadInput as error:
+        if path.is_file():
+            raise
+        message = f"found {named!r}, but {error}"
+        raise BadInput([document.mistake(("guide",), message)]) from None
+    if not text.strip():
+        raise BadInput([Mistake(str(folder / named), None, "", "is empty; write the story in it")])
+    return text

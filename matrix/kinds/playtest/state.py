@@ -1,0 +1,90 @@
+"""The state of a session between two turns: cursors into the log and small counts.
+
+About 1 kB of JSON for a session of usual length. Words live in the log, once; prompts and guides
+in the session's resources, so that a branch with another prompt needs nothing changed in here.
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Small(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Seat(_Small):
+    """A member of the group; ``persona`` is the log position of their system prompt."""
+
+    name: str
+    archetype: str
+    persona: int
+
+
+class TangentBook(_Small):
+    """The tangent under way (``since`` is 0 without one) and sums over those that are over."""
+
+    since: int = 0
+    initiator: str = ""
+    segue: str = ""
+    quality: float | None = None
+    count: int = 0
+    turns: int = 0
+    longest: int = 0
+    natural: int = 0
+    forced: int = 0
+    quality_sum: float = 0.0
+    quality_count: int = 0
+
+
+class Secret(_Small):
+    """A private moment that has not paid off yet, and the words that would show that it has."""
+
+    turn: int
+    target: str
+    words: tuple[str, ...]
+
+
+class MomentBook(_Small):
+    """Private moments: how many, how many paid off, and those still open."""
+
+    count: int = 0
+    paid: int = 0
+    open: tuple[Secret, ...] = ()
+
+
+class Fact(_Small):
+    """Something stated about the world, e.g. ``door`` is ``locked`` on the axis ``access``."""
+
+    axis: str
+    subject: str
+    value: str
+    turn: int
+
+
+class State(_Small):
+    """Everything a session needs to go on after any turn."""
+
+    seats: tuple[Seat, ...]
+    spokesperson: int
+    relay_prompt: int
+    story_at: int
+    turns: int = 0
+    blanks: int = 0
+    concluded: bool = False
+    pulses: int = 0
+    pulse_turns: tuple[int, ...] = ()
+    last_pulse: int = 0
+    widest_gap: int = 0
+    tangents: TangentBook = TangentBook()
+    moments: MomentBook = MomentBook()
+    sketches: tuple[tuple[int, ...], ...] = ()
+    repeats: tuple[int, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    strangers: tuple[str, ...] = ()
+    issues: dict[str, int] = {}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the group, in seat order."""
+        return tuple(seat.name for seat in self.seats)

@@ -1,0 +1,264 @@
+"""What a kind of scenario is, and the one port through which it reaches the world.
+
+A kind is a small state machine over a :class:`Context`: ``start`` makes the first state,
+``turn`` takes one step, ``finish`` scores what happened. Between two turns its state is stored
+whole, so state is small and JSON-able; everything long goes to ``ctx.log``, which is stored once.
+
+Rules that make sessions durable and comparable, and that the engine enforces where it can:
+
+* models are reached by ``ctx.ask`` only, several at once only through ``ctx.parallel``;
+* randomness comes from ``ctx.rng(name)`` only, time from ``ctx.elapsed_s`` only;
+* given the same answers, a kind does the same again: that is what resume relies on.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from matrix.model.records import (
+    JSON,
+    Answer,
+    ChatMessage,
+    Message,
+    Outcome,
+    Player,
+    SessionPlan,
+)
+
+T = TypeVar("T")
+
+
+class Log(Protocol):
+    """A session's append-only messages: read by position, never changed."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, position: int) -> Message: ...
+
+    def append(self, message: Message) -> int:
+        """Add a message; returns its position, which state may keep as a cursor."""
+        ...
+
+    def tail(self, channel: str, count: int) -> list[Message]:
+        """The last ``count`` messages of one channel, oldest first."""
+        ...
+
+    def channel(self, channel: str) -> Sequence[Message]:
+        """Every message of one channel, oldest first."""
+        ...
+
+
+class Context(Protocol):
+    """The port between a kind and the engine, bound to one session and one turn."""
+
+    @property
+    def plan(self) -> SessionPlan: ...
+
+    @property
+    def turn(self) -> int:
+        """Number of the turn being played; 0 during ``start``."""
+        ...
+
+    @property
+    def log(self) -> Log: ...
+
+    @property
+    def prelude(self) -> JSON:
+        """What ``Kind.prelude`` made for this round and scenario; ``None`` without one."""
+        ...
+
+    @property
+    def elapsed_s(self) -> float:
+        """The session's own clock: recorded model time only, without waits."""
+        ...
+
+    def resource(self, name: str) -> JSON:
+        """A text or data that ``Kind.bind`` named for this session."""
+        ...
+
+    def rng(self, name: str) -> random.Random:
+        """A stream of its own, fresh for this phase, turn, slot and name."""
+        ...
+
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str | None = None,
+        max_tokens: int = 512,
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Ask the model that plays ``role``; the only way to reach one.
+
+        Raises:
+            CallFailed: The call ended in a final error; recorded, and the same on resume.
+            SessionStop: The session must end (cap, interrupt); kinds let it pass.
+        """
+        ...
+
+    async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
+        """Run children at once, each in a scope of its own; results in list order."""
+        ...
+
+    def event(
+        self,
+        kind: str,
+        *,
+        subject: str = "",
+        detail: str = "",
+        value: float | None = None,
+        severity: str = "",
+    ) -> None:
+        """Record something that happened in this turn."""
+        ...
+
+    def score(
+        self,
+        name: str,
+        value: float | None,
+        *,
+        whole_session: bool = True,
+        label: str = "",
+        reason: str = "",
+        judge_model: str = "",
+        rubric_hash: str = "",
+    ) -> None:
+        """Record a named value; the one named ``score`` is the session's primary metric."""
+        ...
+
+    def player(self, player: Player) -> None:
+        """Record a member of the group, for the ``players`` table."""
+        ...
+
+    def end(self, outcome: Outcome, reason: str) -> None:
+        """Say that the session is over after this turn."""
+        ...
+
+
+class RoleInfo(NamedTuple):
+    """A role that a kind asks: its default model (simulated) and what it does."""
+
+    name: str
+    default_model: str
+    description: str
+
+
+class RoleProfile(NamedTuple):
+    """Expected use of one model in one session, for estimates before anything is spent.
+
+    ``calls`` are (low, middle, high) per session, where high is an upper estimate that few
+    sessions exceed; tokens are averages per call.
+    """
+
+    role: str
+    model: str
+    calls: tuple[float, float, float]
+    input_tokens: float
+    output_tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioPack:
+    """One scenario after its folder was read and checked."""
+
+    name: str
+    kind: str
+    title: str
+    summary: str
+    content: Mapping[str, JSON]
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A scenario joined with one cell's options and models.
+
+    Attributes:
+        resources: Name -> text or data that sessions of this cell read.
+        prelude: What the prelude depends on; cells of a round with equal values share one.
+            ``None`` when the kind has no prelude.
+        models: Every model the cell may ask.
+        profile: Expected use per session.
+    """
+
+    resources: Mapping[str, JSON]
+    prelude: JSON | None
+    models: frozenset[str]
+    profile: tuple[RoleProfile, ...]
+    prelude_profile: tuple[RoleProfile, ...] = ()
+
+
+class PackLibrary(Protocol):
+    """Where packs and their shared parts are found: project first, then the built-in ones."""
+
+    def folder(self, kind: str, name: str) -> Path | None:
+        """The folder of scenario ``name``, or ``None``."""
+        ...
+
+    def scenarios(self, kind: str) -> list[str]:
+        """Names of every scenario of this kind, sorted."""
+        ...
+
+    def shared(self, kind: str, part: str, suffix: str) -> Mapping[str, Path]:
+        """Name -> file of a shared part of a kind, e.g. its ``prompts``."""
+        ...
+
+    def archetypes(self) -> Mapping[str, Path]:
+        """Id -> file of every archetype."""
+        ...
+
+    def project_file(self, reference: str) -> Path:
+        """The file behind a ``file://`` reference, relative to the run spec."""
+        ...
+
+
+class Kind(Protocol):
+    """One kind of scenario. Registered under the entry point group ``matrix.kinds``."""
+
+    name: str
+    version: int
+    state_version: int
+    roles: tuple[RoleInfo, ...]
+    options_model: type[BaseModel]
+    state_model: type[BaseModel]
+    score_range: tuple[float, float]
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        """Read and check a scenario's folder.
+
+        Raises:
+            BadInput: Every mistake in it.
+        """
+        ...
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        """Join a scenario with one cell.
+
+        Raises:
+            BadInput: An option names something that the library lacks.
+        """
+        ...
+
+    async def prelude(self, ctx: Context) -> JSON:
+        """Make what variants of a round share; only called when ``Binding.prelude`` is given."""
+        ...
+
+    async def start(self, ctx: Context) -> BaseModel: ...
+
+    async def turn(self, ctx: Context, state: Any) -> BaseModel: ...
+
+    async def finish(self, ctx: Context, state: Any) -> None: ...

@@ -1,0 +1,39 @@
+"""Model names people use, and what they stand for: the one place to re-point when vendors rename.
+
+``target`` is the name litellm knows; prices are US dollars per million tokens, used for simulated
+stand-ins and where litellm's own price map has no entry. ``sim/<alias>`` is the simulated stand-in
+of an alias at the same price.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Alias(NamedTuple):
+    """A short name for a model."""
+
+    target: str
+    input_usd_per_mtok: float
+    output_usd_per_mtok: float
+    group: str
+
+
+BUILT_IN: Final[dict[str, Alias]] = {
+    "opus-4.5": Alias("anthropic/claude-opus-4-5", 5.0, 25.0, "anthropic"),
+    "opus": Alias("anthropic/claude-opus-4-5", 5.0, 25.0, "anthropic"),
+    "sonnet": Alias("anthropic/claude-sonnet-4-5", 3.0, 15.0, "anthropic"),
+    "haiku": Alias("anthropic/claude-haiku-4-5", 1.0, 5.0, "anthropic"),
+    "grok-4": Alias("xai/grok-4", 3.0, 15.0, "xai"),
+    "grok": Alias("xai/grok-4-fast-non-reasoning", 0.2, 0.5, "xai"),
+    "deepseek-r2": Alias("deepseek/deepseek-reasoner", 0.55, 2.19, "deepseek"),
+    "deepseek": Alias("deepseek/deepseek-chat", 0.28, 0.42, "deepseek"),
+    "qwen": Alias("dashscope/qwen-plus", 0.4, 1.2, "dashscope"),
+    "kimi-k2": Alias("moonshot/kimi-k2-0905-preview", 0.6, 2.5, "moonshot"),
+    "gpt-4o": Alias("openai/gpt-4o", 2.5, 10.0, "openai"),
+    "gpt-4o-mini": Alias("openai/gpt-4o-mini", 0.15, 0.6, "openai"),
+}
+
+SIMULATED_PREFIX: Final = "sim/"
+BY_ARCHETYPE: Final = "by-archetype"
+"""A role whose model each archetype names for itself; ``sim/by-archetype`` for stand-ins."""

@@ -1,0 +1,151 @@
+"""What the journal records: the run's history, from which everything else can be rebuilt.
+
+Five kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
+an attempt was settled (with the answer, when it ended the call); a turn was completed (the
+checkpoint); a session ended. Values only; how they are written is the store's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from matrix.model.money import NanoUSD
+from matrix.model.records import (
+    JSON,
+    Answer,
+    CallKey,
+    Event,
+    Message,
+    Outcome,
+    Phase,
+    Player,
+    Score,
+    SessionPlan,
+    Usage,
+)
+
+Disposition = Literal["settled", "released", "presumed"]
+
+
+class Share(NamedTuple):
+    """What one role has used."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: NanoUSD = 0
+
+
+class Tally(NamedTuple):
+    """What a session has used so far. Part of its checkpoint, so it survives as the state does."""
+
+    clock_s: float = 0.0
+    roles: Mapping[str, Share] = {}
+
+    @property
+    def calls(self) -> int:
+        return sum(share.calls for share in self.roles.values())
+
+    @property
+    def tokens_in(self) -> int:
+        return sum(share.tokens_in for share in self.roles.values())
+
+    @property
+    def tokens_out(self) -> int:
+        return sum(share.tokens_out for share in self.roles.values())
+
+    @property
+    def cost(self) -> NanoUSD:
+        return sum(share.cost for share in self.roles.values())
+
+
+class Opened(NamedTuple):
+    """A session was given to a worker for the first time (or again, after an interruption)."""
+
+    plan: SessionPlan
+    at: float
+
+
+class Held(NamedTuple):
+    """Money was set aside for one attempt, before it was sent."""
+
+    hold_id: int
+    key: CallKey
+    attempt: int
+    role: str
+    model: str
+    amount: NanoUSD
+    owner: str
+    at: float
+
+
+class Settled(NamedTuple):
+    """An attempt is over. ``answer`` is present when it ended the call, for good or ill.
+
+    ``waited_s`` is the time from asking to being granted; ``took_s`` the wall time of the attempt.
+    """
+
+    hold_id: int
+    key: CallKey
+    attempt: int
+    role: str
+    model: str
+    digest: str
+    held: NanoUSD
+    disposition: Disposition
+    cost: NanoUSD
+    usage: Usage
+    waited_s: float
+    took_s: float
+    error_class: str
+    answer: Answer | None
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class TurnDone:
+    """A checkpoint: everything that the phase or turn added, and the whole small state."""
+
+    session_id: str
+    phase: Phase
+    turn: int
+    state: bytes
+    messages: tuple[Message, ...]
+    events: tuple[Event, ...]
+    scores: tuple[Score, ...]
+    players: tuple[Player, ...]
+    tally: Tally
+    ended: tuple[Outcome, str] | None
+    versions: tuple[int, int]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A session is over. ``result`` is what a prelude made, for the sessions that share it."""
+
+    session_id: str
+    outcome: Outcome
+    reason: str
+    error_class: str
+    turns: int
+    score: float | None
+    tally: Tally
+    at: float
+    result: JSON = field(default=None)
+
+
+Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended
+
+
+def session_of(entry: Entry) -> str:
+    """The session an entry belongs to."""
+    match entry:
+        case Opened():
+            return entry.plan.session_id
+        case Held() | Settled():
+            return entry.key.session_id
+        case TurnDone() | Ended():
+            return entry.session_id

@@ -1,0 +1,196 @@
+"""Errors of this project, named by the boundary they cross.
+
+Each message names the thing, the value found, what is allowed and the remedy. The exit code
+that a command line should end with belongs to the class, so that no command decides it anew.
+
+* :class:`BadInput` — what the user wrote (spec, pack, archetype, flags); collects all mistakes.
+* :class:`StoreError` — the results folder, the journal, Parquet.
+* :class:`ProviderError` — one attempt of one model call; says whether trying again can help and
+  whether money may have been spent.
+* :class:`SessionStop` — ends one session, never the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import ClassVar
+
+
+class MatrixError(Exception):
+    """Base of everything this project raises on purpose."""
+
+    exit_code: ClassVar[int] = 1
+
+
+# --- what the user wrote -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """One mistake in the user's input, as one line of output.
+
+    Attributes:
+        source: File name, flag or environment variable the value came from.
+        line: 1-based line in ``source``, where there is one.
+        path: Path of the field, e.g. ``factors.prompt[1]``.
+        message: What was found and what is allowed, in one sentence.
+    """
+
+    source: str
+    line: int | None
+    path: str
+    message: str
+
+    def __str__(self) -> str:
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+
+
+class BadInput(MatrixError):
+    """Everything wrong with the user's input, all at once; nothing has been started."""
+
+    exit_code = 2
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
+        super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+def did_you_mean(found: str, allowed: Sequence[str]) -> str:
+    """A hint for a near match, e.g. ``; did you mean 'prompt'?``, or the empty string."""
+    near = get_close_matches(found, allowed, n=1, cutoff=0.6)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+# --- the results folder --------------------------------------------------------------------------
+
+
+class StoreError(MatrixError):
+    """The results folder, the journal or a Parquet table cannot be used."""
+
+
+class RunExists(StoreError):
+    """A run of this id is already there; runs are never overwritten."""
+
+    exit_code = 2
+
+
+class RunNotFound(StoreError):
+    """No run of this id (or near it) is in the results folder."""
+
+    exit_code = 2
+
+
+class RunLocked(StoreError):
+    """Another process holds the journal: the run is still alive."""
+
+
+class FencedOff(StoreError):
+    """A newer governor has taken the journal over; this one must not write any more."""
+
+
+class JournalFull(StoreError):
+    """The disk (or a quota) refused a journal write; nothing unacknowledged was acted on."""
+
+
+# --- one attempt of one model call ---------------------------------------------------------------
+
+
+class ProviderError(MatrixError):
+    """A model call did not give a usable answer.
+
+    Attributes:
+        retryable: Whether a new attempt may succeed.
+        unsent: True only when the request provably cost nothing (never sent, or refused with
+            a 4xx), so that its hold may be released rather than presumed spent.
+        retry_after_s: Seconds the provider asked to wait, where it said so.
+    """
+
+    retryable: ClassVar[bool] = False
+    unsent: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class RateLimited(ProviderError):
+    """429: the provider's own limit was hit; the whole limit group pauses."""
+
+    retryable = True
+    unsent = True
+
+
+class ProviderUnavailable(ProviderError):
+    """5xx, 529, connection refused or reset: try again after a pause."""
+
+    retryable = True
+
+
+class ProviderTimeout(ProviderError):
+    """No answer in time; it may still be billed, so its hold is presumed spent."""
+
+    retryable = True
+
+
+class MalformedAnswer(ProviderError):
+    """An answer that is cut off, empty or not what the protocol promises."""
+
+    retryable = True
+
+
+class ContentRefused(ProviderError):
+    """The provider's content policy refused the request."""
+
+    unsent = True
+
+
+class ContextOverflow(ProviderError):
+    """The messages do not fit the model's context window."""
+
+    unsent = True
+
+
+class AuthenticationFailed(ProviderError):
+    """The key is missing, wrong or not allowed to use this model."""
+
+    unsent = True
+
+
+class RequestRejected(ProviderError):
+    """Any other 4xx: the request itself is wrong."""
+
+    unsent = True
+
+
+# --- one session ---------------------------------------------------------------------------------
+
+
+class SessionStop(MatrixError):
+    """Ends one session; the engine turns it into a row, never into a missing row."""
+
+
+class Censored(SessionStop):
+    """The session was cut short by the cap or an interrupt: it says nothing about the variant."""
+
+
+class Suspended(SessionStop):
+    """The run is draining: the session stays open in the journal and can be resumed."""
+
+
+class CallFailed(SessionStop):
+    """A call ended in a final error after its retries; the session is ``errored``."""
+
+    def __init__(self, error_class: str, message: str) -> None:
+        super().__init__(message)
+        self.error_class = error_class
+
+
+class DigestMismatch(SessionStop):
+    """A recorded answer belongs to another request: code or prompts changed under the session."""
+
+
+class UndeclaredConcurrency(SessionStop):
+    """A kind asked two models at once outside ``ctx.parallel``, so slots would depend on timing."""

@@ -1,0 +1,144 @@
+"""The plan: a run spec expanded into cells, rounds and sessions. Pure and deterministic.
+
+A *cell* is one scenario with one level of every factor. A *round* is one seed for every cell: all
+variants of a round meet the same group, moods and draws, so that they can be compared as pairs.
+Sessions are generated round by round and never held as one list: a plan of 100,000 sessions is a
+few kilobytes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from matrix.model.records import JSON, SessionPlan
+from matrix.model.seeds import content_hash, derive_seed
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One scenario with one level of every factor, joined with what its sessions need.
+
+    ``prelude`` is the content that the shared preparation depends on (``None``: none needed).
+    """
+
+    scenario: str
+    kind: str
+    levels: Mapping[str, str]
+    options: JSON
+    roles: Mapping[str, str]
+    resources: Mapping[str, str]
+    prelude: JSON | None
+
+    @property
+    def id(self) -> str:
+        """Content hash of everything that decides what a session of this cell is."""
+        return content_hash(
+            [
+                self.kind,
+                self.scenario,
+                dict(self.levels),
+                self.options,
+                dict(self.roles),
+                dict(self.resources),
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPlan:
+    """One round: preludes first, then one session per cell (fewer in a last, partial round)."""
+
+    number: int
+    preludes: tuple[SessionPlan, ...]
+    sessions: tuple[SessionPlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole run, as a generator of rounds.
+
+    Attributes:
+        cells: Every cell, in launch order within a round: scenario by scenario, so that a
+            partial last round still holds whole scenarios wherever it can.
+        sessions: Sessions in all.
+        seed: The run's seed.
+    """
+
+    cells: tuple[Cell, ...]
+    sessions: int
+    seed: int
+    max_turns: int
+    max_session_s: float
+
+    @property
+    def rounds(self) -> int:
+        """Rounds in all, a last partial one included."""
+        return -(-self.sessions // len(self.cells))
+
+    def round(self, number: int) -> RoundPlan:
+        """The sessions of round ``number`` (from 0)."""
+        first = number * len(self.cells)
+        count = min(len(self.cells), self.sessions - first)
+        preludes: dict[str, SessionPlan] = {}
+        sessions = []
+        for index, cell in enumerate(self.cells[:count]):
+            seed = derive_seed("session", self.seed, cell.scenario, number)
+            prelude = self._prelude(cell, number, seed, first + index)
+            if prelude is not None:
+                prelude = preludes.setdefault(prelude.session_id, prelude)
+            sessions.append(self._session(cell, number, seed, first + index, prelude))
+        return RoundPlan(number, tuple(preludes.values()), tuple(sessions))
+
+    def all_rounds(self) -> Iterator[RoundPlan]:
+        """Every round in launch order."""
+        return (self.round(number) for number in range(self.rounds))
+
+    def _prelude(self, cell: Cell, number: int, seed: int, order: int) -> SessionPlan | None:
+        if cell.prelude is None:
+            return None
+        identity = content_hash(["prelude", cell.kind, cell.scenario, cell.prelude, seed])
+        return SessionPlan(
+            session_id=identity,
+            part="prelude",
+            order=order,
+            round=number,
+            seed=seed,
+            scenario=cell.scenario,
+            kind=cell.kind,
+            levels={},
+            options=cell.options,
+            roles=cell.roles,
+            resources=cell.resources,
+            prelude_id=None,
+            max_turns=self.max_turns,
+            max_session_s=self.max_session_s,
+        )
+
+    def _session(
+        self, cell: Cell, number: int, seed: int, order: int, prelude: SessionPlan | None
+    ) -> SessionPlan:
+        return SessionPlan(
+            session_id=content_hash([cell.id, number, self.seed, self.max_turns]),
+            part="play",
+            order=order,
+            round=number,
+            seed=seed,
+            scenario=cell.scenario,
+            kind=cell.kind,
+            levels=cell.levels,
+            options=cell.options,
+            roles=cell.roles,
+            resources=cell.resources,
+            prelude_id=prelude.session_id if prelude else None,
+            max_turns=self.max_turns,
+            max_session_s=self.max_session_s,
+        )
+
+
+def combinations(factors: Mapping[str, tuple[str, ...]]) -> list[dict[str, str]]:
+    """Every combination of levels, the first factor varying slowest."""
+    return [
+        dict(zip(factors, levels, strict=True)) for levels in itertools.product(*factors.values())
+    ]

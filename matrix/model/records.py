@@ -1,0 +1,216 @@
+"""The nouns that travel between processes: calls, answers, messages, planned sessions.
+
+All are plain immutable values with no behaviour beyond derived fields. They cross process
+boundaries thousands of times a second, so they are named tuples and slotted dataclasses, which
+pickle small and fast; only what people write (the run spec, packs) is a pydantic model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from matrix.model.money import NanoUSD
+
+JSON: TypeAlias = Any
+"""A value that JSON can carry."""
+
+Phase = Literal["start", "turn", "finish"]
+Outcome = Literal["completed", "timeout", "failed", "errored", "censored"]
+OUTCOMES: tuple[Outcome, ...] = ("completed", "timeout", "failed", "errored", "censored")
+
+
+class ChatMessage(NamedTuple):
+    """One message of a model request, in the shape every chat API takes."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class CallParams(NamedTuple):
+    """Parameters of a model request.
+
+    ``max_tokens`` bounds the answer and so its cost; it is always given. ``schema`` is a JSON
+    Schema the answer should follow (``None`` for free text), as canonical JSON text so that the
+    value stays hashable.
+    """
+
+    max_tokens: int = 512
+    temperature: float | None = None
+    schema: str | None = None
+
+
+class CallKey(NamedTuple):
+    """Which call of which session: the identity under which its answer is recorded.
+
+    ``slot`` is the path inside the turn, e.g. ``"2"`` for the third call in a row, or ``"1.0.2"``
+    for the third call of the first child of a parallel block that stands second.
+    """
+
+    session_id: str
+    phase: Phase
+    turn: int
+    slot: str
+
+    def __str__(self) -> str:
+        return f"{self.phase}:{self.turn}:{self.slot}"
+
+
+class Usage(NamedTuple):
+    """Tokens as the provider reported them. ``input`` includes cached and cache-write tokens."""
+
+    input: int = 0
+    output: int = 0
+    cached: int = 0
+    cache_write: int = 0
+    reasoning: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One logical model request of a session, before admission has looked at it.
+
+    Attributes:
+        key: Identity of the call.
+        digest: Content hash of role, model, messages and parameters; compared with the recorded
+            one on resume, never looked up by.
+        order: Launch order of the session: lower goes first when anything is scarce.
+        role: Role in the scenario (``narrator``, ``players``, ...).
+        model: Model name after aliases are resolved, e.g. ``sim/opus-4.5``.
+        messages: The request.
+        params: Its parameters.
+        seed: Seed for the answer, derived from the session's seed and the key, the same for
+            every attempt.
+        cell: The session's factor levels; simulated models read planted effects by it, real
+            providers ignore it.
+    """
+
+    key: CallKey
+    digest: str
+    order: int
+    role: str
+    model: str
+    messages: tuple[ChatMessage, ...]
+    params: CallParams
+    seed: int
+    cell: Mapping[str, str] = field(default_factory=dict)
+
+
+class Failure(NamedTuple):
+    """A final error, as data: the class name of this project's error and its message."""
+
+    error_class: str
+    message: str
+
+
+class Answer(NamedTuple):
+    """The recorded outcome of a call; final errors are answers as well.
+
+    ``cost`` is what the ledger settled for all attempts of the call; ``duration_s`` is the model's
+    working time for the answering attempt, without quota and retry waits, and moves the session's
+    clock.
+    """
+
+    text: str
+    usage: Usage
+    cost: NanoUSD
+    duration_s: float
+    model: str
+    finish_reason: str = "stop"
+    failure: Failure | None = None
+
+
+class Message(NamedTuple):
+    """One line of a session's append-only log.
+
+    Attributes:
+        channel: ``table`` for what the whole group hears, ``private/<name>`` for asides,
+            ``persona/<name>`` for system prompts, or any name of the kind's own.
+        speaker: Who says it (``narrator``, a player's name, ``spokesperson``, ``system``).
+        text: The words.
+        turn: Turn in which it was said.
+        label: Classification or note, empty where there is none.
+    """
+
+    channel: str
+    speaker: str
+    text: str
+    turn: int
+    label: str = ""
+
+
+class Score(NamedTuple):
+    """A named measured value. ``turn`` is ``None`` for a score of the whole session."""
+
+    name: str
+    value: float | None
+    turn: int | None = None
+    label: str = ""
+    reason: str = ""
+    judge_model: str = ""
+    rubric_hash: str = ""
+
+
+class Event(NamedTuple):
+    """Something that happened in a session: a pulse, tangent, private moment or issue."""
+
+    kind: str
+    turn: int
+    subject: str = ""
+    detail: str = ""
+    value: float | None = None
+    severity: str = ""
+
+
+class Player(NamedTuple):
+    """One member of a group, for the ``players`` table."""
+
+    name: str
+    archetype: str
+    model: str
+    is_spokesperson: bool
+    mood: str
+
+
+SessionPart = Literal["prelude", "play"]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlan:
+    """Everything a worker needs to play one session, with texts by reference to ``resources``.
+
+    Attributes:
+        session_id: Content hash of scenario, levels, round and run seed.
+        part: ``prelude`` for what models write once per round and scenario before play (names,
+            backstories), shared by every variant; ``play`` for a session proper.
+        order: Launch order over the whole run; the tie-breaker wherever something is scarce.
+        round: Round number from 0.
+        seed: Seed shared by every variant of the same round and scenario.
+        scenario: Name of the scenario pack.
+        kind: Name of its kind.
+        levels: Factor -> level, as text, for tables and planted effects.
+        options: The kind's options after factors were applied (JSON).
+        roles: Role -> model name or ``by-archetype`` style rule understood by the kind.
+        resources: Name -> content hash of texts and data the session needs.
+        prelude_id: The prelude whose result this session shares, if any.
+        max_turns: Turn limit.
+        max_session_s: Limit on the session's own clock, in seconds.
+    """
+
+    session_id: str
+    part: SessionPart
+    order: int
+    round: int
+    seed: int
+    scenario: str
+    kind: str
+    levels: Mapping[str, str]
+    options: JSON
+    roles: Mapping[str, str]
+    resources: Mapping[str, str]
+    prelude_id: str | None
+    max_turns: int
+    max_session_s: float
+    parent_session_id: str | None = None
+    parent_turn: int | None = None

@@ -1,0 +1,161 @@
+"""The run spec: one frozen value that says what to run, under which limits, and what to compare.
+
+People write it as ``matrix.yaml``; environment variables, ``--set`` and flags go over it
+(:mod:`matrix.model.overrides`). The parts that belong to a kind (``options``) or to the simulated
+models (``simulation``) are checked by their owners when the run is prepared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+Name = Annotated[str, Field(min_length=1, max_length=120)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Level = str | int | float | bool
+
+
+def _distinct(levels: tuple[Level, ...]) -> tuple[Level, ...]:
+    seen = [str(level) for level in levels]
+    for text in seen:
+        if seen.count(text) > 1:
+            raise ValueError(f"level {text!r} is listed twice; each level once")
+    return levels
+
+
+class SpecModel(BaseModel):
+    """Base of every part of the spec: immutable, and unknown keys are mistakes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)
+
+
+class Price(SpecModel):
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float = Field(ge=0, le=100_000, description="USD per million input tokens.")
+    output: float = Field(ge=0, le=100_000, description="USD per million output tokens.")
+
+
+class ModelSpec(SpecModel):
+    """A model name of your own, or a change to a built-in one."""
+
+    target: str = Field(
+        description="The name behind it: a litellm model name, or sim/<name> for a simulated one."
+    )
+    price: Price | None = Field(
+        default=None, description="Its price; needed when no price list knows the target."
+    )
+    group: str | None = Field(
+        default=None, description="Limit group; models that share a provider's limits share one."
+    )
+
+
+class RateLimits(SpecModel):
+    """The limits of one group of models; leave out what does not apply."""
+
+    rpm: Positive | None = Field(default=None, description="Requests per minute.")
+    tpm: Positive | None = Field(default=None, description="Tokens per minute, input and output.")
+    concurrency: int | None = Field(
+        default=None, ge=1, description="Requests in flight at any moment."
+    )
+
+
+class Limits(SpecModel):
+    """Where a run stops, whatever happens."""
+
+    cost_usd: Positive = Field(
+        default=50.0, description="Hard cap on the money of the whole run, in US dollars."
+    )
+    turns: int = Field(default=60, ge=1, le=10_000, description="Turns per session.")
+    session_minutes: Positive = Field(
+        default=240.0,
+        description="Model working time per session, in minutes; waits for limits do not count.",
+    )
+    run_minutes: Positive | None = Field(
+        default=None, description="Wall-clock time of the run, in minutes; then it drains."
+    )
+    open_sessions: int = Field(
+        default=200, ge=1, le=100_000, description="Sessions being played at the same time."
+    )
+    attempts: int = Field(
+        default=6, ge=1, le=50, description="Attempts per model call, the first included."
+    )
+
+
+class Compare(SpecModel):
+    """What the run is meant to decide."""
+
+    factor: Name | None = Field(
+        default=None,
+        description="The factor whose levels compete; the first one with two levels if left out.",
+    )
+    metric: Name = Field(default="score", description="Column of sessions or name of a score.")
+    confidence: float = Field(
+        default=0.95, gt=0.5, lt=1, description="Confidence of intervals; 0.95 errs 5 % at most."
+    )
+    margin: Positive | None = Field(
+        default=None, description="Differences smaller than this do not matter to you."
+    )
+
+
+class RunSpec(SpecModel):
+    """Everything about a run that is decided before it starts."""
+
+    version: Literal[1] = Field(default=1, description="Version of this file format.")
+    name: str = Field(
+        default="run",
+        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$",
+        description="Short name; run ids start with it.",
+    )
+    kind: Name = Field(default="playtest", description="Kind of scenario: what a session does.")
+    scenarios: tuple[Name, ...] = Field(
+        default=("*",),
+        min_length=1,
+        description="Scenario packs by name or pattern; '*' is every pack of the kind.",
+    )
+    factors: Mapping[Name, Annotated[tuple[Level, ...], AfterValidator(_distinct)]] = Field(
+        default_factory=dict,
+        description=(
+            "Factor -> levels. A factor is a role (its levels are models) or an option of the "
+            "kind; every combination of levels is a cell."
+        ),
+    )
+    compare: Compare = Field(default=Compare(), description="What the run is meant to decide.")
+    sessions: int | None = Field(
+        default=None, ge=1, le=10_000_000, description="Sessions in all, over the whole matrix."
+    )
+    per_cell: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Rounds: sessions per scenario and cell."
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of every draw in the run.")
+    options: Mapping[str, Any] = Field(
+        default_factory=dict, description="Options of the kind, the same in every cell."
+    )
+    roles: Mapping[Name, Name] = Field(
+        default_factory=dict, description="Role -> model; 'all' sets every role at once."
+    )
+    limits: Limits = Field(default=Limits(), description="Where the run stops.")
+    at_cap: Literal["whole-rounds", "spend-all"] = Field(
+        default="whole-rounds",
+        description=(
+            "whole-rounds starts a round only if all of it fits under the cap; spend-all goes on "
+            "until the cap itself binds."
+        ),
+    )
+    models: Mapping[Name, ModelSpec] = Field(
+        default_factory=dict, description="Model names of your own, or changed built-in ones."
+    )
+    groups: Mapping[Name, RateLimits] = Field(
+        default_factory=dict, description="Limit group -> its rate limits."
+    )
+    simulation: Mapping[str, Any] = Field(
+        default_factory=dict, description="How simulated models behave (see `matrix schema`)."
+    )
+
+    @model_validator(mode="after")
+    def _one_way_to_count(self) -> RunSpec:
+        if self.sessions is not None and self.per_cell is not None:
+            raise ValueError("give sessions or per_cell, not both")
+        return self

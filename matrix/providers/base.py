@@ -1,0 +1,40 @@
+"""What a provider is: something that answers one attempt of one call, or raises.
+
+A provider knows nothing of money, rates, retries or sessions; those belong to admission and the
+engine. Real models, simulated ones and the scripted fake all stand behind this one method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from matrix.model.records import Call, Usage
+
+
+class Reply(NamedTuple):
+    """What came back from one attempt.
+
+    ``usage`` is ``None`` when the provider reported none; the attempt's hold is then presumed
+    spent in full. ``duration_s`` is the working time to charge to the session's clock: measured
+    for real models, drawn for simulated ones. ``headers`` carries rate-limit headers in lower
+    case, for the limiter to correct its levels by.
+    """
+
+    text: str
+    usage: Usage | None
+    duration_s: float
+    finish_reason: str = "stop"
+    headers: Mapping[str, str] = {}
+
+
+class Provider(Protocol):
+    """Answers attempts. Implementations must be safe for many concurrent calls on one loop."""
+
+    async def complete(self, call: Call, attempt: int) -> Reply:
+        """Answer attempt number ``attempt`` (from 1) of ``call``.
+
+        Raises:
+            ProviderError: One of this project's own types, never a library's.
+        """
+        ...

@@ -1,0 +1,142 @@
+"""The provider of simulated models: reads real prompts, answers in role, takes time, can fail."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from statistics import NormalDist
+from typing import Final, TypeAlias
+
+from matrix.judging.quality import JUDGE
+from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
+from matrix.model.records import Call, ChatMessage, Usage
+from matrix.model.seeds import stream
+from matrix.providers.base import Reply
+from matrix.providers.simulated.classifier import classify
+from matrix.providers.simulated.faults import Faults, uniform
+from matrix.providers.simulated.generic import COUNTER, answer_any, count_on
+from matrix.providers.simulated.judge import judge
+from matrix.providers.simulated.narrator import narrate
+from matrix.providers.simulated.persona import cast
+from matrix.providers.simulated.player import play
+from matrix.providers.simulated.settings import LatencySettings, SimulationSettings, TraitsByCell
+from matrix.providers.simulated.spokesperson import relay
+from matrix.providers.simulated.traits import Traits
+
+Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Role: TypeAlias = Callable[[Sequence[ChatMessage], random.Random, Traits], str]
+
+_MESSAGE_OVERHEAD = 4
+_BYTES_PER_TOKEN = 4
+_NORMAL = NormalDist()
+
+
+def _narrate(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -> str:
+    return narrate(messages, rng, traits)[1]
+
+
+ROLES: Final[dict[str, Role]] = {
+    NARRATOR: _narrate,
+    PERSONA: cast,
+    PLAYER: play,
+    SPOKESPERSON: relay,
+    CLASSIFIER: classify,
+    JUDGE: judge,
+}
+"""First line of a system prompt -> who answers it."""
+
+
+def size(text: str) -> int:
+    """Length in bytes of UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
+
+
+def tokens_in(messages: Sequence[ChatMessage]) -> int:
+    """Input tokens: a token per four bytes, rounded up, and four for each message."""
+    total = _MESSAGE_OVERHEAD * len(messages)
+    for _, text in messages:
+        total -= -(len(text) if text.isascii() else len(text.encode())) // _BYTES_PER_TOKEN
+    return total
+
+
+def tokens_out(text: str) -> int:
+    """Output tokens: a token per four bytes, rounded up."""
+    return -(-size(text) // _BYTES_PER_TOKEN)
+
+
+class SimulatedProvider:
+    """Answers any call of a play-test from its prompts alone.
+
+    The text depends on the messages, ``call.seed`` and the traits that ``call.cell`` selects,
+    never on the attempt, the clock or anything global.
+
+    Args:
+        settings: Pace, traits, planted effects and faults.
+        sleep: How to wait in real time; not called in virtual time.
+    """
+
+    def __init__(self, settings: SimulationSettings, sleep: Sleep) -> None:
+        self._settings = settings
+        self._sleep = sleep
+        self._traits = TraitsByCell(settings)
+        self._faults = Faults(settings.faults)
+
+    async def complete(self, call: Call, attempt: int) -> Reply:
+        """Answer attempt number ``attempt`` (from 1) of ``call``.
+
+        Raises:
+            RateLimited, ProviderUnavailable, ProviderTimeout, MalformedAnswer: As the faults of
+                the settings have it.
+        """
+        fault = self._faults.of_attempt(call.seed, attempt)
+        reply = None if fault else self.reply_to(call)
+        if self._settings.time == "real":
+            wait = reply.duration_s if reply else self._settings.latency.first_token_s
+            await self._sleep(wait)
+        if reply is None:
+            assert fault is not None
+            raise fault
+        return reply
+
+    def reply_to(self, call: Call) -> Reply:
+        """The reply to a call that does not fail, without waiting for it."""
+        text = answer(call, self._traits.of(call.cell))
+        finish = "stop"
+        if self._faults.cuts_off(call.seed):
+            text, finish = text[: len(text) // 2], "length"
+        output = tokens_out(text)
+        if output > call.params.max_tokens:
+            text, finish = _cut(text, call.params.max_tokens), "length"
+            output = tokens_out(text)
+        usage = None
+        if not self._faults.hides_usage(call.seed):
+            usage = Usage(input=tokens_in(call.messages), output=output)
+        return Reply(text, usage, latency_s(self._settings.latency, output, call.seed), finish)
+
+
+def answer(call: Call, traits: Traits) -> str:
+    """What the model that ``call`` addresses says; at least one character."""
+    messages = call.messages
+    system = messages[0].content if messages and messages[0].role == "system" else ""
+    heading = system[: system.find("\n")] if "\n" in system else system
+    role = ROLES.get(heading.strip())
+    if role is not None:
+        return role(messages, stream(call.seed, "answer"), traits)
+    if heading.startswith(COUNTER):
+        return count_on(messages)
+    return answer_any(call.params.schema, stream(call.seed, "answer"))
+
+
+def _cut(text: str, tokens: int) -> str:
+    """The longest beginning of ``text`` that takes at most ``tokens``."""
+    return text.encode()[: tokens * _BYTES_PER_TOKEN].decode(errors="ignore")
+
+
+def latency_s(settings: LatencySettings, output: int, seed: int) -> float:
+    """Seconds that an answer of ``output`` tokens takes; the same for every attempt."""
+    steady = settings.first_token_s + output / settings.tokens_per_s
+    if not settings.jitter:
+        return steady
+    draw = min(max(uniform(seed, "latency"), 1e-9), 1 - 1e-9)
+    return steady * math.exp(settings.jitter * _NORMAL.inv_cdf(draw))

@@ -1,0 +1,1 @@
+"""What people read: comparison tables, summaries and transcripts, as values and as text."""

@@ -1,0 +1,199 @@
+"""From a run's tables to a verdict on one factor: pairing, statistics, one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.spec import RunSpec
+from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
+from matrix.store.reader import RunTables
+from matrix.store.run_folder import RunFile
+
+SESSION_METRICS = ("score", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
+"""Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
+
+LOWER_IS_BETTER = ("cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """One level of the compared factor, with every denominator."""
+
+    level: str
+    sessions: int
+    ended: int
+    failed: int
+    errored: int
+    censored: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    cost_per_completed_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactorComparison:
+    """A factor's levels compared on one metric: table, verdict, and the sentence that says it."""
+
+    factor: str
+    metric: str
+    rows: tuple[VariantRow, ...]
+    verdict: Verdict
+    sentence: str
+    rests_on: str
+    simulated: bool
+
+
+def compare_factor(
+    tables: RunTables,
+    run: RunFile,
+    factor: str | None = None,
+    metric: str | None = None,
+    margin: float | None = None,
+) -> FactorComparison:
+    """Compare the levels of a factor, paired by round, scenario and every other factor.
+
+    Raises:
+        BadInput: No such factor or metric, or nothing to compare.
+    """
+    spec = RunSpec.model_validate(run.spec)
+    factors: Mapping[str, Sequence[str]] = run.plan.factors
+    chosen = _factor(factor or run.plan.compared, factors)
+    metric = metric or run.plan.metric
+    levels = list(factors[chosen])
+    data = _sessions(tables, [*factors], metric)
+    strata = [name for name in factors if name != chosen]
+    verdict = fixed_n_verdict(
+        _round_table(data, run, chosen, strata, levels),
+        Rules(
+            alpha=round(1.0 - spec.compare.confidence, 12),
+            delta=margin if margin is not None else spec.compare.margin,
+            higher_is_better=metric not in LOWER_IS_BETTER,
+            score_bounds=run.plan.score_range if metric == "score" else None,
+        ),
+        plan_over=run.status != "running",
+    )
+    return FactorComparison(
+        factor=chosen,
+        metric=metric,
+        rows=tuple(_row(data, chosen, level, verdict, index) for index, level in enumerate(levels)),
+        verdict=verdict,
+        sentence=verdict_sentence(
+            verdict,
+            levels,
+            "" if metric == "score" else metric,
+            "points" if metric == "score" else "",
+        ),
+        rests_on=_rests_on(verdict, run),
+        simulated=run.simulated,
+    )
+
+
+def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
+    comparable = [factor for factor, levels in factors.items() if len(levels) > 1]
+    if name is None or name not in factors:
+        found = "no factor given" if name is None else f"found {name!r}"
+        hint = did_you_mean(name or "", comparable)
+        raise BadInput(
+            [
+                Mistake(
+                    "--factor", None, "",
+                    f"{found}; factors with several levels: {', '.join(comparable) or 'none'}"
+                    f"{hint}",
+                )
+            ]
+        )  # fmt: skip
+    if name not in comparable:
+        raise BadInput(
+            [Mistake("--factor", None, "", f"{name!r} has only one level, so nothing to compare")]
+        )
+    return name
+
+
+def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
+    """A frame with round, scenario, factors, outcome, cost and ``value`` (the metric)."""
+    columns = ["session_id", "round", "scenario", *factors, "outcome", "cost_usd"]
+    if metric in SESSION_METRICS:
+        extra = [] if metric in columns else [metric]
+        frame = tables.frame("sessions", [*columns, *extra])
+        frame["value"] = frame[metric].astype(float)
+        return frame
+    frame = tables.frame("sessions", columns)
+    scores = tables.frame("scores", ["session_id", "turn", "name", "value"])
+    names = sorted(set(scores["name"]))
+    if metric not in names:
+        known = [*SESSION_METRICS, *names]
+        raise BadInput(
+            [
+                Mistake(
+                    "--metric", None, "",
+                    f"found {metric!r}; this run has: {', '.join(known)}"
+                    f"{did_you_mean(metric, known)}",
+                )
+            ]
+        )  # fmt: skip
+    mine = scores[(scores["name"] == metric) & scores["turn"].isna()]
+    return frame.merge(
+        mine.drop_duplicates("session_id", keep="last")[["session_id", "value"]],
+        on="session_id",
+        how="left",
+    )
+
+
+def _round_table(
+    data: Any, run: RunFile, factor: str, strata: Sequence[str], levels: Sequence[str]
+) -> Any:
+    import numpy as np
+
+    keys = data[["scenario", *strata]].astype(str).agg("\x1f".join, axis=1)
+    names = sorted(set(keys))
+    scored = data["outcome"].isin(["completed", "timeout"])
+    return complete_rounds(
+        data["round"].to_numpy(dtype=np.int64),
+        keys.map({name: index for index, name in enumerate(names)}).to_numpy(dtype=np.int64),
+        data[factor].map({level: i for i, level in enumerate(levels)}).to_numpy(dtype=np.int64),
+        data["value"].where(scored).to_numpy(dtype=float),
+        data["outcome"].to_numpy(dtype=str),
+        n_rounds_planned=run.plan.rounds,
+        n_scenarios=max(1, len(names)),
+        n_variants=len(levels),
+    )
+
+
+def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> VariantRow:
+    mine = data[data[factor] == level]
+    outcomes = mine["outcome"].value_counts()
+    completed = int(outcomes.get("completed", 0))
+    summary = verdict.variants[index]
+    return VariantRow(
+        level=level,
+        sessions=len(mine),
+        ended=completed + int(outcomes.get("timeout", 0)),
+        failed=int(outcomes.get("failed", 0)) + int(outcomes.get("timeout", 0)),
+        errored=int(outcomes.get("errored", 0)),
+        censored=int(outcomes.get("censored", 0)),
+        mean=summary.mean,
+        low=None if summary.interval is None else summary.interval.low,
+        high=None if summary.interval is None else summary.interval.high,
+        cost_per_completed_usd=float(mine["cost_usd"].sum()) / completed if completed else None,
+    )
+
+
+def _rests_on(verdict: Verdict, run: RunFile) -> str:
+    parts = [
+        f"{verdict.rounds_used} complete rounds of {verdict.rounds_planned}, paired by round",
+        f"{1 - verdict.rules.alpha:.0%} t intervals on round differences"
+        + (f", level {verdict.comparisons[0].level:.3g} per pair" if len(verdict.variants) > 2
+           else ""),
+    ]  # fmt: skip
+    if verdict.pairs_errored:
+        parts.append(f"{verdict.pairs_errored} pairs dropped for infrastructure errors")
+    if verdict.pairs_unscored:
+        parts.append(f"{verdict.pairs_unscored} pairs without a score because a variant failed")
+    parts += [f"flag: {flag}" for flag in verdict.flags]
+    if run.simulated:
+        parts.append("simulated models")
+    return "; ".join(parts)

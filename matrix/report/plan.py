@@ -1,0 +1,133 @@
+"""A prepared run as text and as data: what it will do, and what that is expected to cost."""
+
+from __future__ import annotations
+
+from matrix.engine.estimate import Interval
+from matrix.engine.prepare import Prepared
+from matrix.model.money import from_usd, show_usd, to_usd
+from matrix.model.records import JSON
+from matrix.report.text import columns, facts, plural
+
+
+def plan_as_text(prepared: Prepared, *, cells: bool = False) -> str:
+    """A few lines that say what a run will do; with ``cells``, the whole matrix as well."""
+    head = f"{prepared.spec.name}: {_shape(prepared)}"
+    if prepared.simulated:
+        head += ", on simulated models"
+    parts = [head, facts(_facts(prepared))]
+    if cells:
+        parts += ["", _cells(prepared)]
+    return "\n".join(parts)
+
+
+def _shape(prepared: Prepared) -> str:
+    scenarios = len({cell.scenario for cell in prepared.plan.cells})
+    factors = [plural(len(levels), f"{name}") for name, levels in prepared.factors.items()]
+    return " x ".join([plural(scenarios, "scenario"), *factors])
+
+
+def _facts(prepared: Prepared) -> list[tuple[str, str]]:
+    spec, plan = prepared.spec, prepared.plan
+    rows = [
+        (
+            "sessions",
+            f"{plan.sessions:,} = {_rounds(prepared)}; at most {spec.limits.turns} turns each, "
+            f"{spec.limits.open_sessions:,} open at once",
+        ),
+        ("scenarios", ", ".join(dict.fromkeys(cell.scenario for cell in plan.cells))),
+    ]
+    for name, levels in prepared.factors.items():
+        note = f"   (compared on {spec.compare.metric})" if name == prepared.compare_factor else ""
+        rows.append((name, ", ".join(levels) + note))
+    rows.append(("models", _models(prepared)))
+    rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
+    policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
+    rows.append(("cap", f"{show_usd(from_usd(spec.limits.cost_usd))}, {policy}"))
+    return rows
+
+
+def _rounds(prepared: Prepared) -> str:
+    cells = len(prepared.plan.cells)
+    whole, rest = divmod(prepared.plan.sessions, cells)
+    text = f"{plural(whole, 'round')} x {plural(cells, 'cell')}"
+    return f"{text} + {rest} of a last, partial round" if rest else text
+
+
+def _models(prepared: Prepared) -> str:
+    first = prepared.plan.cells[0].roles
+    varied = [role for role in first if role in prepared.factors]
+    return ", ".join(f"{role} {model}" for role, model in first.items() if role not in varied)
+
+
+def _money(amount: Interval) -> str:
+    return f"{show_usd(amount.middle)}, from {show_usd(amount.low)} to {show_usd(amount.high)}"
+
+
+def _by_role(prepared: Prepared) -> str:
+    shares = [f"{role} {show_usd(i.middle)}" for role, i in prepared.role_costs.items()]
+    return f"   ({', '.join(shares)})"
+
+
+def _cells(prepared: Prepared) -> str:
+    whole, rest = divmod(prepared.plan.sessions, len(prepared.plan.cells))
+    rows = []
+    for index, cell in enumerate(prepared.plan.cells):
+        cost = prepared.cell_costs[index].total
+        rows.append(
+            [
+                cell.scenario,
+                *cell.levels.values(),
+                f"{whole + (index < rest):,}",
+                show_usd(cost.middle),
+                f"{show_usd(cost.low)} to {show_usd(cost.high)}",
+            ]
+        )
+    headers = ["scenario", *prepared.factors, "sessions", "each", "range"]
+    return columns(headers, rows, right=(len(headers) - 3, len(headers) - 2))
+
+
+def plan_as_data(prepared: Prepared) -> JSON:
+    """The same for programs."""
+    plan = prepared.plan
+    whole, rest = divmod(plan.sessions, len(plan.cells))
+    return {
+        "name": prepared.spec.name,
+        "kind": prepared.kind.name,
+        "simulated": prepared.simulated,
+        "spec_hash": prepared.spec_hash,
+        "sessions": plan.sessions,
+        "rounds": plan.rounds,
+        "seed": plan.seed,
+        "factors": {name: list(levels) for name, levels in prepared.factors.items()},
+        "compare": {"factor": prepared.compare_factor, "metric": prepared.spec.compare.metric},
+        "models": {
+            name: {
+                "target": entry.target,
+                "provider": entry.provider,
+                "usd_per_mtok": [entry.tariff.input / 1000, entry.tariff.output / 1000],
+            }
+            for name, entry in prepared.models.items()
+        },
+        "estimate_usd": _interval_usd(prepared.estimate),
+        "estimate_by_role_usd": {
+            role: _interval_usd(interval) for role, interval in prepared.role_costs.items()
+        },
+        "cap_usd": prepared.spec.limits.cost_usd,
+        "at_cap": prepared.spec.at_cap,
+        "cells": [
+            {
+                "scenario": cell.scenario,
+                "levels": dict(cell.levels),
+                "roles": dict(cell.roles),
+                "sessions": whole + (index < rest),
+                "session_usd": _interval_usd(prepared.cell_costs[index].total),
+            }
+            for index, cell in enumerate(plan.cells)
+        ],
+    }
+
+
+def _interval_usd(amount: Interval) -> dict[str, float]:
+    return {
+        "low": to_usd(amount.low), "middle": to_usd(amount.middle), "high": to_usd(amount.high)
+    }  # fmt: skip

@@ -1,0 +1,281 @@
+"""What a run came to: outcomes with denominators, money by role, variants, verdict, next steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from matrix.model.errors import BadInput
+from matrix.model.money import show_usd, to_usd
+from matrix.model.records import JSON, OUTCOMES
+from matrix.report.compare import FactorComparison, VariantRow, compare_factor
+from matrix.report.text import columns, duration, facts, interval, number, plural
+from matrix.store.reader import RunTables
+from matrix.store.run_folder import RunFile
+from matrix.store.transcript import SessionNotFound
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A run in numbers. Money in nano-dollars; ``comparison`` is absent without a factor."""
+
+    run: RunFile
+    run_dir: Path
+    outcomes: Mapping[str, int]
+    errors: Mapping[str, int]
+    role_nano: Mapping[str, int]
+    settled_nano: int
+    presumed_nano: int
+    calls: int
+    tokens_in: int
+    tokens_out: int
+    turns: int
+    comparison: FactorComparison | None
+    extremes: Mapping[str, str]
+
+    @property
+    def spent_nano(self) -> int:
+        return self.settled_nano + self.presumed_nano
+
+
+def summarize_run(run_dir: Path, run: RunFile) -> Summary:
+    """Read a run's tables and sum them up; works while the run goes on, too."""
+    tables = RunTables(run_dir)
+    sessions = tables.frame(
+        "sessions",
+        ["session_id", "outcome", "error_class", "turns", "calls", "tokens_in", "tokens_out",
+         "score"],
+    )  # fmt: skip
+    counts = sessions["outcome"].value_counts()
+    money = _money(tables)
+    return Summary(
+        run=run,
+        run_dir=run_dir,
+        outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
+        errors=_errors(sessions),
+        role_nano=money["roles"],
+        settled_nano=money["settled"],
+        presumed_nano=money["presumed"],
+        calls=money["calls"],
+        tokens_in=int(sessions["tokens_in"].sum()),
+        tokens_out=int(sessions["tokens_out"].sum()),
+        turns=int(sessions["turns"].sum()),
+        comparison=_comparison(tables, run),
+        extremes=_extremes(sessions),
+    )
+
+
+def _money(tables: RunTables) -> dict[str, Any]:
+    calls = tables.frame("calls", ["role", "disposition", "cost_nano", "answered"])
+    by_state = calls.groupby("disposition", observed=True)["cost_nano"].sum()
+    spent = calls[calls["disposition"] != "released"]
+    roles = spent.groupby("role", observed=True)["cost_nano"].sum().sort_values(ascending=False)
+    return {
+        "roles": {str(role): int(cost) for role, cost in roles.items()},
+        "settled": int(by_state.get("settled", 0)),
+        "presumed": int(by_state.get("presumed", 0)),
+        "calls": int(calls["answered"].sum()),
+    }
+
+
+def _errors(sessions: Any) -> dict[str, int]:
+    found = sessions["error_class"].dropna().value_counts()
+    return {str(name): int(count) for name, count in found.items() if name}
+
+
+def _comparison(tables: RunTables, run: RunFile) -> FactorComparison | None:
+    if run.plan.compared is None:
+        return None
+    try:
+        return compare_factor(tables, run)
+    except BadInput:
+        return None  # the metric may not exist yet while the run is young
+
+
+def _extremes(sessions: Any) -> dict[str, str]:
+    scored = sessions.dropna(subset=["score"])
+    found: dict[str, str] = {}
+    if len(scored):
+        found["best"] = str(scored.loc[scored["score"].idxmax(), "session_id"])
+        found["worst"] = str(scored.loc[scored["score"].idxmin(), "session_id"])
+    if len(sessions):
+        found["longest"] = str(sessions.loc[sessions["turns"].idxmax(), "session_id"])
+    broken = sessions[sessions["outcome"].isin(["failed", "errored"])]
+    if len(broken):
+        found["failed"] = str(broken.iloc[0]["session_id"])
+    return found
+
+
+def extreme_session(run_dir: Path, which: str) -> str:
+    """The session that scored best or worst, took longest, or failed first.
+
+    Raises:
+        SessionNotFound: No session is of this sort.
+    """
+    frame = RunTables(run_dir).frame("sessions", ["session_id", "outcome", "turns", "score"])
+    found = _extremes(frame)
+    if which not in found:
+        raise SessionNotFound(f"no session to show as {which!r}: none has ended that way")
+    return found[which]
+
+
+# --- as text ---------------------------------------------------------------------------------------
+
+
+def verdict_line(summary: Summary) -> str:
+    """The verdict in one sentence, or why there is none."""
+    if summary.comparison is None:
+        return "No factor with several levels, so there is nothing to compare."
+    suffix = " (simulated)" if summary.run.simulated else ""
+    return summary.comparison.sentence + suffix
+
+
+def summary_as_text(summary: Summary) -> str:
+    """The whole summary, for the end of a run and for ``matrix show RUN``."""
+    parts = [_head(summary), facts(_facts(summary))]
+    if summary.comparison is not None:
+        parts += ["", _variants(summary.comparison)]
+        parts += ["", f"Verdict: {verdict_line(summary)}"]
+        parts += [f"  rests on: {summary.comparison.rests_on}"]
+    parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
+    return "\n".join(parts)
+
+
+def _head(summary: Summary) -> str:
+    run = summary.run
+    status = run.status if run.end_reason in ("", "done") else (
+        f"{run.status}: {run.end_reason}"
+    )  # fmt: skip
+    took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
+    return f"run {run.run_id} ({status}){took}"
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    run = summary.run
+    total = sum(summary.outcomes.values())
+    shown = ", ".join(f"{n:,} {name}" for name, n in summary.outcomes.items() if n) or "none yet"
+    rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
+    if summary.errors:
+        found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
+        rows.append(("errors", found))
+    rows.append(
+        (
+            "used",
+            f"{plural(summary.turns, 'turn')}, {plural(summary.calls, 'call')}, "
+            f"{summary.tokens_in / 1e6:,.1f} M tokens in, {summary.tokens_out / 1e6:,.1f} M out",
+        )
+    )
+    simulated = " (simulated)" if run.simulated else ""
+    presumed = f", of it {show_usd(summary.presumed_nano)} presumed" * bool(summary.presumed_nano)
+    rows.append(
+        (
+            "spent",
+            f"{show_usd(summary.spent_nano)}{presumed} of {show_usd(run.cap_nano)}{simulated}",
+        )
+    )
+    roles = ", ".join(
+        f"{role} {show_usd(cost)} ({cost / max(1, summary.spent_nano):.0%})"
+        for role, cost in summary.role_nano.items()
+    )
+    if roles:
+        rows.append(("by role", roles))
+    return rows
+
+
+def _variants(comparison: FactorComparison) -> str:
+    confidence = f"{1 - comparison.verdict.rules.alpha:.0%} interval"
+    headers = [
+        comparison.factor, comparison.metric, confidence, "scored", "failed", "errored",
+        "censored", "$ per completed",
+    ]  # fmt: skip
+    digits = 1 if comparison.metric == "score" else 3
+    rows = [_variant_cells(row, digits) for row in comparison.rows]
+    return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
+
+
+def _variant_cells(row: VariantRow, digits: int) -> list[str]:
+    cost = row.cost_per_completed_usd
+    return [
+        row.level,
+        number(row.mean, digits),
+        interval(row.low, row.high, digits),
+        f"{row.ended:,}/{row.sessions:,}",
+        f"{row.failed:,}",
+        f"{row.errored:,}",
+        f"{row.censored:,}",
+        "-" if cost is None else f"{cost:.4f}",
+    ]
+
+
+def _next(summary: Summary) -> list[str]:
+    run = summary.run
+    lines = []
+    if run.status in ("incomplete", "failed"):
+        more = " --max-cost USD" if run.end_reason == "cap" else ""
+        lines.append(f"matrix resume {run.run_id}{more}")
+    if "worst" in summary.extremes:
+        lines.append(f"matrix show {run.run_id} worst      # read the session that scored lowest")
+    lines.append(f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
+                 "/sessions').describe())\"")  # fmt: skip
+    return lines
+
+
+def summary_as_data(summary: Summary) -> JSON:
+    """The same for programs."""
+    comparison = summary.comparison
+    return {
+        "run_id": summary.run.run_id,
+        "run_dir": str(summary.run_dir),
+        "status": summary.run.status,
+        "end_reason": summary.run.end_reason,
+        "simulated": summary.run.simulated,
+        "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
+        "errors": dict(summary.errors),
+        "calls": summary.calls,
+        "turns": summary.turns,
+        "tokens_in": summary.tokens_in,
+        "tokens_out": summary.tokens_out,
+        "spent_usd": to_usd(summary.spent_nano),
+        "presumed_usd": to_usd(summary.presumed_nano),
+        "cap_usd": to_usd(summary.run.cap_nano),
+        "by_role_usd": {role: to_usd(cost) for role, cost in summary.role_nano.items()},
+        "comparison": None if comparison is None else comparison_as_data(comparison),
+    }
+
+
+def comparison_as_data(comparison: FactorComparison) -> JSON:
+    """A comparison for programs."""
+    verdict = comparison.verdict
+    levels = [row.level for row in comparison.rows]
+    return {
+        "factor": comparison.factor,
+        "metric": comparison.metric,
+        "verdict": verdict.kind,
+        "winner": None if verdict.winner is None else levels[verdict.winner],
+        "sentence": comparison.sentence,
+        "rests_on": comparison.rests_on,
+        "reasons": list(verdict.reasons),
+        "flags": list(verdict.flags),
+        "rounds": {
+            "planned": verdict.rounds_planned,
+            "complete": verdict.rounds_complete,
+            "used": verdict.rounds_used,
+            "still_needed": verdict.extra_rounds,
+        },
+        "variants": [asdict(row) for row in comparison.rows],
+        "pairs": [
+            {
+                "a": levels[pair.a],
+                "b": levels[pair.b],
+                "rounds": pair.n,
+                "difference": pair.difference,
+                "low": None if pair.interval is None else pair.interval.low,
+                "high": None if pair.interval is None else pair.interval.high,
+                "p": pair.p,
+                "level": pair.level,
+            }
+            for pair in verdict.comparisons
+        ],
+    }

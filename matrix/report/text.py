@@ -1,0 +1,62 @@
+"""Plain text for terminals, logs and pasted messages: columns, numbers, durations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def columns(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
+) -> str:
+    """A table with two spaces between columns; ``right`` lists right-aligned columns."""
+    lines = [list(headers), *[list(row) for row in rows]]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if index in right else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def facts(rows: Sequence[tuple[str, str]], *, indent: str = "  ") -> str:
+    """Labelled lines, labels in one column."""
+    width = max(len(label) for label, _ in rows)
+    return "\n".join(f"{indent}{label.ljust(width)}  {text}".rstrip() for label, text in rows)
+
+
+def number(value: float | None, digits: int = 1) -> str:
+    """A number, or a dash where there is none."""
+    return "-" if value is None else f"{value:,.{digits}f}"
+
+
+def interval(low: float | None, high: float | None, digits: int = 1) -> str:
+    """``low to high``, or a dash."""
+    if low is None or high is None:
+        return "-"
+    return f"{low:,.{digits}f} to {high:,.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds as people say them: ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    minutes = whole % 3600 // 60
+    return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """``1 round``, ``25 rounds``."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def harmless(text: str) -> str:
+    """Untrusted text without control characters, so that it cannot drive a terminal."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,126 @@
+"""One session for people to read: who plays, what was said turn by turn, what was noticed."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+
+from matrix.model.entries import TurnDone
+from matrix.model.money import show_usd, to_usd
+from matrix.model.records import JSON, Event, Message
+from matrix.report.text import columns, duration, facts, harmless
+from matrix.store.transcript import Transcript
+
+WIDTH = 96
+
+
+def session_as_text(session: Transcript) -> str:
+    """The transcript as text; control characters in it are made harmless."""
+    parts = [_head(session)]
+    if session.players:
+        parts += ["", _players(session)]
+    for turn in session.turns:
+        if turn.messages or turn.events:
+            parts += ["", *_turn(turn)]
+    parts += ["", _end(session)]
+    return harmless("\n".join(parts))
+
+
+def _head(session: Transcript) -> str:
+    plan, tally = session.plan, session.tally
+    levels = ", ".join(f"{factor} {level}" for factor, level in plan.levels.items())
+    return f"session {session.session_id}\n" + facts(
+        [
+            ("scenario", f"{plan.scenario} ({plan.kind}), round {plan.round}"),
+            ("cell", levels or "no factors"),
+            ("used", f"{tally.calls} calls, {show_usd(tally.cost)}, "
+                     f"{duration(tally.clock_s)} of model time"),
+        ]
+    )  # fmt: skip
+
+
+def _players(session: Transcript) -> str:
+    rows = [
+        [player.name + (" *" if player.is_spokesperson else ""), player.archetype, player.model,
+         player.mood]
+        for player in session.players
+    ]  # fmt: skip
+    return columns(["player (* relays)", "archetype", "model", "mood"], rows)
+
+
+def _turn(turn: TurnDone) -> list[str]:
+    title = {"start": "before the story", "finish": "afterwards"}.get(
+        turn.phase, f"turn {turn.turn}"
+    )
+    lines = [f"--- {title} " + "-" * max(0, WIDTH - len(title) - 5)]
+    for message in turn.messages:
+        if message.channel.startswith("persona/"):
+            continue
+        lines.append(_message(message))
+    lines += [_event(event) for event in turn.events]
+    return lines
+
+
+def _message(message: Message) -> str:
+    whom = ""
+    if message.channel.startswith("private/"):
+        whom = f" (aside, {message.channel.removeprefix('private/')})"
+    label = f" [{message.label}]" if message.label else ""
+    head = f"{message.speaker}{whom}{label}: "
+    paragraphs = message.text.split("\n")
+    first = textwrap.fill(paragraphs[0], WIDTH, initial_indent=head, subsequent_indent="    ")
+    rest = [
+        textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+        for text in paragraphs[1:]
+        if text.strip()
+    ]
+    return "\n".join([first, *rest])
+
+
+def _event(event: Event) -> str:
+    severity = f" ({event.severity})" if event.severity else ""
+    detail = f": {event.detail}" if event.detail else ""
+    return textwrap.fill(
+        f"  * {event.kind.replace('_', ' ')}{severity} {event.subject}{detail}".rstrip(),
+        WIDTH,
+        subsequent_indent="    ",
+    )
+
+
+def _end(session: Transcript) -> str:
+    if session.ended is None:
+        return "still open"
+    ended = session.ended
+    rows = [("ended", f"{ended.outcome} after {ended.turns} turns: {ended.reason}")]
+    whole = [score for score in session.scores if score.turn is None]
+    for score in sorted(whole, key=lambda item: item.name != "score"):
+        value = "missing" if score.value is None else f"{score.value:.2f}"
+        rows.append((score.name, value + (f"   {score.reason}" if score.reason else "")))
+    return facts(rows, indent="")
+
+
+def session_as_data(session: Transcript) -> JSON:
+    """The same for programs."""
+    plan = session.plan
+    return {
+        "session_id": plan.session_id,
+        "scenario": plan.scenario,
+        "kind": plan.kind,
+        "round": plan.round,
+        "seed": plan.seed,
+        "levels": dict(plan.levels),
+        "roles": dict(plan.roles),
+        "outcome": None if session.ended is None else session.ended.outcome,
+        "reason": None if session.ended is None else session.ended.reason,
+        "error_class": None if session.ended is None else session.ended.error_class or None,
+        "turns": len([turn for turn in session.turns if turn.phase == "turn"]),
+        "cost_usd": to_usd(session.tally.cost),
+        "players": [player._asdict() for player in session.players],
+        "messages": _dicts(session.messages),
+        "events": _dicts(session.events),
+        "scores": _dicts(session.scores),
+    }
+
+
+def _dicts(items: Iterable[Message] | Iterable[Event] | Iterable[object]) -> list[JSON]:
+    return [item._asdict() for item in items]  # type: ignore[union-attr]

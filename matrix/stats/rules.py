@@ -1,0 +1,62 @@
+"""What is declared before launch, and the words a verdict is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+VerdictKind = Literal["not_enough_data", "equivalent", "winner", "no_difference"]
+
+Reason = Literal[
+    "too few rounds",
+    "plan not over",
+    "too few discordant pairs",
+    "identical so far",
+    "interval wider than margin",
+    "failure gate not passed",
+    "inside the margin",
+    "beats every other variant",
+    "interval includes 0",
+    "ended by censored session",
+    "ended by missing score",
+]
+"""Machine codes. The first of a verdict is its main reason."""
+
+Flag = Literal["fragile", "these scenarios only"]
+"""``fragile``: the sessions without a score could overturn the claim. ``these scenarios only``: the
+verdict is about the scenarios that were run, not about others like them."""
+
+MIN_ROUNDS = 10
+"""Complete rounds below which nothing is claimed: skewed scores need about that many."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What is declared before launch, so that the data cannot choose it.
+
+    Attributes:
+        alpha: Error rate: at most this chance of naming a winner among equals.
+        delta: Margin within which scores count as practically equivalent, in units of the score;
+            ``None`` for no such claim.
+        higher_is_better: Direction of the score.
+        failure_margin: How much higher, as a fraction, a winner's failure rate may be.
+        score_bounds: Least and greatest possible score, for bounding missing ones; ``None`` for
+            an unbounded score.
+    """
+
+    alpha: float = 0.05
+    delta: float | None = None
+    higher_is_better: bool = True
+    failure_margin: float = 0.05
+    score_bounds: tuple[float, float] | None = (0.0, 100.0)
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` for rules that mean nothing."""
+        if not 0.0 < self.alpha < 0.5:
+            raise ValueError(f"alpha is an error rate below 0.5, such as 0.05; got {self.alpha}")
+        if self.delta is not None and not self.delta > 0.0:
+            raise ValueError(f"delta is a positive margin in score units; got {self.delta}")
+        if not 0.0 < self.failure_margin <= 1.0:
+            raise ValueError(f"failure_margin is a fraction above 0; got {self.failure_margin}")
+        if self.score_bounds is not None and not self.score_bounds[0] < self.score_bounds[1]:
+            raise ValueError(f"score_bounds go from least to greatest; got {self.score_bounds}")

@@ -1,0 +1,162 @@
+"""The rules of a verdict, in priority order, on comparisons from any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, inf
+
+from matrix.stats.comparisons import Comparison, discordant_needed
+from matrix.stats.round_table import RoundTable
+from matrix.stats.rules import MIN_ROUNDS, Reason, Rules, VerdictKind
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """A decision; fields as in `matrix.stats.verdict.Verdict`."""
+
+    kind: VerdictKind
+    reasons: tuple[Reason, ...]
+    ahead: int | None = None
+    decisive: Comparison | None = None
+    extra_rounds: int | None = None
+
+
+def too_early(table: RoundTable, *, plan_over: bool) -> Ruling | None:
+    """The first rule: not enough data below ten rounds, or before the one look of a fixed plan.
+
+    Args:
+        table: Counts of rounds.
+        plan_over: Whether no session is running or will be launched.
+
+    Returns:
+        A ruling, or ``None`` if the comparisons may be looked at.
+    """
+    short = MIN_ROUNDS - table.n_rounds
+    if short <= 0 and plan_over:
+        return None
+    waiting = not plan_over and table.prefix_end == "open session"
+    left = table.n_rounds_planned - table.prefix_length if waiting else 0
+    reasons: tuple[Reason, ...] = ("too few rounds",) if short > 0 else ()
+    reasons += () if plan_over else ("plan not over",)
+    extra = max(short, left) or None
+    return Ruling("not_enough_data", reasons + _prefix_reasons(table), extra_rounds=extra)
+
+
+def decide(comparisons: Sequence[Comparison], table: RoundTable, rules: Rules) -> Ruling:
+    """Apply the other rules to intervals that may be looked at now; the first match wins.
+
+    1. All intervals strictly inside +-delta: equivalent. The interval shown is the one that
+       decides, so this is stricter than two one-sided tests.
+    2. One variant beats every other: winner, if it also passes the failure gate against each;
+       otherwise not enough data. A half-width above delta does not void a difference that is
+       shown, but is listed.
+    3. Otherwise, looking at the pairs that keep the variant with the best mean from winning: not
+       enough data if one is identical so far, differs in too few yes/no pairs, or is known less
+       closely than +-delta; else no difference shown.
+
+    Args:
+        comparisons: All pairs.
+        table: Counts of rounds.
+        rules: What was declared before launch.
+    """
+    ended = _prefix_reasons(table)
+    oriented = [_better_last(pair, rules) for pair in comparisons]
+    top = max(range(table.n_variants), key=lambda i: sum(pair.b == i for pair in oriented))
+    pairs = [p if p.b == top else p.reversed() for p in oriented if top in (p.a, p.b)]
+    ahead = top if all(_shown(pair, rules) for pair in pairs) else None
+    if all(_inside(pair, rules.delta) for pair in oriented):
+        widest = max(oriented, key=_size)
+        return Ruling("equivalent", ("inside the margin", *ended), ahead, widest)
+    ruling = _undecided(pairs, rules) if ahead is None else _gated(pairs, table, rules)
+    return replace(ruling, ahead=ahead, reasons=ruling.reasons + ended)
+
+
+def _gated(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
+    """Ruling on the variant b, whose score is shown to be better in all of ``pairs``."""
+    margin = rules.failure_margin
+    closed = [pair for pair in pairs if not pair.failures.b_non_inferior(margin)]
+    if closed:
+        needed = [pair.failures.rounds_to_pass(table.prefix_length, margin) for pair in closed]
+        worst = max(closed, key=lambda pair: pair.failures.difference or 0.0)
+        reason: Reason = "failure gate not passed"
+        return Ruling("not_enough_data", (reason,), None, worst, _most(needed))
+    reasons: tuple[Reason, ...] = ("beats every other variant",)
+    if any(_too_wide(pair, rules.delta) for pair in pairs):
+        reasons += ("interval wider than margin",)
+    return Ruling("winner", reasons, None, min(pairs, key=_size))
+
+
+def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
+    """Ruling where the top variant b is not shown to be better in some of ``pairs``."""
+    rivals = [pair for pair in pairs if not _shown(pair, rules)]
+    closest = min(rivals, key=_size)
+    if any(pair.identical for pair in rivals):
+        same = next(pair for pair in rivals if pair.identical)
+        return Ruling("not_enough_data", ("identical so far",), None, same)
+    few = [pair for pair in rivals if not pair.enough_discordant]
+    if few:
+        extra = _most([_rounds_to_discordant(pair) for pair in few])
+        return Ruling("not_enough_data", ("too few discordant pairs",), None, few[0], extra)
+    wide = [pair for pair in rivals if _too_wide(pair, rules.delta)]
+    if wide:
+        extra = _most([_rounds_to_margin(pair, rules.delta) for pair in wide])
+        widest = max(wide, key=_half_width)
+        return Ruling("not_enough_data", ("interval wider than margin",), None, widest, extra)
+    return Ruling("no_difference", ("interval includes 0",), None, closest)
+
+
+def _prefix_reasons(table: RoundTable) -> tuple[Reason, ...]:
+    if table.prefix_end == "censored session":
+        return ("ended by censored session",)
+    return ("ended by missing score",) if table.prefix_end == "missing score" else ()
+
+
+def _better_last(pair: Comparison, rules: Rules) -> Comparison:
+    gain = (pair.difference or 0.0) * (1 if rules.higher_is_better else -1)
+    return pair.reversed() if gain < 0 else pair
+
+
+def _shown(pair: Comparison, rules: Rules) -> bool:
+    """Whether b is shown to be better than a."""
+    if pair.interval is None or not pair.decidable:
+        return False
+    return pair.interval.low > 0.0 if rules.higher_is_better else pair.interval.high < 0.0
+
+
+def _inside(pair: Comparison, delta: float | None) -> bool:
+    if delta is None or pair.interval is None or not pair.decidable:
+        return False
+    return pair.interval.inside(delta)
+
+
+def _too_wide(pair: Comparison, delta: float | None) -> bool:
+    return delta is not None and _half_width(pair) > delta
+
+
+def _half_width(pair: Comparison) -> float:
+    return pair.interval.half_width if pair.interval else inf
+
+
+def _size(pair: Comparison) -> float:
+    return abs(pair.difference or 0.0)
+
+
+def _rounds_to_margin(pair: Comparison, delta: float | None) -> int | None:
+    """Further rounds until the half-width is ``delta``: it shrinks with the root of n."""
+    if delta is None or pair.interval is None:
+        return None
+    return ceil(pair.n * ((pair.interval.half_width / delta) ** 2 - 1))
+
+
+def _rounds_to_discordant(pair: Comparison) -> int | None:
+    """Further rounds until enough yes/no pairs differ, at today's rate."""
+    if not pair.discordant:
+        return None
+    return ceil(pair.n * (discordant_needed(pair.level) / pair.discordant - 1))
+
+
+def _most(needed: Iterable[int | None]) -> int | None:
+    """The most rounds any part needs; ``None`` if one of them cannot be projected."""
+    known = list(needed)
+    return None if None in known else max(n for n in known if n is not None)

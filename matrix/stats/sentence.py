@@ -1,0 +1,160 @@
+"""A verdict as one plain sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matrix.stats.comparisons import discordant_needed
+from matrix.stats.figures import count, decimals_for, ends, percent
+from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.verdict import Verdict
+from matrix.stats.wording import Wording
+
+
+def verdict_sentence(
+    verdict: Verdict, names: Sequence[str], metric: str = "", unit: str = ""
+) -> str:
+    """Say a verdict in one sentence that is right without knowing statistics.
+
+    Args:
+        verdict: What to say.
+        names: Names of the variants, in the order of their indices.
+        metric: What was measured, e.g. ``quality``; left out if empty.
+        unit: Unit of differences, e.g. ``points``; left out if empty.
+
+    Raises:
+        ValueError: If the number of names is not that of the variants.
+    """
+    if len(names) != len(verdict.variants):
+        raise ValueError(f"{len(verdict.variants)} variants need as many names; got {len(names)}")
+    words = Wording(verdict, tuple(names), f" on {metric}" if metric else "", unit)
+    say = {
+        "not_enough_data": _not_enough_data,
+        "equivalent": _equivalent,
+        "winner": _winner,
+        "no_difference": _no_difference,
+    }
+    return say[verdict.kind](words)
+
+
+def _winner(words: Wording) -> str:
+    others = len(words.names) - 1
+    if others == 1:
+        whom, closest = words.worse, ""
+    else:
+        whom = f"{'both' if others == 2 else f'all {others}'} other variants"
+        closest = f", the closest being {words.worse},"
+    fragile = ", but fragile: the sessions without a score could overturn it"
+    return (
+        f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
+        f"{words.rounds}{fragile if 'fragile' in words.verdict.flags else ''}."
+    )
+
+
+def _equivalent(words: Wording) -> str:
+    low, high = ends(words.interval)
+    margin = words.with_unit(f"{words.verdict.rules.delta or 0.0:g}")
+    if len(words.names) == 2:
+        who, which = " and ".join(words.names), "the difference"
+    else:
+        who, which = f"All {len(words.names)} variants", "even the largest difference"
+    ahead, fragile = "", ""
+    if words.verdict.ahead is not None:
+        ahead = f"; {words.names[words.verdict.ahead]} is statistically ahead"
+    if "fragile" in words.verdict.flags:
+        fragile = "; fragile: the sessions without a score could overturn it"
+    return (
+        f"{who} are practically equivalent{words.on_metric}: {which} lies within {margin} either "
+        f"way ({percent(words.interval)} interval {low} to {high}) over "
+        f"{words.rounds}{ahead}{fragile}."
+    )
+
+
+def _no_difference(words: Wording) -> str:
+    low, high = (end.lstrip("-") for end in ends(words.interval))
+    reach = f"{low} lower to {high} higher"
+    way = "higher"
+    if (words.pair.difference or 0.0) < 0:
+        reach, way = f"{high} higher to {low} lower", "lower"
+    if len(words.names) == 2:
+        what = "No difference shown between " + " and ".join(words.names)
+    else:
+        what = f"No winner shown among {len(words.names)} variants"
+    return (
+        f"{what}{words.on_metric}: over {words.rounds} {words.better} averaged {words.amount} "
+        f"{way} than {words.worse}, and the truth may lie anywhere from {reach} "
+        f"({percent(words.interval)} interval)."
+    )
+
+
+def _not_enough_data(words: Wording) -> str:
+    verdict = words.verdict
+    reason, extra = verdict.reasons[0], verdict.extra_rounds
+    if reason == "failure gate not passed" and extra is None:
+        return (
+            f"No winner: {_scores_better(words)}, but it fails more often ({words.failures}; at "
+            f"most {words.failure_margin} more is allowed)."
+        )
+    why = {
+        "too few rounds": _too_few_rounds,
+        "plan not over": _plan_not_over,
+        "identical so far": _identical,
+        "too few discordant pairs": _too_few_discordant,
+        "interval wider than margin": _too_wide,
+        "failure gate not passed": _gate_not_settled,
+    }[reason](words)
+    yet = "yet" if "plan not over" in verdict.reasons else "to name a winner"
+    if extra is None:
+        return f"Not enough data {yet}: {why}; how many more rounds it takes cannot be said."
+    about = "" if reason in ("too few rounds", "plan not over") else "about "
+    return f"Not enough data {yet}: {why}; {about}{count(extra, 'more round')} needed."
+
+
+def _too_few_rounds(words: Wording) -> str:
+    return f"{words.rounds} so far, and at least {MIN_ROUNDS} are needed"
+
+
+def _plan_not_over(words: Wording) -> str:
+    return (
+        f"{words.verdict.rounds_complete:,} of {words.verdict.rounds_planned:,} planned rounds are "
+        "complete, and this comparison looks once, at the end"
+    )
+
+
+def _identical(words: Wording) -> str:
+    size = words.with_unit(f"{abs(words.pair.difference or 0.0):.4g}")
+    return (
+        f"{words.better} and {words.worse} differ by the same amount ({size}){words.on_metric} in "
+        f"each of {words.rounds}, identical so far, so chance cannot be judged"
+    )
+
+
+def _too_few_discordant(words: Wording) -> str:
+    return (
+        f"{words.better} and {words.worse} came out differently in only {words.pair.discordant} "
+        f"paired sessions over {words.rounds}, and at least "
+        f"{discordant_needed(words.pair.level)} are needed"
+    )
+
+
+def _too_wide(words: Wording) -> str:
+    half = f"{words.interval.half_width:.{decimals_for(words.interval)}f}"
+    return (
+        f"the difference between {words.better} and {words.worse}{words.on_metric} is known only "
+        f"to within {words.with_unit(half)} either way over {words.rounds}, and the margin is "
+        f"{words.verdict.rules.delta:g}"
+    )
+
+
+def _gate_not_settled(words: Wording) -> str:
+    return (
+        f"{_scores_better(words)}, but it is not settled that it fails at most "
+        f"{words.failure_margin} more often ({words.failures})"
+    )
+
+
+def _scores_better(words: Wording) -> str:
+    return (
+        f"{words.better} scores better than {words.worse}{words.on_metric} by {words.lead} over "
+        f"{words.rounds}"
+    )

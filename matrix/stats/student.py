@@ -1,0 +1,17 @@
+"""Student's t distribution, from ``scipy.special`` so that ``scipy.stats`` is never imported."""
+
+from __future__ import annotations
+
+
+def t_quantile(probability: float, df: float) -> float:
+    """The value that a t variable with ``df`` degrees of freedom stays below so often."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, probability))
+
+
+def t_two_sided_p(t: float, df: float) -> float:
+    """Chance of a t at least as far from 0 as this one, on either side, if the truth is 0."""
+    from scipy.special import stdtr
+
+    return min(1.0, 2.0 * float(stdtr(df, -abs(t))))

@@ -1,0 +1,1 @@
+"""Where a run lives: the journal (the truth), the Parquet tables made from it, and readers."""

@@ -1,0 +1,278 @@
+"""The journal: an append-only sequence of entries in SQLite, with one writer.
+
+The writer holds an operating-system lock for as long as it lives, and checks its *epoch* in every
+transaction: whoever opens the journal for writing raises the epoch, so that a writer which was
+stopped, taken over and woken again finds out before it writes. A batch of entries is one
+transaction with ``synchronous=FULL``: when ``append`` returns, it is on the disk.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import orjson
+
+from matrix.model.entries import Entry, session_of
+from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
+from matrix.model.records import JSON
+from matrix.store.codec import JOURNAL_VERSION, decode, encode
+
+JOURNAL_NAME = "journal.sqlite"
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sessions (id INTEGER PRIMARY KEY, session_id TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS entries (
+    seq INTEGER PRIMARY KEY, kind INTEGER NOT NULL, session INTEGER NOT NULL, body BLOB NOT NULL
+);
+CREATE INDEX IF NOT EXISTS entries_by_session ON entries (session, seq);
+CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
+"""
+
+
+class Row(NamedTuple):
+    """A decoded entry and its place in the sequence."""
+
+    seq: int
+    entry: Entry
+
+
+class JournalWriter:
+    """The one writer of a journal. Use from one thread at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Open for writing, creating the journal if need be.
+
+        Raises:
+            RunLocked: Another process is writing; the run is alive.
+            StoreError: Not a journal, of a later version, or not writable.
+        """
+        self._lock = _lock(path)
+        try:
+            self._db = _connect(path)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.executescript(_SCHEMA)
+            self._epoch = self._raise_epoch(path)
+            self._ids: dict[str, int] = dict(
+                self._db.execute("SELECT session_id, id FROM sessions").fetchall()
+            )
+            (last,) = self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
+            self._seq: int = last
+        except sqlite3.Error as error:
+            self._lock.close()
+            raise _store_error(error, path) from None
+        except StoreError:
+            self._lock.close()
+            raise
+        self._path = path
+
+    @property
+    def epoch(self) -> int:
+        """How often this journal has been opened for writing."""
+        return self._epoch
+
+    def knows(self, session_id: str) -> bool:
+        """Whether any entry belongs to this session."""
+        return session_id in self._ids
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Write a batch durably, as one transaction.
+
+        Raises:
+            FencedOff: Somebody has taken the journal over.
+            JournalFull: No space; nothing of the batch was written.
+        """
+        encoded = [(session_of(entry), *encode(entry)) for entry in entries]
+        new = {session for session, _, _ in encoded} - self._ids.keys()
+        try:
+            with self._transaction():
+                fresh = {}
+                for session in sorted(new):
+                    cursor = self._db.execute(
+                        "INSERT INTO sessions (session_id) VALUES (?)", (session,)
+                    )
+                    fresh[session] = int(cursor.lastrowid or 0)
+                ids = self._ids | fresh if fresh else self._ids
+                self._db.executemany(
+                    "INSERT INTO entries VALUES (?, ?, ?, ?)",
+                    (
+                        (self._seq + index, kind, ids[session], body)
+                        for index, (session, kind, body) in enumerate(encoded, start=1)
+                    ),
+                )
+        except sqlite3.Error as error:
+            raise _store_error(error, self._path) from None
+        self._ids.update(fresh)
+        self._seq += len(encoded)
+
+    def add_resources(self, resources: Mapping[str, JSON]) -> None:
+        """Store texts and data by content hash; those already there are left alone."""
+        rows = [(key, orjson.dumps(value)) for key, value in resources.items()]
+        try:
+            with self._transaction():
+                self._db.executemany("INSERT OR IGNORE INTO resources VALUES (?, ?)", rows)
+        except sqlite3.Error as error:
+            raise _store_error(error, self._path) from None
+
+    def session(self, session_id: str) -> list[Entry]:
+        """Every entry of one session, in order."""
+        return _session_entries(self._db, session_id)
+
+    def rows(self) -> Iterator[Row]:
+        """Every entry of the journal, in order."""
+        return _rows(self._db, 0, self._seq, None)
+
+    def close(self) -> None:
+        """Let go of the journal, leaving one file behind."""
+        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._db.close()
+        self._lock.close()
+
+    def _raise_epoch(self, path: Path) -> int:
+        with self._transaction(check_epoch=False):
+            version = self._meta("version")
+            if version is not None and int(version) > JOURNAL_VERSION:
+                raise StoreError(
+                    f"{path} was written by a later version of matrix (journal version {version}, "
+                    f"this one reads up to {JOURNAL_VERSION}); upgrade matrix to open it"
+                )
+            epoch = int(self._meta("epoch") or 0) + 1
+            self._db.executemany(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)",
+                [("version", str(JOURNAL_VERSION)), ("epoch", str(epoch))],
+            )
+        return epoch
+
+    def _meta(self, key: str) -> str | None:
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if row is None else str(row[0])
+
+    @contextmanager
+    def _transaction(self, *, check_epoch: bool = True) -> Iterator[None]:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if check_epoch and self._meta("epoch") != str(self._epoch):
+                raise FencedOff(
+                    f"another process has taken over {self._path}; this one stops writing"
+                )
+            yield
+            self._db.execute("COMMIT")
+        except BaseException:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            raise
+
+
+class JournalReader:
+    """Reads a journal while it is being written; every read is a short transaction."""
+
+    def __init__(self, path: Path) -> None:
+        """Open an existing journal.
+
+        Raises:
+            StoreError: There is none, or it is not a journal.
+        """
+        if not path.is_file():
+            raise StoreError(f"no journal at {path}; is this a results folder of matrix?")
+        self._path = path
+        try:
+            self._db = sqlite3.connect(
+                f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
+                timeout=30.0,
+            )  # fmt: skip
+            self._db.execute("SELECT COUNT(*) FROM meta").fetchone()
+        except sqlite3.Error as error:
+            raise _store_error(error, path) from None
+
+    def last_seq(self) -> int:
+        """Sequence number of the newest entry; 0 for an empty journal."""
+        (last,) = self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
+        return int(last)
+
+    def rows(self, after: int, up_to: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+        """Entries with ``after < seq <= up_to``, in order, optionally of some kinds only."""
+        return _rows(self._db, after, up_to, kinds)
+
+    def session(self, session_id: str) -> list[Entry]:
+        """Every entry of one session, in order."""
+        return _session_entries(self._db, session_id)
+
+    def session_ids(self) -> list[str]:
+        """Every session the journal knows."""
+        return [row[0] for row in self._db.execute("SELECT session_id FROM sessions ORDER BY id")]
+
+    def resources(self) -> dict[str, JSON]:
+        """Every stored text and data by content hash."""
+        rows = self._db.execute("SELECT hash, body FROM resources")
+        return {key: orjson.loads(body) for key, body in rows}
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._db.close()
+
+
+def _rows(
+    db: sqlite3.Connection, after: int, up_to: int, kinds: Iterable[int] | None
+) -> Iterator[Row]:
+    wanted = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
+    step = 2000
+    while after < up_to:
+        rows = db.execute(
+            "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "
+            f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {wanted} ORDER BY e.seq",
+            (after, min(after + step, up_to)),
+        ).fetchall()
+        for seq, kind, session_id, body in rows:
+            yield Row(seq, decode(kind, session_id, body))
+        after += step
+
+
+def _session_entries(db: sqlite3.Connection, session_id: str) -> list[Entry]:
+    rows = db.execute(
+        "SELECT e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
+        "WHERE s.session_id = ? ORDER BY e.seq",
+        (session_id,),
+    ).fetchall()
+    return [decode(kind, session_id, body) for kind, body in rows]
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+
+
+def _lock(path: Path) -> IO[bytes]:
+    """An operating-system lock that dies with its process, whatever kills it."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115  held until close()
+    except OSError as error:
+        raise StoreError(
+            f"cannot write in {path.parent}: {error.strerror}; choose another folder with --results"
+        ) from None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise RunLocked(
+            f"{path.parent.name} is still running (another process holds {path.name}); "
+            "wait for it or stop it first"
+        ) from None
+    os.set_inheritable(handle.fileno(), False)
+    return handle
+
+
+def _store_error(error: sqlite3.Error, path: Path) -> StoreError:
+    text = str(error)
+    if "full" in text or "disk I/O" in text:
+        return JournalFull(
+            f"no space left for {path}: {text}; free some space, then `matrix resume "
+            f"{path.parent.name}` goes on from the last acknowledged entry"
+        )
+    return StoreError(f"cannot use {path}: {text}")

@@ -1,0 +1,138 @@
+"""Reading a run's tables as Arrow, pandas or polars, while the run goes on or afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from matrix.model.errors import StoreError, did_you_mean
+from matrix.store.folders import WORK_FOLDER, Part, parts_in
+from matrix.store.parquet import arrow_schema, conform
+from matrix.store.run_folder import RUN_FILE, RunFile, read_run
+from matrix.store.tables import RunInfo, table_named
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+
+_TRIES = 5
+
+
+class RunTables:
+    """The tables of one run.
+
+    A table is read as it is at that moment: of a live run, the sessions that have ended and been
+    published. A table that has no rows yet is empty but has its columns. Files of older schema
+    versions are united by column name; columns that they lack are null.
+    """
+
+    def __init__(self, run_dir: Path) -> None:
+        """Name the run's folder; nothing is read yet."""
+        self.run_dir = run_dir
+
+    @cached_property
+    def run(self) -> RunFile:
+        """The run's ``run.json``.
+
+        Raises:
+            StoreError: It is missing or damaged.
+        """
+        return read_run(self.run_dir)
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """A table, or some of its columns, as Arrow.
+
+        Raises:
+            StoreError: There is no such table or column, or a file is damaged.
+        """
+        declared = arrow_schema(table_named(name), self._info)
+        for _ in range(_TRIES):
+            parts = self._parts(name)
+            try:
+                return _read(parts, declared, columns)
+            except FileNotFoundError:  # compacted since it was listed
+                continue
+            except (OSError, pa.ArrowException) as error:
+                raise StoreError(
+                    f"cannot read table {name} of {self.run_dir}: {error}; the tables can be "
+                    "made again from the journal (Publisher.rebuild)"
+                ) from None
+        raise StoreError(f"the files of table {name} of {self.run_dir} vanish while being read")
+
+    def frame(self, name: str, columns: Sequence[str] | None = None) -> pandas.DataFrame:
+        """A table, or some of its columns, as a pandas data frame."""
+        return self.table(name, columns).to_pandas()
+
+    def polars(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
+        """A table, or some of its columns, as a polars data frame.
+
+        Raises:
+            StoreError: The package ``polars`` is not installed.
+        """
+        try:
+            import polars
+        except ImportError:
+            raise StoreError(
+                "the package polars is not installed; `pip install polars`, or use .frame() for "
+                "pandas or .table() for Arrow"
+            ) from None
+        frame = polars.from_arrow(self.table(name, columns))
+        assert isinstance(frame, polars.DataFrame)
+        return frame
+
+    @property
+    def _info(self) -> RunInfo:
+        if (self.run_dir / RUN_FILE).is_file():
+            return self.run.info
+        return RunInfo(self.run_dir.name, "", "", ())
+
+    def _parts(self, name: str) -> list[Part]:
+        """Parts in the table's folder; while it is being swapped, those of the old folder."""
+        folder = self.run_dir / name
+        return (
+            parts_in(folder)
+            or parts_in(self.run_dir / WORK_FOLDER / f"{name}.old")
+            or parts_in(folder)
+        )
+
+
+def _read(parts: Sequence[Part], declared: pa.Schema, columns: Sequence[str] | None) -> pa.Table:
+    files = [pq.ParquetFile(part.path) for part in parts]
+    try:
+        schemas = [declared, *(file.schema_arrow for file in files)]
+        schema = pa.unify_schemas(schemas, promote_options="default")
+        if columns is not None:
+            schema = _selected(schema, columns)
+        pieces = [_read_file(file, schema) for file in files]
+    finally:
+        for file in files:
+            file.close()
+    return pa.concat_tables(pieces) if pieces else schema.empty_table()
+
+
+def _read_file(file: pq.ParquetFile, schema: pa.Schema) -> pa.Table:
+    there = set(file.schema_arrow.names)
+    wanted = [name for name in schema.names if name in there]
+    table = file.read(columns=wanted)
+    if not wanted:
+        return pa.Table.from_arrays(
+            [pa.nulls(file.metadata.num_rows, field.type) for field in schema], schema=schema
+        )
+    return conform(table, schema)
+
+
+def _selected(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:
+    fields: list[Any] = []
+    for name in columns:
+        if name not in schema.names:
+            raise StoreError(
+                f"no column {name!r}; the columns are {', '.join(schema.names)}"
+                f"{did_you_mean(name, schema.names)}"
+            )
+        fields.append(schema.field(name))
+    return pa.schema(fields)

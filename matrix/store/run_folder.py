@@ -1,0 +1,249 @@
+"""The folder of a run and its ``run.json``: creating, finding, listing and updating runs.
+
+Nothing here imports Arrow or pandas, so that ``matrix list`` answers at once.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from matrix.model.errors import RunExists, RunNotFound, StoreError
+from matrix.model.money import NanoUSD
+from matrix.model.records import Outcome
+from matrix.store.disk import Disk
+from matrix.store.tables import RunInfo
+
+RUN_FILE: Final = "run.json"
+
+RunStatus = Literal["running", "complete", "incomplete", "failed"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Versions(_Part):
+    """The code that made a run."""
+
+    matrix: str = Field(description="Version of matrix.")
+    python: str = Field(description="Version of Python.")
+    kind: int = Field(description="Version of the kind of scenario.")
+    state: int = Field(description="Version of the kind's checkpoints.")
+
+
+class PlanSummary(_Part):
+    """What a run set out to do."""
+
+    sessions: int = Field(ge=0, description="Sessions planned, preludes not counted.")
+    cells: int = Field(ge=0, description="Combinations of scenario and levels.")
+    rounds: int = Field(ge=0, description="Rounds, a last partial one included.")
+    scenarios: tuple[str, ...] = Field(description="Names of the scenario packs.")
+    factors: Mapping[str, tuple[str, ...]] = Field(
+        description="Factor -> levels, as text, in the order of the spec."
+    )
+    compared: str | None = Field(description="The factor whose levels compete.")
+    metric: str = Field(description="Column of `sessions` or name of a score that decides.")
+    score_range: tuple[float, float] | None = Field(
+        description="Lowest and highest possible score; null where it is not bounded."
+    )
+
+
+class RunTotals(_Part):
+    """What a run came to, written when it stops."""
+
+    outcomes: Mapping[Outcome, int] = Field(
+        description="Outcome -> sessions; they add up to the plan."
+    )
+    calls: int = Field(ge=0, description="Model calls that were answered or finally failed.")
+    tokens_in: int = Field(ge=0, description="Input tokens of all attempts.")
+    tokens_out: int = Field(ge=0, description="Output tokens of all attempts.")
+    settled_nano: NanoUSD = Field(ge=0, description="Money reported as spent, in nano-dollars.")
+    presumed_nano: NanoUSD = Field(
+        ge=0, description="Money that counts as spent because no usage is known, in nano-dollars."
+    )
+    elapsed_s: float = Field(ge=0, description="Wall time over all its starts, in seconds.")
+
+
+class RunFile(_Part):
+    """``run.json``: what a run is, and how it stands."""
+
+    format: Literal[1] = Field(default=1, description="Version of this file's format.")
+    run_id: str = Field(min_length=1, description="Name of the run's folder.")
+    created_at: AwareDatetime = Field(description="When the run was created, in UTC.")
+    name: str = Field(description="Name from the run spec.")
+    kind: str = Field(description="Kind of scenario.")
+    spec: Mapping[str, Any] = Field(description="The resolved run spec.")
+    spec_hash: str = Field(description="Content hash of `spec`.")
+    prices_hash: str = Field(description="Content hash of the prices that the run was held to.")
+    versions: Versions = Field(description="The code that made the run.")
+    git_commit: str | None = Field(description="Commit of the project's checkout, if it is one.")
+    status: RunStatus = Field(
+        description=(
+            "`complete`: every planned session ended, or the stopping rule decided; `incomplete`: "
+            "it can be resumed; `failed`: it could not go on."
+        )
+    )
+    end_reason: str = Field(default="", description="Why it stopped, in words.")
+    plan: PlanSummary = Field(description="What the run set out to do.")
+    simulated: bool = Field(description="Whether any model in it is simulated.")
+    cap_nano: NanoUSD = Field(ge=0, description="The cost cap, in nano-dollars.")
+    totals: RunTotals | None = Field(default=None, description="What it came to.")
+
+    @property
+    def info(self) -> RunInfo:
+        """What the Parquet tables need to know of the run."""
+        return RunInfo(self.run_id, self.spec_hash, self.prices_hash, tuple(self.plan.factors))
+
+
+class ListedRun(NamedTuple):
+    """A folder that holds a run. A ``run.json`` that cannot be read is shown, not hidden."""
+
+    path: Path
+    run: RunFile | None
+    problem: str
+
+
+def new_run_id(name: str, at: datetime, randomness: random.Random) -> str:
+    """``<name>-<YYYYMMDD>-<HHMMSS>-<4 hex>``, in UTC; ``at`` must know its time zone."""
+    return f"{name}-{at.astimezone(UTC):%Y%m%d-%H%M%S}-{randomness.getrandbits(16):04x}"
+
+
+def create_run(results_dir: Path, run: RunFile) -> Path:
+    """Create the folder of a new run, with its ``run.json``.
+
+    Raises:
+        RunExists: There is one of this id.
+        StoreError: The results folder cannot be written.
+    """
+    run_dir = results_dir / run.run_id
+    try:
+        results_dir.mkdir(parents=True, exist_ok=True)
+        if run_dir.exists():
+            raise RunExists(
+                f"{run_dir} exists already and is never overwritten; choose another name, or go "
+                f"on with it: `matrix resume {run.run_id}`"
+            )
+        run_dir.mkdir()
+    except OSError as error:
+        raise _unwritable(results_dir, error) from None
+    try:
+        write_run(run_dir, run)
+    except StoreError:
+        run_dir.rmdir()
+        raise
+    return run_dir
+
+
+def write_run(run_dir: Path, run: RunFile) -> None:
+    """Write ``run.json`` atomically and durably.
+
+    Raises:
+        StoreError: The folder cannot be written; the file is as it was before.
+    """
+    text = run.model_dump_json(indent=2).encode() + b"\n"
+    temporary = run_dir / f".{RUN_FILE}.tmp"
+    disk = Disk()
+    try:
+        disk.write(temporary, lambda handle: handle.write(text))
+        disk.rename(temporary, run_dir / RUN_FILE)
+        disk.sync_folder(run_dir)
+    except OSError as error:
+        raise _unwritable(run_dir, error) from None
+
+
+def read_run(run_dir: Path) -> RunFile:
+    """Read ``run.json``.
+
+    Raises:
+        StoreError: It is missing, damaged, or of a later version of matrix.
+    """
+    path = run_dir / RUN_FILE
+    try:
+        return RunFile.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise StoreError(
+            f"cannot read {path}: {error.strerror}; is this a results folder of matrix?"
+        ) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise StoreError(
+            f"cannot read {path}: {f'{field}: ' if field else ''}{first['msg']}; it is damaged or "
+            "was written by another version of matrix"
+        ) from None
+
+
+def list_runs(results_dir: Path) -> list[ListedRun]:
+    """Every run in a results folder, oldest first; those that cannot be read come first."""
+    listed = []
+    for path in _run_dirs(results_dir):
+        try:
+            listed.append(ListedRun(path, read_run(path), ""))
+        except StoreError as error:
+            listed.append(ListedRun(path, None, str(error)))
+    return sorted(listed, key=_age)
+
+
+def find_run(results_dir: Path, text: str) -> Path:
+    """The folder of the run that ``text`` means.
+
+    Args:
+        results_dir: Where runs land.
+        text: A run's id, the beginning of only one run's id, ``last`` for the newest, or the
+            path of a run's folder or of its ``run.json``.
+
+    Raises:
+        RunNotFound: There is no such run, or several; the message names those near it.
+    """
+    ids = [path.name for path in _run_dirs(results_dir)]
+    if text in ids:
+        return results_dir / text
+    if text == "last":
+        readable = [listed.path for listed in list_runs(results_dir) if listed.run is not None]
+        if readable:
+            return readable[-1]
+        raise RunNotFound(f"no runs in {results_dir} yet; start one with `matrix run`")
+    path = Path(text).expanduser()
+    if path.name == RUN_FILE:
+        path = path.parent
+    if text and (path / RUN_FILE).is_file():
+        return path
+    matches = [run_id for run_id in ids if text and run_id.startswith(text)]
+    if len(matches) == 1:
+        return results_dir / matches[0]
+    raise RunNotFound(_not_found(results_dir, text, ids, matches))
+
+
+def _run_dirs(results_dir: Path) -> list[Path]:
+    return sorted(path.parent for path in results_dir.glob(f"*/{RUN_FILE}"))
+
+
+def _age(listed: ListedRun) -> tuple[datetime, str]:
+    oldest = datetime.min.replace(tzinfo=UTC)
+    return (listed.run.created_at if listed.run else oldest, listed.path.name)
+
+
+def _not_found(results_dir: Path, text: str, ids: list[str], matches: list[str]) -> str:
+    if matches:
+        return f"{text!r} is the beginning of {len(matches)} runs: {_some(matches)}; say more of it"
+    near = get_close_matches(text, ids, n=3, cutoff=0.4)
+    hint = f"; near it: {_some(near)}" if near else f"; there: {_some(ids)}" if ids else ""
+    return f"no run {text!r} in {results_dir}{hint}"
+
+
+def _some(ids: list[str]) -> str:
+    return ", ".join(ids[:5]) + (f" and {len(ids) - 5} more" if len(ids) > 5 else "")
+
+
+def _unwritable(folder: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"cannot write in {folder}: {error.strerror}; choose another folder with --results, or "
+        "free some space"
+    )

@@ -1,0 +1,76 @@
+"""Laws of the draw: one group per round, the same for every variant."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.group import draw_group
+from matrix.kinds.playtest.options import Options
+from matrix.kinds.playtest.vocabulary import MOODS
+from tests.kinds.fakes import make_prelude
+from tests.kinds.playtest.script import Script, binding, plan
+
+POOL = ("joker", "engaged", "drifter", "curious")
+NAMES = ("Agnes", "Bruno", "Cyril", "Delphine", "Emil", "Farida", "Gwen", "Hector")
+
+
+@given(st.integers(0, 2**60), st.integers(2, 8), st.integers(0, 6))
+def test_a_group_has_a_size_within_bounds_and_members_from_the_pool(
+    seed: int, low: int, more: int
+) -> None:
+    options = Options(group_size_min=low, group_size_max=min(8, low + more))
+    group = draw_group(seed, options, POOL, NAMES)
+    assert low <= len(group.players) <= min(8, low + more)
+    assert 0 <= group.spokesperson < len(group.players)
+    assert {player.archetype for player in group.players} <= set(POOL)
+    assert {player.mood for player in group.players} <= set(MOODS)
+
+
+@given(st.integers(0, 2**60))
+def test_the_draw_depends_on_the_seed_and_the_group_options_only(seed: int) -> None:
+    plain = draw_group(seed, Options(), POOL, NAMES)
+    other = Options(prompt="pulse-aware", stuck_after=9, judge=False, recent_messages=1)
+    assert draw_group(seed, other, POOL[::-1], NAMES) == plain
+
+
+def test_archetypes_repeat_and_every_size_and_archetype_comes_up() -> None:
+    groups = [draw_group(seed, Options(), POOL, NAMES) for seed in range(400)]
+    sizes = Counter(len(group.players) for group in groups)
+    assert set(sizes) == {2, 3, 4, 5}
+    assert min(sizes.values()) > 60
+    assert any(
+        len({player.archetype for player in group.players}) < len(group.players) for group in groups
+    )
+    assert {player.archetype for group in groups for player in group.players} == set(POOL)
+    assert {group.spokesperson for group in groups} >= {0, 1, 2, 3}
+
+
+def test_a_larger_group_keeps_the_players_of_a_smaller_one() -> None:
+    for seed in range(50):
+        small = draw_group(seed, Options(group_size_min=2, group_size_max=2), POOL, ())
+        large = draw_group(seed, Options(group_size_min=5, group_size_max=5), POOL, ())
+        assert large.players[:2] == small.players
+
+
+def test_a_fixed_group_is_taken_as_it_is() -> None:
+    group = draw_group(3, Options(group=("joker", "joker", "drifter")), POOL, NAMES)
+    assert [player.archetype for player in group.players] == ["joker", "joker", "drifter"]
+
+
+def test_names_are_dealt_so_that_no_two_players_are_offered_the_same() -> None:
+    group = draw_group(3, Options(group=("joker", "joker", "drifter")), POOL, NAMES)
+    dealt = [name for player in group.players for name in player.names]
+    assert sorted(dealt) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("prompt", ["baseline", "pulse-aware", "structured", "tangent-focused"])
+def test_every_variant_of_a_round_meets_the_same_group(prompt: str) -> None:
+    expected = make_prelude(KIND, plan(), binding().resources, Script())
+    bound = binding(options=f'{{"prompt": "{prompt}"}}')
+    variant = plan(options={"prompt": prompt}, levels={"prompt": prompt})
+    assert make_prelude(KIND, variant, bound.resources, Script()) == expected

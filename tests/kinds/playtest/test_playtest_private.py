@@ -1,0 +1,204 @@
+"""Laws of private moments: they reach their target, and nobody else reads them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.asides import (
+    Aside,
+    addressed_alone,
+    heard,
+    match_name,
+    split_tagged,
+    tells_others,
+)
+from matrix.kinds.playtest.moments import find_payoffs, open_moment
+from matrix.kinds.playtest.reading import read
+from matrix.kinds.playtest.state import MomentBook
+from tests.kinds.fakes import Played, make_prelude, play_session
+from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
+
+GROUP = {"group": ["joker", "engaged", "drifter"]}
+NAMES = ["Odette", "Sam", "Anne-Marie"]
+SECRET = "A moth-eaten glove in your pocket hums your grandmother's lullaby."
+
+
+def cast(*names: str) -> list[str]:
+    return [json.dumps({"name": n, "backstory": "B.", "character": "C."}) for n in names]
+
+
+def play(output: str, classified: str, *, private: str = "I keep it to myself.") -> Played:
+    script = Script(
+        narrator=[PROSE[0], output, PROSE[1]],
+        labels={2: classified},
+        private=private,
+        personas=cast(*NAMES),
+    )
+    bound = binding(options=json.dumps(GROUP))
+    session = plan(options=GROUP)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    return play_session(KIND, session, bound.resources, script, prelude=prelude)
+
+
+def heard_by(played: Played, name: str) -> str:
+    return "\n".join(
+        asked.request
+        for asked in played.asked
+        if asked.role == "players" and f"Name: {name}\n" in asked.system
+    )
+
+
+private = label("private-moment", private_target="sam.")
+
+CASES = [
+    pytest.param(SECRET, private, id="classifier names the target"),
+    pytest.param(f"[To Sam only] {SECRET}", private, id="tagged and classified"),
+    pytest.param(f"[To Sam only] {SECRET}", label("pulse"), id="tagged, classifier missed it"),
+    pytest.param(f"[ASIDE -> Sam]\n[To Sam only] {SECRET}", private, id="structured prompt"),
+    pytest.param(f"{PROSE[2]}\n\n[To Sam only] {SECRET}", label("pulse"), id="beside a pulse"),
+    pytest.param(f"[To Sam only] {SECRET}\n\n{PROSE[2]}", private, id="before a pulse"),
+]
+
+
+@pytest.mark.parametrize(("output", "classified"), CASES)
+def test_a_private_moment_reaches_only_its_target(output: str, classified: str) -> None:
+    played = play(output, classified)
+    assert "grandmother's lullaby" in heard_by(played, "Sam")
+    for other in ("Odette", "Anne-Marie"):
+        assert "lullaby" not in heard_by(played, other)
+    relays = [asked.request for asked in played.asked if asked.role == "spokesperson"]
+    assert not any("lullaby" in request for request in relays)
+    assert all("lullaby" not in line for line in played.said())
+    assert any("lullaby" in line for line in played.said("private/Sam"))
+    assert [event.subject for event in played.of_kind("private_moment")] == ["Sam"]
+
+
+@pytest.mark.parametrize(("output", "classified"), CASES[:4])
+def test_the_others_notice_and_the_narrator_hears_the_reply(output: str, classified: str) -> None:
+    played = play(output, classified)
+    assert "speaks to Sam alone, who keeps it to themself" in heard_by(played, "Odette")
+    next_ask = next(a for a in played.asked if a.role == "narrator" and a.turn == 3)
+    assert next_ask.request == "[private] Sam, to you alone: I keep it to myself."
+    assert not [a for a in played.asked if a.role == "spokesperson" and a.turn == 2]
+
+
+def test_beside_a_pulse_the_group_plays_on() -> None:
+    played = play(f"{PROSE[2]}\n\n[To Sam only] {SECRET}", label("pulse"))
+    next_ask = next(a for a in played.asked if a.role == "narrator" and a.turn == 3)
+    assert next_ask.request.startswith("[private] Sam, to you alone:")
+    assert next_ask.request.endswith("We go along, for the 2. time.")
+    assert PROSE[2] in heard_by(played, "Odette")
+
+
+def test_a_player_who_tells_the_others_is_heard_in_their_own_words() -> None:
+    played = play(SECRET, private, private="I show everybody the glove and shrug.")
+    assert "Sam: I show everybody the glove and shrug." in played.said()
+    assert "lullaby" not in heard_by(played, "Odette")
+    assert [event.value for event in played.of_kind("private_reply")] == [1.0]
+
+
+@pytest.mark.parametrize("target", ["Barnabas", "", "the whole group", "Sam and Odette"])
+def test_an_unknown_target_falls_back_to_the_group(target: str) -> None:
+    played = play(PROSE[3], label("private-moment", private_target=target or None))
+    assert not played.of_kind("private_moment")
+    for name in NAMES:
+        assert PROSE[3] in heard_by(played, name)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("Sam", "Sam"),
+        ("sam", "Sam"),
+        ("SAM!", "Sam"),
+        ("player Sam (the drifter)", "Sam"),
+        ("Ode", "Odette"),
+        ("Odette's", "Odette"),
+        ("anne-marie", "Anne-Marie"),
+        ("Sam and Odette", None),
+        ("everyone", None),
+        ("", None),
+        ("S", None),
+    ],
+)
+def test_names_are_matched_leniently_but_never_guessed(wanted: str, found: str | None) -> None:
+    assert match_name(wanted, NAMES) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[To Sam only] You see it.",
+        "[TO SAM ONLY] You see it.",
+        "[Sam only: you see it.]",
+        "[For Sam alone] You see it.",
+        "[To Sam] You see it.",
+        "[ASIDE -> Sam]\nYou see it.",
+        "[PRIVATE: Sam] You see it.",
+    ],
+)
+def test_private_tags_are_recognised_in_many_shapes(text: str) -> None:
+    parts = split_tagged(text, NAMES)
+    assert parts.public == ""
+    assert [aside.target for aside in parts.asides] == ["Sam"]
+    assert heard(parts.asides[0].text).lower().startswith("you see it")
+
+
+def test_two_asides_in_one_output_go_to_two_players() -> None:
+    text = f"{PROSE[0]}\n\n[To Sam only] One.\n\n[To Odette only] Two.\n\n{PROSE[1]}"
+    parts = split_tagged(text, NAMES)
+    assert [(a.target, heard(a.text)) for a in parts.asides] == [
+        ("Sam", "One."),
+        ("Odette", "Two."),
+    ]
+    assert PROSE[0] in parts.public
+    assert PROSE[1] in parts.public
+
+
+@pytest.mark.parametrize(
+    "text", ["[PULSE 3]\nThe door opens.", "[1] A list.", "[a quiet note] is heard.", "No tag."]
+)
+def test_other_brackets_are_no_private_tags(text: str) -> None:
+    assert split_tagged(text, NAMES).asides == ()
+
+
+def test_an_untagged_text_can_single_somebody_out() -> None:
+    assert addressed_alone("Sam, you alone notice the draught.", NAMES) == "Sam"
+    assert addressed_alone("Only Odette hears the whistle.", NAMES) == "Odette"
+    assert addressed_alone("Only the porter hears the whistle.", NAMES) is None
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("I tell the others straight away.", True),
+        ("I wait for a quiet moment and then I tell the others.", True),
+        ("I show everyone the card.", True),
+        ("I don't tell the others. Not yet.", False),
+        ("I keep it to myself for now.", False),
+        ("I say nothing about it to anybody.", False),
+        ("I won't share this with the group.", False),
+        ("I look at my shoes.", False),
+    ],
+)
+def test_telling_and_keeping_are_told_apart(reply: str, told: bool) -> None:
+    assert tells_others(reply) is told
+
+
+def test_a_later_output_that_takes_up_the_secret_pays_it_off_once() -> None:
+    book = open_moment(MomentBook(), Aside("Sam", SECRET), 4, [PROSE[0]])
+    hint = read("From the dining car comes a lullaby, and every glove on the rack begins to sway.")
+    assert find_payoffs(book, hint, 5)[1] == ()  # the answer to the aside itself
+    paid_book, paid = find_payoffs(book, hint, 9)
+    assert [secret.target for secret, _ in paid] == ["Sam"]
+    assert (paid_book.paid, paid_book.open) == (1, ())
+    assert find_payoffs(paid_book, hint, 10)[1] == ()
+    assert find_payoffs(book, read(PROSE[5]), 9)[1] == ()
+
+
+def test_words_of_the_table_do_not_set_a_secret_apart() -> None:
+    book = open_moment(MomentBook(), Aside("Sam", SECRET), 4, [SECRET])
+    assert (book.count, book.open) == (1, ())

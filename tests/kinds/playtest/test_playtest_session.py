@@ -1,0 +1,251 @@
+"""Laws of a session: who is asked what, how it ends, and that it can go on from any turn."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from matrix.kinds.playtest import KIND, prompts
+from tests.kinds.fakes import Asked, Played, make_prelude, play_session
+from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
+
+GROUP = {"group": ["joker", "engaged", "drifter"]}
+
+
+def play(script: Script, *, max_turns: int = 40, **options: object) -> Played:
+    chosen = {**GROUP, **options}
+    bound = binding(options=json.dumps(chosen))
+    session = plan(max_turns=max_turns, options=chosen)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    return play_session(KIND, session, bound.resources, script, prelude=prelude)
+
+
+def asked_of(played: Played, role: str, turn: int) -> list[Asked]:
+    return [asked for asked in played.asked if asked.role == role and asked.turn == turn]
+
+
+def test_character_creation_is_welcome_introductions_question_answers() -> None:
+    played = play(Script(), max_turns=1)
+    labels = [m.label for m in played.log.channel("table") if m.turn == 0]
+    assert labels == ["welcome", *["introduction"] * 3, "question", *["answer"] * 3]
+    first, second = asked_of(played, "narrator", 0)
+    assert first.request.startswith("[table] 3 people")
+    assert second.request.endswith("Do not start the story yet.")
+    for seat in played.prelude:
+        assert f"{seat['name']}: I go along" in second.request
+    assert [(p.name, p.is_spokesperson) for p in played.players] == [
+        (seat["name"], seat["spokesperson"]) for seat in played.prelude
+    ]
+
+
+def test_a_turn_is_narrator_classifier_players_in_parallel_spokesperson() -> None:
+    played = play(Script(), max_turns=2)
+    roles = [(asked.role, asked.slot) for asked in played.asked if asked.turn == 2]
+    assert roles[:6] == [
+        ("narrator", "0"),
+        ("classifier", "1"),
+        ("players", "2.0.0"),
+        ("players", "2.1.0"),
+        ("players", "2.2.0"),
+        ("spokesperson", "3"),
+    ]
+    assert asked_of(played, "classifier", 2)[0].schema is not None
+
+
+def test_the_narrator_reads_the_whole_story_as_an_alternation() -> None:
+    played = play(Script(), max_turns=4)
+    messages = asked_of(played, "narrator", 4)[0].messages
+    assert [m.role for m in messages] == ["system", *["user", "assistant"] * 5, "user"]
+    assert messages[0].content.startswith(prompts.NARRATOR)
+    assert messages[5].content.endswith("[table] Begin the story now.")
+    assert [m.content for m in messages if m.role == "assistant"][2:] == list(PROSE[:3])
+    assert messages[-1].content == "We go along, for the 3. time."
+
+
+def test_players_see_the_last_table_talk_and_their_own_persona_only() -> None:
+    played = play(Script(), max_turns=3, recent_messages=4)
+    for asked, seat in zip(asked_of(played, "players", 3), played.prelude, strict=True):
+        assert f"Name: {seat['name']}\n" in asked.system
+        assert PROSE[2] in asked.request
+        assert asked.request.count("I go along") == 3
+        assert "To the narrator: We go along, for the 2. time." in asked.request
+        assert PROSE[1] not in asked.request  # five messages back
+
+
+def test_players_are_asked_by_their_archetypes_models_and_the_spokesperson_too() -> None:
+    played = play(Script(), max_turns=1)
+    bound = binding(options=json.dumps(GROUP))
+    models = [f"sim/{bound.resources['archetypes'][id_]['model']}" for id_ in GROUP["group"]]
+    assert [asked.model for asked in asked_of(played, "players", 1)] == models
+    speaker = next(i for i, seat in enumerate(played.prelude) if seat["spokesperson"])
+    assert asked_of(played, "spokesperson", 1)[0].model == models[speaker]
+
+
+def test_a_conclusion_ends_the_session_and_gets_no_reactions() -> None:
+    played = play(Script(labels={3: label("clarification", concluded=True)}))
+    assert played.ended == ("completed", "concluded")
+    assert played.checkpoints[-1].turn == 3
+    assert asked_of(played, "players", 3) == []
+    assert asked_of(played, "spokesperson", 3) == []
+    assert played.values["concluded"] == 1.0
+
+
+def test_the_closing_line_concludes_even_if_the_classifier_misses_it() -> None:
+    played = play(Script(narrator=PROSE[:2]))
+    assert played.ended == ("completed", "concluded")
+    assert played.checkpoints[-1].turn == 3
+
+
+def test_a_narrator_that_repeats_itself_three_times_has_failed() -> None:
+    played = play(Script(narrator=[PROSE[0], *[PROSE[1]] * 8]))
+    assert played.ended == ("failed", "the narrator repeated itself 3 times")
+    assert played.checkpoints[-1].turn == 5  # said at 2, again at 3, 4 and 5
+    assert len(played.of_kind("loop")) == 3
+    assert played.values["loops"] == 3.0  # counted although finish is never reached
+    assert "score" not in played.values
+
+
+def test_an_occasional_repetition_is_an_issue_but_no_failure() -> None:
+    told = [*PROSE[:4], PROSE[3], *PROSE[4:9], PROSE[8], *PROSE[9:14], PROSE[13]]
+    played = play(Script(narrator=told))
+    assert played.ended == ("completed", "concluded")
+    assert len(played.of_kind("loop")) == 3
+
+
+@pytest.mark.parametrize("blank", ["", "   \n", "...", "[ANSWER]"])
+def test_two_unusable_outputs_in_a_row_fail_and_one_does_not(blank: str) -> None:
+    once = play(Script(narrator=[PROSE[0], blank, *PROSE[1:4]]))
+    assert once.ended == ("completed", "concluded")
+    assert len(once.of_kind("breakdown")) == 1
+    twice = play(Script(narrator=[PROSE[0], blank, blank, *PROSE[1:4]]))
+    assert twice.ended == ("failed", "no usable output 2 times in a row")
+    assert asked_of(twice, "players", 2) == []
+
+
+def test_after_an_unusable_output_the_narrator_is_asked_the_same_again() -> None:
+    played = play(Script(narrator=[PROSE[0], "", *PROSE[1:3]]))
+    assert (
+        asked_of(played, "narrator", 3)[0].messages == asked_of(played, "narrator", 2)[0].messages
+    )
+
+
+def test_silence_during_character_creation_fails_at_once() -> None:
+    script = Script()
+
+    def handler(asked: Asked) -> str:
+        return "" if asked.role == "narrator" else script(asked)
+
+    session = plan(options=GROUP)
+    bound = binding(options=json.dumps(GROUP))
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    played = play_session(KIND, session, bound.resources, handler, prelude=prelude)
+    assert played.ended is not None
+    assert played.ended[0] == "failed"
+    assert played.checkpoints[-1].turn == 0
+
+
+def test_silent_players_are_heard_as_silence_and_nobody_is_asked_to_relay_it() -> None:
+    played = play(Script(say=lambda name, turn: "" if turn == 1 else "Fine."), max_turns=2)
+    assert asked_of(played, "spokesperson", 1) == []
+    assert asked_of(played, "narrator", 2)[0].request == "(Nobody says anything.)"
+
+
+def test_a_spokesperson_without_words_lets_the_players_speak_for_themselves() -> None:
+    played = play(Script(relay=lambda turn: ""), max_turns=2)
+    relayed = asked_of(played, "narrator", 2)[0].request
+    assert relayed == "\n".join(
+        f"{seat['name']}: I go along, says {seat['name']}." for seat in played.prelude
+    )
+
+
+def test_an_unreadable_classification_falls_back_to_the_text_and_says_so() -> None:
+    told = [f"[PULSE 1]\n{PROSE[0]}", f"[ANSWER]\n{PROSE[1]}", f"[END]\n{PROSE[2]} THE END"]
+    played = play(Script(narrator=told, labels=dict.fromkeys(range(1, 9), "no idea, sorry")))
+    assert [event.subject for event in played.of_kind("classification_fallback")] == [
+        "pulse",
+        "clarification",
+        "clarification",
+    ]
+    assert played.ended == ("completed", "concluded")
+    assert len(played.of_kind("pulse")) == 1
+
+
+def test_markers_are_not_read_out_to_players_but_stay_in_the_narrators_own_history() -> None:
+    told = [f"[PULSE 1]\n{PROSE[0]}", PROSE[1]]
+    played = play(Script(narrator=told), max_turns=2)
+    assert all("[PULSE" not in asked.request for asked in asked_of(played, "players", 1))
+    assert "[PULSE 1]" in asked_of(played, "narrator", 2)[0].messages[-2].content
+
+
+def test_a_session_taken_up_from_any_turn_goes_on_the_same() -> None:
+    labels = {
+        3: label("private-moment", private_target="odette"),
+        5: label("tangent-response", group_off_story=True),
+        6: label(segue="natural", segue_quality=4),
+    }
+    whole = play(Script(labels=labels))
+    bound = binding(options=json.dumps(GROUP))
+    session = plan(options=GROUP)
+    for checkpoint in whole.checkpoints[:-1]:
+        rest = play_session(
+            KIND,
+            session,
+            bound.resources,
+            Script(labels=labels),
+            prelude=whole.prelude,
+            resume=checkpoint,
+        )
+        assert rest.log.messages == whole.log.messages
+        assert rest.checkpoints[-1] == whole.checkpoints[-1]
+        assert rest.ended == whole.ended
+        assert rest.values == whole.values
+        assert rest.asked == [
+            a for a in whole.asked if a.turn > checkpoint.turn or a.phase == "finish"
+        ]
+        assert rest.events == [event for event in whole.events if event.turn > checkpoint.turn]
+
+
+def test_a_branch_with_another_prompt_or_model_takes_effect_at_once() -> None:
+    whole = play(Script())
+    changed = {**GROUP, "prompt": "pulse-aware"}
+    bound = binding(options=json.dumps(changed))
+    branch = play_session(
+        KIND,
+        plan(options=changed, roles={"narrator": "sim/opus-4.5", "players": "sim/haiku"}),
+        bound.resources,
+        Script(),
+        prelude=whole.prelude,
+        resume=whole.checkpoints[5],
+    )
+    asked = asked_of(branch, "narrator", 6)[0]
+    assert bound.resources["prompt"].strip() in asked.system
+    assert asked.model == "sim/opus-4.5"
+    assert {a.model for a in asked_of(branch, "players", 6)} == {"sim/haiku"}
+    assert asked.messages[1:] == asked_of(whole, "narrator", 6)[0].messages[1:]
+
+
+def test_state_stays_small_and_holds_no_history() -> None:
+    played = play(Script(), max_turns=17)
+    assert all(len(checkpoint.state) < 2048 for checkpoint in played.checkpoints)
+    assert PROSE[0].encode() not in played.checkpoints[-1].state
+
+
+def test_a_verdict_that_cannot_be_read_is_asked_once_more_then_missing() -> None:
+    good = '{"coherence": 5, "reason": "fine"}'
+    second = play(Script(verdicts=["I liked it.", good]), max_turns=2)
+    assert second.values["quality_coherence"] == 5.0
+    assert not second.of_kind("judge_unparsed")
+    never = play(Script(verdicts=["I liked it."]), max_turns=2)
+    assert len(asked_of(never, "judge", 2)) == 2
+    assert never.values["quality_coherence"] is None
+    assert len(never.of_kind("judge_unparsed")) == 1
+    assert never.values["score"] is not None
+
+
+def test_no_judge_means_no_judge_call_and_a_score_all_the_same() -> None:
+    played = play(Script(), max_turns=3, judge=False)
+    assert not asked_of(played, "judge", 3)
+    assert "quality_coherence" not in played.values
+    assert played.values["part_quality"] is None
+    assert played.values["score"] is not None

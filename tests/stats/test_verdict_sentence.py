@@ -1,0 +1,179 @@
+"""The sentence: what it says, to the letter, and that it always says something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matrix.stats import Interval, Rules, Verdict, fixed_n_verdict, verdict_sentence
+from matrix.stats.figures import ends
+
+NAMES = ["baseline", "pulse-aware", "terse"]
+
+
+def with_interval(verdict: Verdict, difference: float, low: float, high: float) -> Verdict:
+    """The verdict with its decisive comparison's numbers replaced."""
+    assert verdict.decisive is not None
+    confidence = 1 - verdict.decisive.level
+    pair = replace(
+        verdict.decisive, difference=difference, interval=Interval(low, high, confidence)
+    )
+    return replace(verdict, decisive=pair)
+
+
+def test_a_winner_is_one_plain_sentence(normal_table: Any) -> None:
+    verdict = with_interval(fixed_n_verdict(normal_table([0, 9], n_rounds=25)), 3.1, 1.9, 4.3)
+    assert verdict_sentence(verdict, NAMES[:2], unit="points") == (
+        "pulse-aware beats baseline by 3.1 points (95 % interval 1.9 to 4.3) over 25 complete "
+        "rounds."
+    )
+    assert verdict_sentence(verdict, NAMES[:2], "quality") == (
+        "pulse-aware beats baseline on quality by 3.1 (95 % interval 1.9 to 4.3) over 25 complete "
+        "rounds."
+    )
+
+
+def test_a_fragile_winner_says_so(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 5], fail={0: 20}))
+    assert "but fragile: the sessions without a score could overturn it." in verdict_sentence(
+        verdict, NAMES[:2]
+    )
+
+
+def test_a_winner_where_lower_is_better_leads_by_a_positive_amount(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([9, 0], n_rounds=25), Rules(higher_is_better=False))
+    verdict = with_interval(verdict, -0.031, -0.043, -0.019)
+    assert verdict_sentence(verdict, NAMES[:2], "cost", "USD") == (
+        "pulse-aware beats baseline on cost by 0.031 USD (95 % interval 0.019 to 0.043) over 25 "
+        "complete rounds."
+    )
+
+
+def test_a_winner_of_three_names_the_closest_rival_and_the_stricter_interval(
+    normal_table: Any,
+) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 15, 6], n_rounds=25))
+    assert verdict_sentence(with_interval(verdict, 9.2, 7.7, 10.7), NAMES, "quality", "points") == (
+        "pulse-aware beats both other variants on quality, the closest being terse, by 9.2 points "
+        "(97.5 % interval 7.7 to 10.7) over 25 complete rounds."
+    )
+
+
+def test_no_difference_states_what_stays_possible(normal_table: Any) -> None:
+    verdict = with_interval(fixed_n_verdict(normal_table([0, 0])), 0.4, -1.2, 2.0)
+    sentence = verdict_sentence(verdict, ["a", "b"], "quality", "points")
+    assert sentence.startswith("No difference shown between a and b on quality: over 40 complete ")
+    assert "averaged 0.4 points higher than" in sentence
+    assert "anywhere from 1.2 lower to 2.0 higher (95 % interval)." in sentence
+
+
+def test_no_difference_where_lower_is_better_keeps_the_direction_right(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 0]), Rules(higher_is_better=False))
+    verdict = with_interval(verdict, -0.4, -2.0, 1.2)
+    sentence = verdict_sentence(verdict, ["a", "b"], "cost", "USD")
+    assert "averaged 0.4 USD lower than" in sentence
+    assert "anywhere from 1.2 higher to 2.0 lower (95 % interval)." in sentence
+
+
+def test_figures_have_no_negative_zero_and_two_significant_figures() -> None:
+    assert ends(Interval(-0.0, 1.0, 0.95)) == ("0.00", "1.00")
+    assert ends(Interval(-31.4, 112.3, 0.95)) == ("-31", "112")
+    assert ends(Interval(0.0123, 0.0456, 0.95)) == ("0.012", "0.046")
+
+
+def test_too_few_rounds_say_how_many_more(normal_table: Any) -> None:
+    assert verdict_sentence(fixed_n_verdict(normal_table([0, 9], n_rounds=7)), NAMES[:2]) == (
+        "Not enough data to name a winner: 7 complete rounds so far, and at least 10 are needed; "
+        "3 more rounds needed."
+    )
+    one_short = verdict_sentence(fixed_n_verdict(normal_table([0, 9], n_rounds=9)), NAMES[:2])
+    assert one_short.endswith("; 1 more round needed.")
+
+
+def test_an_unfinished_plan_says_how_much_is_left(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 9], n_rounds=12, planned=40))
+    assert verdict_sentence(verdict, NAMES[:2]) == (
+        "Not enough data yet: 12 of 40 planned rounds are complete, and this comparison looks "
+        "once, at the end; 28 more rounds needed."
+    )
+
+
+def test_identical_differences_are_called_identical_so_far(table_of: Any) -> None:
+    verdict = fixed_n_verdict(table_of(np.ones((20, 1, 2)) * [1.0, 4.0]))
+    assert verdict_sentence(verdict, NAMES[:2], "", "points") == (
+        "Not enough data to name a winner: pulse-aware and baseline differ by the same amount "
+        "(3 points) in each of 20 complete rounds, identical so far, so chance cannot be judged; "
+        "how many more rounds it takes cannot be said."
+    )
+
+
+def test_a_gate_that_is_not_settled_gives_both_failure_counts(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 9], n_rounds=51, n_scenarios=1))
+    sentence = verdict_sentence(verdict, NAMES[:2])
+    assert sentence.startswith("Not enough data to name a winner: pulse-aware scores better")
+    assert "at most 5 percentage points more often" in sentence
+    assert sentence.endswith(
+        "(failed: 0 of 51 sessions, against 0 of 51); about 1 more round needed."
+    )
+
+
+def test_a_better_score_with_more_failures_is_no_winner(normal_table: Any) -> None:
+    sentence = verdict_sentence(fixed_n_verdict(normal_table([0, 9], fail={1: 12})), NAMES[:2])
+    assert sentence.startswith("No winner: pulse-aware scores better than baseline by ")
+    assert "it fails more often (failed: 12 of 120 sessions, against 0 of 120" in sentence
+
+
+def test_equivalence_names_the_margin_and_who_is_ahead(normal_table: Any) -> None:
+    verdict = fixed_n_verdict(normal_table([0, 2], n_rounds=400), Rules(delta=4.0))
+    verdict = with_interval(verdict, 2.0, 1.6, 2.4)
+    assert verdict_sentence(verdict, NAMES[:2], "quality", "points") == (
+        "baseline and pulse-aware are practically equivalent on quality: the difference lies "
+        "within 4 points either way (95 % interval 1.60 to 2.40) over 400 complete rounds; "
+        "pulse-aware is statistically ahead."
+    )
+
+
+@pytest.mark.parametrize("low", [0.04, 0.0004])
+def test_a_winners_lower_end_is_never_printed_as_zero(normal_table: Any, low: float) -> None:
+    verdict = with_interval(fixed_n_verdict(normal_table([0, 9], n_rounds=25)), 2.0, low, 4.0)
+    assert f"interval {low} to 4.0" in verdict_sentence(verdict, NAMES[:2])
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(1, 30), st.integers(1, 2), st.integers(2, 4), st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 1.0, 8.0]), st.sampled_from([0.0, 0.05, 0.3]),
+    st.sampled_from([None, 0.5, 6.0]), st.booleans(), st.booleans(),
+)  # fmt: skip
+def test_every_verdict_has_one_sentence_that_matches_its_kind(
+    table_of: Any, n: int, s: int, k: int, seed: int, effect: float, failing: float,
+    delta: float | None, higher: bool, binary: bool,
+) -> None:  # fmt: skip
+    rng = np.random.default_rng(seed)
+    scores = (rng.normal(50, 4, (n, s, k)) + effect * np.arange(k)).clip(0, 100)
+    scores = (scores > 52).astype(float) if binary else scores
+    outcomes = np.where(rng.random(scores.shape) < failing, "failed", "completed")
+    verdict = fixed_n_verdict(
+        table_of(scores, outcomes), Rules(delta=delta, higher_is_better=higher)
+    )
+    names = [f"v{i}" for i in range(k)]
+    sentence = verdict_sentence(verdict, names, "quality", "points")
+    opening: dict[str, tuple[str, ...]] = {
+        "winner": (f"v{verdict.winner} beats ",),
+        "equivalent": ("v0 and v1 are practically", f"All {k} variants are practically"),
+        "no_difference": ("No difference shown", "No winner shown"),
+        "not_enough_data": ("Not enough data", "No winner: "),
+    }
+    assert sentence.startswith(opening[verdict.kind])
+    assert sentence.endswith(".")
+    assert not any(bad in sentence for bad in ("None", "nan", "inf ", "-0.0 ", "  "))
+
+
+def test_names_must_fit_the_variants(normal_table: Any) -> None:
+    with pytest.raises(ValueError, match="2 variants"):
+        verdict_sentence(fixed_n_verdict(normal_table([0, 9])), NAMES)
