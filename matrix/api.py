@@ -22,8 +22,9 @@ from matrix import __version__
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, load_executor
 from matrix.engine.plan_file import read_plan, write_plan
-from matrix.engine.prepare import Prepared, find_spec, load_kind, prepare
+from matrix.engine.prepare import Prepared, find_spec, prepare
 from matrix.engine.progress import Listener, RunEnd, Silent
+from matrix.engine.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.documents import Document, check, overlay
 from matrix.model.errors import BadInput, Mistake, StoreError
@@ -33,9 +34,9 @@ from matrix.model.overrides import (
     from_environment,
     from_flags,
     from_models,
-    from_settings,
 )
 from matrix.model.spec import RunSpec
+from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run_folder import (
     ListedRun,
     PlanSummary,
@@ -121,7 +122,7 @@ class Run:
         Raises:
             SessionNotFound: No such session.
         """
-        from matrix.store.journal import JOURNAL_NAME, JournalReader
+        from matrix.store.journal import JournalReader
         from matrix.store.transcript import find_session, transcript
 
         if text in ("best", "worst", "longest", "failed"):
@@ -159,8 +160,12 @@ def run(
 
     Args:
         spec: A run spec; ``matrix.yaml`` here, or the built-in one, if left out.
-        sessions: Sessions in all; ``per_cell`` says it the other way.
+        sessions: Sessions in all.
+        per_cell: The same said as rounds; give one of the two.
         max_cost: Hard cap in US dollars.
+        seed: Seed of every draw.
+        max_turns: Turns per session.
+        at_cap: ``whole-rounds`` or ``spend-all``.
         models: Role -> model.
         settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
         results: Folder of runs.
@@ -174,9 +179,13 @@ def run(
         StoreError: The results folder cannot be used.
     """
     flags = {
-        "sessions": sessions, "per_cell": per_cell, "max_cost": max_cost, "seed": seed,
-        "max_turns": max_turns, "at_cap": at_cap,
-    }  # fmt: skip
+        "sessions": sessions,
+        "per_cell": per_cell,
+        "max_cost": max_cost,
+        "seed": seed,
+        "max_turns": max_turns,
+        "at_cap": at_cap,
+    }
     everything = [
         *from_environment(),
         *((tuple(path.split(".")), value, path) for path, value in (settings or {}).items()),
@@ -231,6 +240,7 @@ def start(
     identity = run_id or new_run_id(prepared.spec.name, now, SystemRandom())
     run_dir = create_run(Path(results), _run_file(prepared, identity, now))
     write_plan(run_dir, prepared)
+    _create_journal(run_dir, prepared)
     return _drive(prepared, run_dir, engine, listener or Silent())
 
 
@@ -311,7 +321,7 @@ def init(folder: str | Path) -> list[Path]:
     return [new for _, new in wanted]
 
 
-# --- one run ---------------------------------------------------------------------------------------
+# --- one run ----------------------------------------------------------------------------------
 
 
 def _drive(prepared: Prepared, run_dir: Path, engine: Executor, listener: Listener) -> Run:
@@ -334,6 +344,13 @@ def _drive(prepared: Prepared, run_dir: Path, engine: Executor, listener: Listen
         raise
     write_run(run_dir, _ended_file(running, end))
     return Run(run_dir)
+
+
+def _create_journal(run_dir: Path, prepared: Prepared) -> None:
+    """Put the run's texts on the disk, so that it can be resumed whatever happens next."""
+    journal = JournalWriter(run_dir / JOURNAL_NAME)
+    journal.add_resources(prepared.resources)
+    journal.close()
 
 
 def _cap(prepared: Prepared) -> int:

@@ -33,7 +33,7 @@ def wheel_tags() -> tuple[str, ...]:
 
 def main() -> int:
     """Fetch, check and unpack."""
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036  an old Python is what this finds out
         print(f"matrix needs Python 3.11 or newer; this is {platform.python_version()}")
         return 1
     lock = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))
@@ -41,8 +41,10 @@ def main() -> int:
     tags = wheel_tags()
     wheels = [w for w in package["wheels"] if all(tag in w["url"] for tag in tags)]
     if not wheels:
-        print(f"no uv {package['version']} for {' '.join(tags)}; install uv yourself and run "
-              "`make UV=uv ...`")  # fmt: skip
+        print(
+            f"no uv {package['version']} for {' '.join(tags)}; install uv yourself and run "
+            "`make UV=uv ...`"
+        )
         return 1
     with urllib.request.urlopen(wheels[0]["url"], timeout=120) as response:
         content = response.read()

@@ -17,13 +17,13 @@ from typing import Any
 
 import ray
 
+from matrix.engine.executor import PUBLISH_EVERY_S
 from matrix.engine.governor import Governor
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Mail
 from matrix.engine.messages import Picture
-from matrix.engine.prepare import load_kind
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
-from matrix.engine.publishing import PUBLISH_EVERY_S, open_publisher
+from matrix.engine.registry import load_kind
 from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
 from matrix.engine.worker import SessionWorker
@@ -156,7 +156,9 @@ class PublisherActor:
         self._closed = asyncio.Event()
 
     async def start(self) -> int:
-        """Open the journal; returns the process id."""
+        """Take the tables over; returns the process id."""
+        from matrix.engine.publishing import open_publisher  # only this process loads Arrow
+
         self._publisher = await asyncio.to_thread(open_publisher, self._run_dir)
         return os.getpid()
 

@@ -27,9 +27,11 @@ class RayExecutor:
     """Governor, workers, provider clients and publisher as Ray actors."""
 
     def __init__(self, *, address: str | None = None, workers: int | None = None) -> None:
-        """Args:
-        address: A Ray address to join; ``MATRIX_RAY_ADDRESS`` if left out, else a local Ray.
-        workers: Session workers; one per core if left out.
+        """Choose where to run.
+
+        Args:
+            address: A Ray address to join; ``MATRIX_RAY_ADDRESS`` if left out, else a local Ray.
+            workers: Session workers; one per core if left out.
         """
         self._address = address or os.environ.get("MATRIX_RAY_ADDRESS")
         self._count = workers or max(1, min(32, os.cpu_count() or 1))
@@ -52,7 +54,9 @@ class RayExecutor:
         await asyncio.to_thread(start_ray, self._address)
         import ray
 
-        from matrix_actors import actors
+        from matrix_actors import actors as _actors
+
+        actors: Any = _actors  # ray.remote turns the classes into what mypy cannot know
 
         self._governor = actors.GovernorActor.remote(setup)
         self._publisher = actors.PublisherActor.remote(setup.run_dir)
@@ -152,9 +156,7 @@ class RayExecutor:
             for index, actor in enumerate(actors)
         ]
         workers = [(f"worker-{index}", actor) for index, actor in enumerate(self._workers)]
-        return [
-            ("governor", self._governor), *clients, *workers, ("publisher", self._publisher)
-        ]  # fmt: skip
+        return [("governor", self._governor), *clients, *workers, ("publisher", self._publisher)]
 
     def _on_news(self, message: News) -> None:
         if isinstance(message, SessionEnded | SessionSuspended):

@@ -103,7 +103,7 @@ class Gate:
             if name is None:
                 break
             queue = self._queues[name]
-            order, arrival, request = queue.heap[0]
+            _, arrival, request = queue.heap[0]
             delay = queue.limits.wait(now, request.tokens)
             if delay is None or delay > 0:
                 blocked.add(name)

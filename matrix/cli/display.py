@@ -150,16 +150,20 @@ def live_picture(progress: Progress) -> Any:
     state = "stopping" if progress.draining else "running"
     grid = Table.grid(padding=(0, 2))
     outcomes = ", ".join(f"{n:,} {name}" for name, n in progress.outcomes.items() if n) or "none"
-    grid.add_row("sessions", f"{progress.ended:,} of {progress.planned:,} ended "
-                 f"({outcomes}), {progress.open:,} open")  # fmt: skip
     grid.add_row(
-        "calls", f"{counters.answered:,} answered, {progress.calls_per_s:,.0f}/s, "
-        f"{counters.in_flight:,} in flight, {counters.waiting:,} waiting; {counters.turns:,} turns"
-    )  # fmt: skip
+        "sessions",
+        f"{progress.ended:,} of {progress.planned:,} ended ({outcomes}), {progress.open:,} open",
+    )
     grid.add_row(
-        "money", f"{show_usd(balance.spent)} spent, {show_usd(balance.held)} held, "
-        f"cap {show_usd(balance.cap)}"
-    )  # fmt: skip
+        "calls",
+        f"{counters.answered:,} answered, {progress.calls_per_s:,.0f}/s, "
+        f"{counters.in_flight:,} in flight, {counters.waiting:,} waiting; {counters.turns:,} turns",
+    )
+    grid.add_row(
+        "money",
+        f"{show_usd(balance.spent)} spent, {show_usd(balance.held)} held, "
+        f"cap {show_usd(balance.cap)}",
+    )
     grid.add_row("trouble", f"{counters.rate_limited:,} x 429, {counters.retries:,} retries")
     variants = Table.grid(padding=(0, 2))
     for variant in progress.variants:
@@ -167,7 +171,7 @@ def live_picture(progress: Progress) -> Any:
             Text(variant.level),
             number(variant.mean),
             interval(variant.low, variant.high),
-            f"n = {variant.count:,}",
+            f"n = {variant.n:,}",
         )
     return Group(
         Text(f"{state} {duration(progress.elapsed_s)}{eta}"),

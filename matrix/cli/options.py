@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
+    from matrix.model.errors import Mistake
     from matrix.model.overrides import Override
 
 SpecArgument = Annotated[
@@ -61,10 +62,12 @@ AtCapOption = Annotated[
 ModelOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--model", metavar="ROLE=MODEL", help="Model of a role; all=MODEL for every role.",
+        "--model",
+        metavar="ROLE=MODEL",
+        help="Model of a role; all=MODEL for every role.",
         show_default=False,
     ),
-]  # fmt: skip
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -96,7 +99,7 @@ def overrides_of(
     from matrix.model.overrides import from_environment, from_flags, from_models, from_settings
 
     layers: list[Override] = from_environment()
-    mistakes = []
+    mistakes: list[Mistake] = []
     for read, given in ((from_settings, settings or []), (from_models, models or [])):
         try:
             layers += read(given)

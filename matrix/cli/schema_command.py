@@ -28,7 +28,7 @@ def schema(
     """Print the schema."""
     from matrix import api
     from matrix.cli.printing import print_json
-    from matrix.engine.prepare import kinds
+    from matrix.engine.registry import kinds
     from matrix.model.errors import BadInput, Mistake, did_you_mean
 
     known = sorted(kinds())

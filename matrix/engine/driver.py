@@ -18,7 +18,14 @@ from matrix.engine.executor import Executor, News
 from matrix.engine.launcher import Launcher
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.prepare import Prepared
-from matrix.engine.progress import EndReason, Listener, Progress, RunEnd, VariantSoFar
+from matrix.engine.progress import (
+    EndReason,
+    Listener,
+    Progress,
+    RunEnd,
+    RunStatus,
+    VariantSoFar,
+)
 from matrix.engine.setup import RunSetup
 from matrix.model.entries import Ended
 from matrix.model.errors import MatrixError
@@ -249,7 +256,7 @@ class Driver:
         )
         if progress.ended - self._outcomes["censored"] == self._prepared.plan.sessions:
             reason = "done"
-        status = "complete" if reason == "done" else "incomplete"
+        status: RunStatus = "complete" if reason == "done" else "incomplete"
         return RunEnd(self._run_id, self._run_dir, status, reason, "", progress)
 
 

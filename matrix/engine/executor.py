@@ -16,6 +16,9 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 
+PUBLISH_EVERY_S = 2.0
+"""How long finished sessions wait, at most, until readers can see them."""
+
 News = SessionEnded | SessionSuspended | RunFailed
 
 
@@ -63,10 +66,12 @@ def load_executor(name: str) -> Executor:
         raise BadInput(
             [
                 Mistake(
-                    "--executor", None, "",
+                    "--executor",
+                    None,
+                    "",
                     f"found {name!r}; installed: {', '.join(known)}{did_you_mean(name, known)}",
                 )
             ]
-        )  # fmt: skip
+        )
     executor: Executor = found[name].load()()
     return executor

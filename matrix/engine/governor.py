@@ -11,6 +11,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from matrix.admission.rates import RateGroup, per_minute
@@ -119,10 +120,8 @@ class Governor:
     async def _wait(self, wake_in: float | None) -> None:
         if not self._wake.is_set():
             self._idle.set()
-        try:
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._wake.wait(), wake_in)
-        except TimeoutError:
-            pass
         self._idle.clear()
         self._wake.clear()
 
@@ -142,8 +141,8 @@ class Governor:
             await asyncio.to_thread(self._journal.append, tick.entries)
         self._core.sent(tick.mail)
         by_peer: dict[str, list[object]] = {}
-        for peer, message in tick.mail:
-            by_peer.setdefault(peer, []).append(message)
+        for peer, letter in tick.mail:
+            by_peer.setdefault(peer, []).append(letter)
         for peer, messages in by_peer.items():
             self._mailboxes.deliver(peer, messages)
         return tick.wake_in_s
@@ -184,6 +183,19 @@ def _rate_group(limits: GroupLimits, now: float) -> RateGroup:
 def _presume(held: Held, at: float) -> Entry:
     """What an earlier life of this run had in flight when it died counts as spent."""
     return Settled(
-        held.hold_id, held.key, held.attempt, held.role, held.model, "", held.amount, "presumed",
-        held.amount, Usage(), 0.0, 0.0, "ProcessDied", None, at,
-    )  # fmt: skip
+        held.hold_id,
+        held.key,
+        held.attempt,
+        held.role,
+        held.model,
+        "",
+        held.amount,
+        "presumed",
+        held.amount,
+        Usage(),
+        0.0,
+        0.0,
+        "ProcessDied",
+        None,
+        at,
+    )

@@ -251,9 +251,14 @@ class GovernorCore:
         self._attempts += 1
         self._retries += call.attempts > 1
         self._open_holds[hold_id] = _OpenHold(
-            request.key, asked.role, asked.model, request.group, request.bound, call.attempts,
+            request.key,
+            asked.role,
+            asked.model,
+            request.group,
+            request.bound,
+            call.attempts,
             now - call.asked_at,
-        )  # fmt: skip
+        )
         self._entries.append(
             Held(
                 hold_id,
@@ -264,7 +269,7 @@ class GovernorCore:
                 request.bound,
                 request.owner,
                 at,
-            )  # fmt: skip
+            )
         )
         self._mail.append((request.owner, Granted(request.key, hold_id, call.attempts)))
 
@@ -304,7 +309,7 @@ class GovernorCore:
                 message.error_class,
                 message.answer,
                 at,
-            )  # fmt: skip
+            )
         )
         if call is None:
             return
@@ -373,6 +378,19 @@ def _spent_in(snapshot: Snapshot) -> NanoUSD:
 
 def _presumed(hold_id: int, held: _OpenHold, cost: NanoUSD, at: float) -> Settled:
     return Settled(
-        hold_id, held.key, held.attempt, held.role, held.model, "", held.amount, "presumed", cost,
-        Usage(), held.waited_s, 0.0, "ProcessDied", None, at,
-    )  # fmt: skip
+        hold_id,
+        held.key,
+        held.attempt,
+        held.role,
+        held.model,
+        "",
+        held.amount,
+        "presumed",
+        cost,
+        Usage(),
+        held.waited_s,
+        0.0,
+        "ProcessDied",
+        None,
+        at,
+    )

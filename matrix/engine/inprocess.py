@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from matrix.engine.executor import News
+from matrix.engine.executor import PUBLISH_EVERY_S, News
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Link
 from matrix.engine.messages import Picture, RunFailed
-from matrix.engine.prepare import load_kind
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
-from matrix.engine.publishing import PUBLISH_EVERY_S, open_publisher
+from matrix.engine.publishing import open_publisher
+from matrix.engine.registry import load_kind
 from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
 from matrix.engine.worker import SessionWorker

@@ -82,9 +82,10 @@ class Launcher:
                 open_spent=picture.open_spent,
                 round_upper=sum(
                     self._upper_of(p) for p in planned.sessions if p.session_id not in self.done
-                ) + self.prelude_upper,
+                )
+                + self.prelude_upper,
                 anything_open=bool(self._open),
-            )  # fmt: skip
+            )
             if launch != "start":
                 self.cap_reached = launch == "never"
                 return False

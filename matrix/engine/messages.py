@@ -99,8 +99,10 @@ class Granted(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """The call has an answer, now durable: given before a crash, by another process, or just
-    settled by the receiver itself."""
+    """The call has an answer, and it is durable.
+
+    It was given before a crash, by another process, or was just settled by the receiver itself.
+    """
 
     key: CallKey
     digest: str

@@ -14,7 +14,8 @@ import orjson
 
 from matrix.admission.pricing import Tariff
 from matrix.engine.estimate import Interval
-from matrix.engine.prepare import CellCost, Prepared, load_kind
+from matrix.engine.prepare import CellCost, Prepared
+from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.model.errors import StoreError
 from matrix.model.plan import Cell, Plan
@@ -35,8 +36,12 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "cells": [asdict(cell) for cell in plan.cells],
         "sessions": plan.sessions,
         "models": {
-            name: [entry.provider, entry.target, [entry.tariff.input, entry.tariff.output],
-                   entry.group]
+            name: [
+                entry.provider,
+                entry.target,
+                [entry.tariff.input, entry.tariff.output],
+                entry.group,
+            ]
             for name, entry in prepared.models.items()
         },
         "groups": {name: list(limits) for name, limits in prepared.groups.items()},
@@ -49,7 +54,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "factors": {name: list(levels) for name, levels in prepared.factors.items()},
         "compare_factor": prepared.compare_factor,
         "titles": dict(prepared.titles),
-    }  # fmt: skip
+    }
     (run_dir / PLAN_NAME).write_bytes(orjson.dumps(document))
 
 

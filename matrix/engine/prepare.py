@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from matrix.engine.catalogue import UnknownModel, resolve_model
 from matrix.engine.estimate import Interval, dearest_call, session_cost, total
+from matrix.engine.registry import kinds, load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.protocol import Binding, Kind, ScenarioPack
@@ -123,24 +124,6 @@ class Prepared:
         return content_hash(
             {n: [e.target, e.tariff.input, e.tariff.output] for n, e in self.models.items()}
         )
-
-
-def kinds() -> dict[str, Callable[[], Kind]]:
-    """Installed kinds by name, each behind a function that loads it."""
-    return {entry.name: entry.load for entry in entry_points(group="matrix.kinds")}
-
-
-def load_kind(name: str) -> Kind:
-    """The kind of this name.
-
-    Raises:
-        KeyError: No such kind is installed.
-    """
-    for entry in entry_points(group="matrix.kinds"):
-        if entry.name == name:
-            kind: Kind = entry.load()
-            return kind
-    raise KeyError(name)
 
 
 def find_spec(path: Path | None, folder: Path) -> Path:
@@ -287,7 +270,7 @@ class _Preparation:
         for name in names:
             folder = self._library.folder(kind.name, name)
             if folder is not None:
-                pack = self._collect(lambda f=folder, n=name: kind.read_pack(f, n))
+                pack = self._collect(partial(kind.read_pack, folder, name))
                 packs += [pack] if pack is not None else []
         return packs
 
@@ -325,7 +308,7 @@ class _Preparation:
                         cell_roles,
                         hashes,
                         binding.prelude,
-                    )  # fmt: skip
+                    )
                 )
                 bindings.append(binding)
         return cells, bindings, resources
@@ -415,7 +398,7 @@ class _Preparation:
                 spec.seed,
                 spec.limits.turns,
                 spec.limits.session_minutes * 60.0,
-            ),  # fmt: skip
+            ),
             resources=resources,
             models=models,
             groups={
@@ -441,9 +424,10 @@ class _Preparation:
         whole_round = prepared.round_cost.high
         if cap < call:
             self._fault(
-                path, f"a cap of {show_usd(cap)} is too small for a single call, which may cost "
-                f"{show_usd(call)}"
-            )  # fmt: skip
+                path,
+                f"a cap of {show_usd(cap)} is too small for a single call, which may cost "
+                f"{show_usd(call)}",
+            )
         elif prepared.spec.at_cap == "whole-rounds" and cap < whole_round:
             self._fault(
                 path,

@@ -16,7 +16,7 @@ class VariantSoFar(NamedTuple):
     """Running scores of one level of the compared factor."""
 
     level: str
-    count: int
+    n: int
     mean: float | None
     low: float | None
     high: float | None

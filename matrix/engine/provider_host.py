@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from typing import TypeAlias
 
 from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
@@ -33,6 +34,7 @@ TYPICAL_BYTES_PER_TOKEN = 4.0
 """For the estimate charged to tokens per minute; corrected when the attempt is over."""
 
 _NO_USAGE = Usage()
+_Said: TypeAlias = Granted | Recorded | Refused
 
 
 class ProviderHost:
@@ -48,19 +50,21 @@ class ProviderHost:
         sleep: Callable[[float], Awaitable[None]],
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        """Args:
-        providers: Provider name -> provider.
-        models: Model name -> entry; its tariff bounds and prices every attempt.
-        send: Posts a message to the governor.
-        attempts: Attempts per call, the first included.
-        sleep: How to wait before another attempt; simulated models in virtual time do not.
-        clock: For measuring attempts, in seconds.
+        """Take what one host needs.
+
+        Args:
+            providers: Provider name -> provider.
+            models: Model name -> entry; its tariff bounds and prices every attempt.
+            send: Posts a message to the governor.
+            attempts: Attempts per call, the first included.
+            sleep: How to wait before another attempt; simulated models in virtual time do not.
+            clock: For measuring attempts, in seconds.
         """
         self._providers, self._models = providers, models
         self._send, self._attempts = send, attempts
         self._sleep, self._clock = sleep, clock
         self._backoff = wait_random_exponential(multiplier=1.0, max=MAX_WAIT_S)
-        self._expected: dict[CallKey, asyncio.Future[Granted | Recorded | Refused]] = {}
+        self._expected: dict[CallKey, asyncio.Future[_Said]] = {}
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
 
     def deliver(self, message: Granted | Recorded | Refused) -> None:
@@ -97,20 +101,25 @@ class ProviderHost:
         entry = self._models[call.model]
         size = input_bound(call.messages)
         request = Acquire(
-            call.key, call.digest, call.order, call.role, call.model, entry.group,
+            call.key,
+            call.digest,
+            call.order,
+            call.role,
+            call.model,
+            entry.group,
             entry.tariff.bound(size, call.params.max_tokens),
             size / TYPICAL_BYTES_PER_TOKEN + call.params.max_tokens / 2,
-        )  # fmt: skip
+        )
         tried = 0
         while True:
-            said = await self._exchange(request)
+            said: _Said | None = await self._exchange(request)
             if isinstance(said, Granted):
                 tried += 1
                 said = await self._attempt(call, entry, said, last=tried >= self._attempts)
-                if said is None:
-                    continue
             if isinstance(said, Refused):
                 raise Censored("cap") if said.reason == "cap" else Suspended(said.reason)
+            if not isinstance(said, Recorded):
+                continue
             if said.digest != call.digest:
                 raise DigestMismatch(
                     f"call {call.key} of session {call.key.session_id} was recorded for another "
@@ -118,17 +127,15 @@ class ProviderHost:
                 )
             return said.answer
 
-    async def _exchange(self, message: Acquire | Settle) -> Granted | Recorded | Refused:
-        future: asyncio.Future[Granted | Recorded | Refused] = (
-            asyncio.get_running_loop().create_future()
-        )
+    async def _exchange(self, message: Acquire | Settle) -> _Said:
+        future: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
         self._expected[message.key] = future
         self._send(message)
         return await future
 
     async def _attempt(
         self, call: Call, entry: ModelEntry, grant: Granted, *, last: bool
-    ) -> Granted | Recorded | Refused | None:
+    ) -> _Said | None:
         """Send once and settle; ``None`` asks for another attempt."""
         started = self._clock()
         try:
@@ -139,18 +146,34 @@ class ProviderHost:
         usage = reply.usage
         if usage is None or not usable(usage):
             return await self._exchange(
-                Settle(call.key, grant.hold_id, "presumed", 0, _NO_USAGE, took, "",
-                       _answer(call, reply, _NO_USAGE, 0))
-            )  # fmt: skip
+                Settle(
+                    call.key,
+                    grant.hold_id,
+                    "presumed",
+                    0,
+                    _NO_USAGE,
+                    took,
+                    "",
+                    _answer(call, reply, _NO_USAGE, 0),
+                )
+            )
         cost = entry.tariff.cost(usage)
         return await self._exchange(
-            Settle(call.key, grant.hold_id, "settled", cost, usage, took, "",
-                   _answer(call, reply, usage, cost))
-        )  # fmt: skip
+            Settle(
+                call.key,
+                grant.hold_id,
+                "settled",
+                cost,
+                usage,
+                took,
+                "",
+                _answer(call, reply, usage, cost),
+            )
+        )
 
     async def _after_error(
         self, call: Call, grant: Granted, error: ProviderError, started: float, last: bool
-    ) -> Granted | Recorded | Refused | None:
+    ) -> _Said | None:
         name = type(error).__name__
         final = last or not error.retryable
         answer = None
@@ -160,9 +183,16 @@ class ProviderHost:
             )
         pause = min(error.retry_after_s or 0.0, MAX_WAIT_S)
         settle = Settle(
-            call.key, grant.hold_id, "released" if error.unsent else "presumed", 0, _NO_USAGE,
-            self._clock() - started, name, answer, pause,
-        )  # fmt: skip
+            call.key,
+            grant.hold_id,
+            "released" if error.unsent else "presumed",
+            0,
+            _NO_USAGE,
+            self._clock() - started,
+            name,
+            answer,
+            pause,
+        )
         if final:
             return await self._exchange(settle)
         self._send(settle)

@@ -7,9 +7,6 @@ from pathlib import Path
 from matrix.store.publisher import Publisher
 from matrix.store.run_folder import read_run
 
-PUBLISH_EVERY_S = 2.0
-"""How long finished sessions wait, at most, until readers can see them."""
-
 
 def open_publisher(run_dir: Path) -> Publisher:
     """The publisher of the run in this folder."""

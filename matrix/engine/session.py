@@ -13,6 +13,7 @@ import random
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
 import orjson
@@ -337,14 +338,14 @@ class DurableSession:
                 self._end = ("timeout", f"{self.plan.max_session_s / 60:g} minutes of model time")
             else:
                 self._turn += 1
-                current = state
-                state = await self._step(
-                    "turn", self._turn, lambda ctx, now=current: self.kind.turn(ctx, now)
-                )
+                state = await self._step("turn", self._turn, partial(self._take_turn, state))
         if self._end[0] in ("completed", "timeout"):
-            await self._step("finish", self._turn, lambda ctx: self._finish(ctx, state))
+            await self._step("finish", self._turn, partial(self._finish, state))
 
-    async def _finish(self, ctx: Context, state: BaseModel) -> BaseModel:
+    async def _take_turn(self, state: BaseModel, ctx: Context) -> BaseModel:
+        return await self.kind.turn(ctx, state)
+
+    async def _finish(self, state: BaseModel, ctx: Context) -> BaseModel:
         await self.kind.finish(ctx, state)
         return state
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import matrix
 from matrix.model.errors import BadInput, Mistake
 
 PACK_FILE = "scenario.yaml"
@@ -18,7 +17,7 @@ PACK_FILE = "scenario.yaml"
 
 def shipped_root() -> Path:
     """The folder that holds the shipped ``scenarios/`` and ``archetypes/``."""
-    package = Path(matrix.__file__).resolve().parent
+    package = Path(__file__).resolve().parents[1]
     checkout = package.parent
     is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / "scenarios").is_dir()
     return checkout if is_checkout else package / "builtin"

@@ -107,7 +107,7 @@ class _NodeReader:
         if isinstance(node, yaml.SequenceNode):
             return [self.read(child, (*path, i)) for i, child in enumerate(node.value)]
         try:
-            value = self._scalars.construct_object(node)  # type: ignore[no-untyped-call]
+            value = self._scalars.construct_object(node)
         except (yaml.YAMLError, ValueError) as error:
             self._fault(path, f"cannot read {node.value!r}: {error}")
             return None

@@ -100,12 +100,14 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
         raise BadInput(
             [
                 Mistake(
-                    "--factor", None, "",
+                    "--factor",
+                    None,
+                    "",
                     f"{found}; factors with several levels: {', '.join(comparable) or 'none'}"
                     f"{hint}",
                 )
             ]
-        )  # fmt: skip
+        )
     if name not in comparable:
         raise BadInput(
             [Mistake("--factor", None, "", f"{name!r} has only one level, so nothing to compare")]
@@ -129,12 +131,14 @@ def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
         raise BadInput(
             [
                 Mistake(
-                    "--metric", None, "",
+                    "--metric",
+                    None,
+                    "",
                     f"found {metric!r}; this run has: {', '.join(known)}"
                     f"{did_you_mean(metric, known)}",
                 )
             ]
-        )  # fmt: skip
+        )
     mine = scores[(scores["name"] == metric) & scores["turn"].isna()]
     return frame.merge(
         mine.drop_duplicates("session_id", keep="last")[["session_id", "value"]],
@@ -186,9 +190,12 @@ def _rests_on(verdict: Verdict, run: RunFile) -> str:
     parts = [
         f"{verdict.rounds_used} complete rounds of {verdict.rounds_planned}, paired by round",
         f"{1 - verdict.rules.alpha:.0%} t intervals on round differences"
-        + (f", level {verdict.comparisons[0].level:.3g} per pair" if len(verdict.variants) > 2
-           else ""),
-    ]  # fmt: skip
+        + (
+            f", level {verdict.comparisons[0].level:.3g} per pair"
+            if len(verdict.variants) > 2
+            else ""
+        ),
+    ]
     if verdict.pairs_errored:
         parts.append(f"{verdict.pairs_errored} pairs dropped for infrastructure errors")
     if verdict.pairs_unscored:

@@ -128,6 +128,4 @@ def plan_as_data(prepared: Prepared) -> JSON:
 
 
 def _interval_usd(amount: Interval) -> dict[str, float]:
-    return {
-        "low": to_usd(amount.low), "middle": to_usd(amount.middle), "high": to_usd(amount.high)
-    }  # fmt: skip
+    return {"low": to_usd(amount.low), "middle": to_usd(amount.middle), "high": to_usd(amount.high)}

@@ -20,9 +20,9 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
         spent = "-"
         if run.totals is not None:
             spent = show_usd(run.totals.settled_nano + run.totals.presumed_nano)
-        status = run.status if run.end_reason in ("", "done") else (
-            f"{run.status} ({run.end_reason})"
-        )  # fmt: skip
+        status = (
+            run.status if run.end_reason in ("", "done") else (f"{run.status} ({run.end_reason})")
+        )
         rows.append(
             [
                 run.run_id,

@@ -45,9 +45,17 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     tables = RunTables(run_dir)
     sessions = tables.frame(
         "sessions",
-        ["session_id", "outcome", "error_class", "turns", "calls", "tokens_in", "tokens_out",
-         "score"],
-    )  # fmt: skip
+        [
+            "session_id",
+            "outcome",
+            "error_class",
+            "turns",
+            "calls",
+            "tokens_in",
+            "tokens_out",
+            "score",
+        ],
+    )
     counts = sessions["outcome"].value_counts()
     money = _money(tables)
     return Summary(
@@ -121,7 +129,7 @@ def extreme_session(run_dir: Path, which: str) -> str:
     return found[which]
 
 
-# --- as text ---------------------------------------------------------------------------------------
+# --- as text ----------------------------------------------------------------------------------
 
 
 def verdict_line(summary: Summary) -> str:
@@ -145,9 +153,7 @@ def summary_as_text(summary: Summary) -> str:
 
 def _head(summary: Summary) -> str:
     run = summary.run
-    status = run.status if run.end_reason in ("", "done") else (
-        f"{run.status}: {run.end_reason}"
-    )  # fmt: skip
+    status = run.status if run.end_reason in ("", "done") else (f"{run.status}: {run.end_reason}")
     took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
     return f"run {run.run_id} ({status}){took}"
 
@@ -187,9 +193,15 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
 def _variants(comparison: FactorComparison) -> str:
     confidence = f"{1 - comparison.verdict.rules.alpha:.0%} interval"
     headers = [
-        comparison.factor, comparison.metric, confidence, "scored", "failed", "errored",
-        "censored", "$ per completed",
-    ]  # fmt: skip
+        comparison.factor,
+        comparison.metric,
+        confidence,
+        "scored",
+        "failed",
+        "errored",
+        "censored",
+        "$ per completed",
+    ]
     digits = 1 if comparison.metric == "score" else 3
     rows = [_variant_cells(row, digits) for row in comparison.rows]
     return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
@@ -217,8 +229,10 @@ def _next(summary: Summary) -> list[str]:
         lines.append(f"matrix resume {run.run_id}{more}")
     if "worst" in summary.extremes:
         lines.append(f"matrix show {run.run_id} worst      # read the session that scored lowest")
-    lines.append(f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
-                 "/sessions').describe())\"")  # fmt: skip
+    lines.append(
+        f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
+        "/sessions').describe())\""
+    )
     return lines
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
-from matrix.model.records import JSON, Event, Message
+from matrix.model.records import JSON, Event, Message, Score
 from matrix.report.text import columns, duration, facts, harmless
 from matrix.store.transcript import Transcript
 
@@ -33,18 +33,25 @@ def _head(session: Transcript) -> str:
         [
             ("scenario", f"{plan.scenario} ({plan.kind}), round {plan.round}"),
             ("cell", levels or "no factors"),
-            ("used", f"{tally.calls} calls, {show_usd(tally.cost)}, "
-                     f"{duration(tally.clock_s)} of model time"),
+            (
+                "used",
+                f"{tally.calls} calls, {show_usd(tally.cost)}, "
+                f"{duration(tally.clock_s)} of model time",
+            ),
         ]
-    )  # fmt: skip
+    )
 
 
 def _players(session: Transcript) -> str:
     rows = [
-        [player.name + (" *" if player.is_spokesperson else ""), player.archetype, player.model,
-         player.mood]
+        [
+            player.name + (" *" if player.is_spokesperson else ""),
+            player.archetype,
+            player.model,
+            player.mood,
+        ]
         for player in session.players
-    ]  # fmt: skip
+    ]
     return columns(["player (* relays)", "archetype", "model", "mood"], rows)
 
 
@@ -79,7 +86,8 @@ def _message(message: Message) -> str:
 
 def _event(event: Event) -> str:
     severity = f" ({event.severity})" if event.severity else ""
-    detail = f": {event.detail}" if event.detail else ""
+    # a pulse's detail is the narration itself, which stands just above
+    detail = f": {event.detail}" if event.detail and event.kind != "pulse" else ""
     return textwrap.fill(
         f"  * {event.kind.replace('_', ' ')}{severity} {event.subject}{detail}".rstrip(),
         WIDTH,
@@ -122,5 +130,5 @@ def session_as_data(session: Transcript) -> JSON:
     }
 
 
-def _dicts(items: Iterable[Message] | Iterable[Event] | Iterable[object]) -> list[JSON]:
-    return [item._asdict() for item in items]  # type: ignore[union-attr]
+def _dicts(items: Iterable[Message | Event | Score]) -> list[JSON]:
+    return [item._asdict() for item in items]

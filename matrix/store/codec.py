@@ -42,36 +42,76 @@ def encode(entry: Entry) -> tuple[int, bytes]:
         case Held():
             _, phase, turn, slot = entry.key
             return HELD, orjson.dumps(
-                [entry.hold_id, phase, turn, slot, entry.attempt, entry.role, entry.model,
-                 entry.amount, entry.owner, entry.at]
-            )  # fmt: skip
+                [
+                    entry.hold_id,
+                    phase,
+                    turn,
+                    slot,
+                    entry.attempt,
+                    entry.role,
+                    entry.model,
+                    entry.amount,
+                    entry.owner,
+                    entry.at,
+                ]
+            )
         case Settled():
             _, phase, turn, slot = entry.key
             return SETTLED, orjson.dumps(
-                [entry.hold_id, phase, turn, slot, entry.attempt, entry.role, entry.model,
-                 entry.digest, entry.held, entry.disposition, entry.cost, list(entry.usage),
-                 entry.waited_s, entry.took_s, entry.error_class, _answer_out(entry.answer),
-                 entry.at]
-            )  # fmt: skip
+                [
+                    entry.hold_id,
+                    phase,
+                    turn,
+                    slot,
+                    entry.attempt,
+                    entry.role,
+                    entry.model,
+                    entry.digest,
+                    entry.held,
+                    entry.disposition,
+                    entry.cost,
+                    list(entry.usage),
+                    entry.waited_s,
+                    entry.took_s,
+                    entry.error_class,
+                    _answer_out(entry.answer),
+                    entry.at,
+                ]
+            )
         case TurnDone():
             return TURN_DONE, zlib.compress(
                 orjson.dumps(
-                    [entry.phase, entry.turn, entry.state.decode(),
-                     [list(item) for item in entry.messages],
-                     [list(item) for item in entry.events],
-                     [list(item) for item in entry.scores],
-                     [list(item) for item in entry.players],
-                     _tally_out(entry.tally), entry.ended, entry.versions, entry.at]
+                    [
+                        entry.phase,
+                        entry.turn,
+                        entry.state.decode(),
+                        [list(item) for item in entry.messages],
+                        [list(item) for item in entry.events],
+                        [list(item) for item in entry.scores],
+                        [list(item) for item in entry.players],
+                        _tally_out(entry.tally),
+                        entry.ended,
+                        entry.versions,
+                        entry.at,
+                    ]
                 ),
                 1,
-            )  # fmt: skip
+            )
         case Opened():
             return OPENED, orjson.dumps([astuple(entry.plan)[1:], entry.at])
         case Ended():
             return ENDED, orjson.dumps(
-                [entry.outcome, entry.reason, entry.error_class, entry.turns, entry.score,
-                 _tally_out(entry.tally), entry.at, entry.result]
-            )  # fmt: skip
+                [
+                    entry.outcome,
+                    entry.reason,
+                    entry.error_class,
+                    entry.turns,
+                    entry.score,
+                    _tally_out(entry.tally),
+                    entry.at,
+                    entry.result,
+                ]
+            )
 
 
 def decode(kind: int, session_id: str, body: bytes) -> Entry:
@@ -95,10 +135,15 @@ def _decode(kind: int, session_id: str, body: bytes) -> Entry:
         return Held(f[0], CallKey(session_id, f[1], f[2], f[3]), *f[4:10])
     if kind == SETTLED:
         f = orjson.loads(body)
-        return Settled(
-            f[0], CallKey(session_id, f[1], f[2], f[3]), *f[4:11], Usage(*f[11]), *f[12:15],
-            _answer_in(f[15]), f[16],
-        )  # fmt: skip
+        return Settled(  # type: ignore[call-arg]  # the row's fields in order
+            f[0],
+            CallKey(session_id, f[1], f[2], f[3]),
+            *f[4:11],
+            Usage(*f[11]),
+            *f[12:15],
+            _answer_in(f[15]),
+            f[16],
+        )
     if kind == TURN_DONE:
         f = orjson.loads(zlib.decompress(body))
         return TurnDone(
@@ -120,7 +165,10 @@ def _decode(kind: int, session_id: str, body: bytes) -> Entry:
         return Opened(SessionPlan(session_id, *f[0]), f[1])
     if kind == ENDED:
         f = orjson.loads(body)
-        return Ended(session_id, *f[:5], _tally_in(f[5]), f[6], f[7])
+        outcome, reason, error_class, turns, score, tally, at, result = f[:8]
+        return Ended(
+            session_id, outcome, reason, error_class, turns, score, _tally_in(tally), at, result
+        )
     raise ValueError(f"unknown kind of entry {kind}")
 
 
@@ -128,8 +176,15 @@ def _answer_out(answer: Answer | None) -> list[Any] | None:
     if answer is None:
         return None
     failure = None if answer.failure is None else list(answer.failure)
-    return [answer.text, list(answer.usage), answer.cost, answer.duration_s, answer.model,
-            answer.finish_reason, failure]  # fmt: skip
+    return [
+        answer.text,
+        list(answer.usage),
+        answer.cost,
+        answer.duration_s,
+        answer.model,
+        answer.finish_reason,
+        failure,
+    ]
 
 
 def _answer_in(fields: list[Any] | None) -> Answer | None:

@@ -25,7 +25,7 @@ class Disk:
             with path.open("wb") as handle:
                 fill(handle)
                 handle.flush()
-                os.fsync(handle.fileno())
+                self.sync_file(handle)
         except Exception:
             path.unlink(missing_ok=True)
             raise
@@ -33,6 +33,10 @@ class Disk:
     def rename(self, source: Path, target: Path) -> None:
         """Atomically give a file or folder another name, replacing a file of that name."""
         source.replace(target)
+
+    def sync_file(self, handle: IO[bytes]) -> None:
+        """Make what was written durable."""
+        os.fsync(handle.fileno())
 
     def sync_folder(self, folder: Path) -> None:
         """Make renames in a folder durable."""

@@ -13,7 +13,7 @@ place, and the folder is synced.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import IO, Final, NamedTuple, cast
@@ -129,11 +129,10 @@ class TableFolders:
             _remove_all(temporary for _, _, temporary in waiting)
             raise
 
-    def retract(self, superseded: Iterable[int]) -> None:
+    def retract(self, superseded: Mapping[TableName, Collection[int]]) -> None:
         """Remove the rows of these entries from the parts that have them."""
-        wanted = sorted(superseded)
-        for name, parts in self._parts.items():
-            for part in parts:
+        for name, wanted in superseded.items():
+            for part in self._parts[name] if wanted else ():
                 gone = [seq for seq in wanted if part.first <= seq <= part.last]
                 if gone:
                     self._retract_from(name, part, gone)
@@ -186,8 +185,12 @@ class TableFolders:
         table = pq.read_table(part.path, partitioning=None)
         kept = table.filter(pc.invert(pc.is_in(table["seq"], value_set=values)))
         temporary = self._work / f"{name}-{part.path.name}.tmp"
-        self._write(temporary, name, [kept])
-        self._disk.rename(temporary, part.path)
+        try:
+            self._write(temporary, name, [kept])
+            self._disk.rename(temporary, part.path)
+        except OSError:
+            _remove_all([temporary])
+            raise
         self._disk.sync_folder(part.path.parent)
 
     def _look(self) -> None:

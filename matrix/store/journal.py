@@ -184,9 +184,12 @@ class JournalReader:
         self._path = path
         try:
             self._db = sqlite3.connect(
-                f"file:{path}?mode=ro", uri=True, isolation_level=None, check_same_thread=False,
+                f"file:{path}?mode=ro",
+                uri=True,
+                isolation_level=None,
+                check_same_thread=False,
                 timeout=30.0,
-            )  # fmt: skip
+            )
             self._db.execute("SELECT COUNT(*) FROM meta").fetchone()
         except sqlite3.Error as error:
             raise _store_error(error, path) from None
@@ -225,7 +228,7 @@ def _rows(
     step = 2000
     while after < up_to:
         rows = db.execute(
-            "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "
+            "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
             f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {wanted} ORDER BY e.seq",
             (after, min(after + step, up_to)),
         ).fetchall()
@@ -251,7 +254,7 @@ def _lock(path: Path) -> IO[bytes]:
     """An operating-system lock that dies with its process, whatever kills it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115  held until close()
+        handle = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115, PTH123  held until close()
     except OSError as error:
         raise StoreError(
             f"cannot write in {path.parent}: {error.strerror}; choose another folder with --results"

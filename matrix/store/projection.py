@@ -12,12 +12,12 @@ because this process started later, is folded again from the journal.
 * late usage for a presumed attempt supersedes the presumption.
 
 Attempts are otherwise never superseded: they were paid. Every row ends with the ``seq`` of its
-entry, and :attr:`Projection.superseded` names the entries whose rows must go, wherever they are.
+entry; :attr:`Projection.superseded` says, by table, the rows of which entries must go.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeAlias
 
@@ -37,6 +37,14 @@ LookBack: TypeAlias = Callable[[str, int], Iterable[JournalRow]]
 
 _ROW_BYTES: Final = 1000
 """A row's size in memory as Python objects, without its long text, roughly, in bytes."""
+
+_ROWS_OF: Final[Mapping[type[Entry], tuple[TableName, ...]]] = {
+    Settled: ("calls",),
+    TurnDone: ("turns", "messages", "events", "scores", "players"),
+    Opened: ("sessions",),
+    Ended: ("sessions",),
+}
+"""Tables with the rows that a later entry of this type can supersede."""
 
 _SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
 
@@ -149,7 +157,7 @@ class Projection:
         self._look_back = look_back
         self._open: dict[str, SessionState] = {}
         self.rows: dict[TableName, list[Row]] = {name: [] for name in TABLES}
-        self.superseded: set[int] = set()
+        self.superseded: dict[TableName, set[int]] = {name: set() for name in TABLES}
         self.size = 0
         """Bytes that the rows take, roughly."""
 
@@ -171,7 +179,9 @@ class Projection:
                 f"session {session_id} ends in the journal (entry {seq}) but was never opened; "
                 "the journal is damaged"
             )
-        self.superseded.update(state.apply(seq, entry))
+        if superseded := state.apply(seq, entry):
+            for name in _ROWS_OF[type(entry)]:
+                self.superseded[name].update(superseded)
         match entry:
             case Settled():
                 self._add("calls", _call_row(seq, entry))
@@ -191,18 +201,23 @@ class Projection:
             state.apply(seq, entry)
         return state
 
+    @property
+    def anything(self) -> bool:
+        """Whether there is something to publish."""
+        return self.size > 0 or any(self.superseded.values())
+
     def live_rows(self, name: TableName) -> list[Row]:
         """The gathered rows of one table, without those that were superseded since."""
-        rows = self.rows[name]
-        if not self.superseded:
-            return rows
-        return [row for row in rows if row[-1] not in self.superseded]
+        superseded = self.superseded[name]
+        if not superseded:
+            return self.rows[name]
+        return [row for row in self.rows[name] if row[-1] not in superseded]
 
     def clear(self) -> None:
         """Forget the gathered rows: they are published."""
-        for rows in self.rows.values():
-            rows.clear()
-        self.superseded.clear()
+        for name in TABLES:
+            self.rows[name].clear()
+            self.superseded[name].clear()
         self.size = 0
 
     def unfinished_row(self, plan: SessionPlan, reason: str, before: int) -> Row:
@@ -211,15 +226,33 @@ class Projection:
         started = state.started_at is not None
         words = f"cut short after turn {state.last.turn}" if started else "never started"
         return _session_row(
-            plan, self._factors, "censored", reason, state.last.turn, state.last.totals, None,
-            words, state.started_at, None, None,
-        )  # fmt: skip
+            plan,
+            self._factors,
+            "censored",
+            reason,
+            state.last.turn,
+            state.last.totals,
+            None,
+            words,
+            state.started_at,
+            None,
+            None,
+        )
 
     def _session_row(self, seq: int, entry: Ended, state: SessionState, plan: SessionPlan) -> Row:
         return _session_row(
-            plan, self._factors, entry.outcome, entry.error_class, entry.turns,
-            Totals.of(entry.tally), entry.score, entry.reason, state.started_at, entry.at, seq,
-        )  # fmt: skip
+            plan,
+            self._factors,
+            entry.outcome,
+            entry.error_class,
+            entry.turns,
+            Totals.of(entry.tally),
+            entry.score,
+            entry.reason,
+            state.started_at,
+            entry.at,
+            seq,
+        )
 
     def _add_turn(self, seq: int, entry: TurnDone, state: SessionState) -> None:
         session_id = entry.session_id
@@ -229,21 +262,47 @@ class Projection:
             self.size += len(said.text)
             self._add(
                 "messages",
-                (session_id, position, said.turn, said.channel, said.speaker, said.label or None,
-                 said.text, seq),
-            )  # fmt: skip
+                (
+                    session_id,
+                    position,
+                    said.turn,
+                    said.channel,
+                    said.speaker,
+                    said.label or None,
+                    said.text,
+                    seq,
+                ),
+            )
         for position, event in enumerate(entry.events, start=base.events):
             self._add(
                 "events",
-                (session_id, event.turn, event.kind, event.subject or None, event.detail or None,
-                 event.value, event.severity or None, position, seq),
-            )  # fmt: skip
+                (
+                    session_id,
+                    event.turn,
+                    event.kind,
+                    event.subject or None,
+                    event.detail or None,
+                    event.value,
+                    event.severity or None,
+                    position,
+                    seq,
+                ),
+            )
         for score in entry.scores:
             self._add(
                 "scores",
-                (session_id, score.turn, score.name, score.value, score.label or None,
-                 score.reason or None, score.judge_model or None, score.rubric_hash or None, seq),
-            )  # fmt: skip
+                (
+                    session_id,
+                    score.turn,
+                    score.name,
+                    score.value,
+                    score.label or None,
+                    score.reason or None,
+                    score.judge_model or None,
+                    score.rubric_hash or None,
+                    seq,
+                ),
+            )
         for player in entry.players:
             self._add("players", (session_id, *player, seq))
 
@@ -270,35 +329,87 @@ def _session_row(
     seq: int | None,
 ) -> Row:
     return (
-        plan.session_id, plan.round, plan.seed, plan.scenario, plan.kind,
+        plan.session_id,
+        plan.round,
+        plan.seed,
+        plan.scenario,
+        plan.kind,
         *(plan.levels.get(factor) for factor in factors),
-        outcome, error_class or None, turns, totals.calls, to_usd(totals.cost),
-        totals.tokens_in, totals.tokens_out, totals.clock_s,
+        outcome,
+        error_class or None,
+        turns,
+        totals.calls,
+        to_usd(totals.cost),
+        totals.tokens_in,
+        totals.tokens_out,
+        totals.clock_s,
         score if outcome in _SCORED else None,
         any(model.startswith("sim/") for model in plan.roles.values()),
-        plan.parent_session_id, plan.parent_turn, totals.cost, reason or None,
-        plan.order, plan.prelude_id, _micros(started_at), _micros(ended_at), seq,
-    )  # fmt: skip
+        plan.parent_session_id,
+        plan.parent_turn,
+        totals.cost,
+        reason or None,
+        plan.order,
+        plan.prelude_id,
+        _micros(started_at),
+        _micros(ended_at),
+        seq,
+    )
 
 
 def _turn_row(seq: int, entry: TurnDone, before: Totals, after: Totals) -> Row:
     cost = after.cost - before.cost
     return (
-        entry.session_id, entry.turn, entry.phase, len(entry.messages), len(entry.events),
-        len(entry.scores), after.calls - before.calls, after.tokens_in - before.tokens_in,
-        after.tokens_out - before.tokens_out, to_usd(cost), cost, after.clock_s - before.clock_s,
-        after.clock_s, to_usd(after.cost), after.cost, _micros(entry.at), seq,
-    )  # fmt: skip
+        entry.session_id,
+        entry.turn,
+        entry.phase,
+        len(entry.messages),
+        len(entry.events),
+        len(entry.scores),
+        after.calls - before.calls,
+        after.tokens_in - before.tokens_in,
+        after.tokens_out - before.tokens_out,
+        to_usd(cost),
+        cost,
+        after.clock_s - before.clock_s,
+        after.clock_s,
+        to_usd(after.cost),
+        after.cost,
+        _micros(entry.at),
+        seq,
+    )
 
 
 def _call_row(seq: int, entry: Settled) -> Row:
     session_id, phase, turn, slot = entry.key
     usage, answer = entry.usage, entry.answer
     return (
-        session_id, phase, turn, slot, entry.attempt, entry.role, entry.model, entry.disposition,
-        entry.error_class or None, usage.input, usage.output, usage.cached, usage.cache_write,
-        usage.reasoning, to_usd(entry.held), entry.held, to_usd(entry.cost), entry.cost,
-        entry.waited_s, entry.took_s, None if answer is None else answer.duration_s,
-        None if answer is None else answer.finish_reason, entry.digest, answer is not None,
-        _micros(entry.at - entry.took_s), _micros(entry.at), entry.hold_id, seq,
-    )  # fmt: skip
+        session_id,
+        phase,
+        turn,
+        slot,
+        entry.attempt,
+        entry.role,
+        entry.model,
+        entry.disposition,
+        entry.error_class or None,
+        usage.input,
+        usage.output,
+        usage.cached,
+        usage.cache_write,
+        usage.reasoning,
+        to_usd(entry.held),
+        entry.held,
+        to_usd(entry.cost),
+        entry.cost,
+        entry.waited_s,
+        entry.took_s,
+        None if answer is None else answer.duration_s,
+        None if answer is None else answer.finish_reason,
+        entry.digest,
+        answer is not None,
+        _micros(entry.at - entry.took_s),
+        _micros(entry.at),
+        entry.hold_id,
+        seq,
+    )

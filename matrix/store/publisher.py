@@ -184,7 +184,7 @@ class Publisher:
 
     def _publish(self) -> None:
         projection = self._projection
-        if not projection.size and not projection.superseded:
+        if not projection.anything:
             return
         with self._storing():
             self._folders.retract(projection.superseded)

@@ -103,34 +103,57 @@ _SESSIONS = Table(
             "`completed`, `timeout`, `failed` (the system under test broke), `errored` "
             "(infrastructure) or `censored` (cap or interrupt: says nothing about the variant).",
         ),
-        Column("error_class", "id", "Class of the error that ended the session; for a planned "
-               "session that did not end, what stopped the run.", optional=True),
+        Column(
+            "error_class",
+            "id",
+            "Class of the error that ended the session; for a planned "
+            "session that did not end, what stopped the run.",
+            optional=True,
+        ),
         Column("turns", "integer", "Turns played."),
         Column("calls", "integer", "Model calls that were answered or finally failed."),
-        Column("cost_usd", "number", "Settled cost of those calls in US dollars, without the "
-               "share of the prelude."),
+        Column(
+            "cost_usd",
+            "number",
+            "Settled cost of those calls in US dollars, without the share of the prelude.",
+        ),
         Column("tokens_in", "integer", "Input tokens of those calls, cached ones included."),
         Column("tokens_out", "integer", "Output tokens of those calls."),
-        Column("duration_s", "number", "The session's own clock at its end, in seconds: model "
-               "working time, without waits for limits, money and retries."),
-        Column("score", "number", "Primary metric; only for `completed` and `timeout`.",
-               optional=True),
+        Column(
+            "duration_s",
+            "number",
+            "The session's own clock at its end, in seconds: model "
+            "working time, without waits for limits, money and retries.",
+        ),
+        Column(
+            "score", "number", "Primary metric; only for `completed` and `timeout`.", optional=True
+        ),
         Column("simulated", "flag", "Whether any role was played by a simulated model."),
         Column("parent_session_id", "id", "Session this one was branched from.", optional=True),
         Column("parent_turn", "integer", "Turn it was branched after.", optional=True),
         Column("cost_nano", "integer", "`cost_usd` exactly, in nano-dollars (1e-9 USD)."),
         Column("end_reason", "text", "Why the session ended, in words.", optional=True),
         Column("launch_order", "integer", "Place in the launch order of the whole run."),
-        Column("prelude_id", "id", "Prelude whose result the session shares; its calls, turns "
-               "and messages are under that id.", optional=True),
+        Column(
+            "prelude_id",
+            "id",
+            "Prelude whose result the session shares; its calls, turns "
+            "and messages are under that id.",
+            optional=True,
+        ),
         _volatile("started_at", "time", "When the session was first opened.", optional=True),
         _volatile("ended_at", "time", "When the session ended.", optional=True),
-        _volatile("seq", "integer", "Place in the journal of the session's end; null in a row "
-                  "that was added for a planned session that did not end.", optional=True),
+        _volatile(
+            "seq",
+            "integer",
+            "Place in the journal of the session's end; null in a row "
+            "that was added for a planned session that did not end.",
+            optional=True,
+        ),
     ),
     sort=("launch_order", "session_id"),
     key=("session_id",),
-)  # fmt: skip
+)
 
 _TURNS = Table(
     "turns",
@@ -138,8 +161,11 @@ _TURNS = Table(
     (
         _RUN,
         _SESSION,
-        Column("turn", "integer", "Turn number from 1; 0 for the start; the last turn's for the "
-               "finish."),
+        Column(
+            "turn",
+            "integer",
+            "Turn number from 1; 0 for the start; the last turn's for the finish.",
+        ),
         Column("phase", "id", "`start`, `turn` or `finish`."),
         Column("messages", "integer", "Messages that it added to the log."),
         Column("events", "integer", "Events that it recorded."),
@@ -158,7 +184,7 @@ _TURNS = Table(
     ),
     sort=("session_id", "seq"),
     key=("session_id", "phase", "turn"),
-)  # fmt: skip
+)
 
 _MESSAGES = Table(
     "messages",
@@ -168,8 +194,12 @@ _MESSAGES = Table(
         _SESSION,
         Column("position", "integer", "Place in the session's log, from 0."),
         _TURN,
-        Column("channel", "id", "`table` for what all hear, `private/<name>` for asides, "
-               "`persona/<name>` for system prompts, or a name of the kind's own."),
+        Column(
+            "channel",
+            "id",
+            "`table` for what all hear, `private/<name>` for asides, "
+            "`persona/<name>` for system prompts, or a name of the kind's own.",
+        ),
         Column("speaker", "id", "Who says it."),
         Column("label", "id", "Classification or note.", optional=True),
         Column("text", "text", "The words."),
@@ -177,7 +207,7 @@ _MESSAGES = Table(
     ),
     sort=("session_id", "seq"),
     key=("session_id", "position"),
-)  # fmt: skip
+)
 
 _CALLS = Table(
     "calls",
@@ -187,35 +217,57 @@ _CALLS = Table(
         _SESSION,
         Column("phase", "id", "`start`, `turn` or `finish`."),
         Column("turn", "integer", "Turn in which the call was made; 0 during the start."),
-        Column("slot", "id", "Place inside the turn, e.g. `1.0.2`: third call of the first child "
-               "of the second step."),
+        Column(
+            "slot",
+            "id",
+            "Place inside the turn, e.g. `1.0.2`: third call of the first child "
+            "of the second step.",
+        ),
         _volatile("attempt", "integer", "Attempt number of the call."),
         Column("role", "id", "Role that was asked."),
         Column("model", "id", "Model that was asked, aliases resolved."),
-        _volatile("disposition", "id", "`settled` (cost reported), `released` (cost nothing) or "
-                  "`presumed` (no usage known: the whole hold counts as spent)."),
-        Column("error_class", "id", "Class of the error that this attempt ended in.",
-               optional=True),
+        _volatile(
+            "disposition",
+            "id",
+            "`settled` (cost reported), `released` (cost nothing) or "
+            "`presumed` (no usage known: the whole hold counts as spent).",
+        ),
+        Column(
+            "error_class", "id", "Class of the error that this attempt ended in.", optional=True
+        ),
         Column("tokens_in", "integer", "Input tokens, cached and cache-write ones included."),
-        Column("tokens_out", "integer", "Output tokens, reasoning included where the provider "
-               "counts it so."),
+        Column(
+            "tokens_out",
+            "integer",
+            "Output tokens, reasoning included where the provider counts it so.",
+        ),
         Column("tokens_cached", "integer", "Input tokens read from the provider's cache."),
         Column("tokens_cache_write", "integer", "Input tokens written to the provider's cache."),
         Column("tokens_reasoning", "integer", "Output tokens spent on reasoning."),
         _volatile("held_usd", "number", "Money set aside for the attempt, in US dollars."),
         _volatile("held_nano", "integer", "`held_usd` exactly, in nano-dollars."),
-        _volatile("cost_usd", "number", "What the attempt cost, settled or presumed, in US "
-                  "dollars."),
+        _volatile(
+            "cost_usd", "number", "What the attempt cost, settled or presumed, in US dollars."
+        ),
         _volatile("cost_nano", "integer", "`cost_usd` exactly, in nano-dollars."),
         _volatile("waited_s", "number", "Seconds from asking to being granted."),
         _volatile("took_s", "number", "Wall time of the attempt, in seconds."),
-        Column("duration_s", "number", "Model working time of the answer, in seconds: what moves "
-               "the session's clock.", optional=True),
-        Column("finish_reason", "id", "Why the model stopped, e.g. `stop` or `length`.",
-               optional=True),
+        Column(
+            "duration_s",
+            "number",
+            "Model working time of the answer, in seconds: what moves the session's clock.",
+            optional=True,
+        ),
+        Column(
+            "finish_reason", "id", "Why the model stopped, e.g. `stop` or `length`.", optional=True
+        ),
         Column("digest", "text", "Content hash of the logical request."),
-        Column("answered", "flag", "Whether this attempt ended its call, with an answer or with "
-               "the final error in `error_class`."),
+        Column(
+            "answered",
+            "flag",
+            "Whether this attempt ended its call, with an answer or with "
+            "the final error in `error_class`.",
+        ),
         _volatile("started_at", "time", "When the attempt was sent."),
         _volatile("settled_at", "time", "When its settlement was recorded."),
         _volatile("hold_id", "integer", "The hold of this attempt: unique in the run."),
@@ -224,7 +276,7 @@ _CALLS = Table(
     sort=("session_id", "seq"),
     key=("session_id", "phase", "turn", "slot"),
     compared="answered",
-)  # fmt: skip
+)
 
 _SCORES = Table(
     "scores",
@@ -232,11 +284,11 @@ _SCORES = Table(
     (
         _RUN,
         _SESSION,
-        Column("turn", "integer", "Turn that was scored; null for the whole session.",
-               optional=True),
+        Column(
+            "turn", "integer", "Turn that was scored; null for the whole session.", optional=True
+        ),
         Column("name", "id", "Name of the value; `score` is the session's primary metric."),
-        Column("value", "number", "The value; null where it could not be measured.",
-               optional=True),
+        Column("value", "number", "The value; null where it could not be measured.", optional=True),
         Column("label", "id", "The verdict in a word, where there is one.", optional=True),
         Column("reason", "text", "Why, in the judge's words.", optional=True),
         Column("judge_model", "id", "Model that judged.", optional=True),
@@ -245,7 +297,7 @@ _SCORES = Table(
     ),
     sort=("session_id", "seq"),
     key=("session_id", "turn", "name"),
-)  # fmt: skip
+)
 
 _EVENTS = Table(
     "events",

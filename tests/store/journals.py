@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from hypothesis import strategies as st
 
@@ -34,6 +34,9 @@ SESSIONS = 4
 
 class FastDisk(Disk):
     """A disk that does not wait for the platter: these tests crash processes, not machines."""
+
+    def sync_file(self, handle: IO[bytes]) -> None:
+        pass
 
     def sync_folder(self, folder: Path) -> None:
         pass
@@ -165,13 +168,13 @@ class Storyteller:
             Ended(
                 session.plan.session_id,
                 outcome,
-                "because",
-                "CallFailed" if outcome == "errored" else "",
-                max(session.turn, 0),
-                3.5,
-                self._tally(session),
-                self._now,
-            )  # fmt: skip
+                reason="because",
+                error_class="CallFailed" if outcome == "errored" else "",
+                turns=max(session.turn, 0),
+                score=3.5,
+                tally=self._tally(session),
+                at=self._now,
+            )
         )
 
     def _tally(self, session: _Session) -> Tally:
@@ -198,7 +201,7 @@ LONG_STORY: list[tuple[int, str]] = [
     for action in ("open", "turn", "call", "turn", "lost", "turn", "redo", "call", "late", "finish")
     for index in range(SESSIONS)
 ] + [(0, "end"), (1, "end"), (3, "end"), (1, "open"), (1, "turn"), (1, "redo"), (2, "lost")]
-"""Everything that can happen: superseded turns, ends and presumptions, and one session left open."""
+"""Everything that can happen: superseded turns, ends, presumptions; one session left open."""
 
 
 def write_journal(run_dir: Path, entries: Sequence[Entry]) -> None:

@@ -15,7 +15,9 @@ def shown(run_dir: Path) -> dict[str, list[tuple[Any, ...]]]:
     tables = RunTables(run_dir)
     return {
         name: sorted(
-            zip(*(column.to_pylist() for column in tables.table(name, columns)), strict=True),
+            zip(
+                *(column.to_pylist() for column in tables.table(name, columns).columns), strict=True
+            ),
             key=repr,
         )
         for name, columns in COMPARED.items()

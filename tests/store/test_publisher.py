@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import IO
 
@@ -13,11 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.model.entries import Entry
 from matrix.model.errors import RunLocked, StoreError
 from matrix.store.disk import Disk
-from matrix.store.folders import FAN_IN, WORK_FOLDER
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.folders import WORK_FOLDER
+from matrix.store.journal import JOURNAL_NAME
+from matrix.store.merging import FAN_IN
 from matrix.store.publisher import Pace, Publisher
 from matrix.store.reader import RunTables
 from matrix.store.tables import TABLES
@@ -43,8 +45,12 @@ def publisher(run_dir: Path, disk: Disk | None = None, entries: int = 20_000) ->
 
 def publish_all(run_dir: Path, entries: int = 20_000) -> None:
     with publisher(run_dir, entries=entries) as one:
-        while one.step(flush=True):
-            pass
+        publish_to_the_end(one)
+
+
+def publish_to_the_end(one: Publisher) -> None:
+    while one.step(flush=True):
+        pass
 
 
 class Crash(BaseException):
@@ -54,8 +60,9 @@ class Crash(BaseException):
 class FailingDisk(FastDisk):
     """Fails at operation ``at``; a write that fails has written half of its file."""
 
-    def __init__(self, at: int, failure: BaseException) -> None:
+    def __init__(self, at: int, failure: BaseException, *, writes: bool = True) -> None:
         self.operations = 0
+        self._writes = writes
         self._at = at
         self._failure = failure
 
@@ -64,14 +71,11 @@ class FailingDisk(FastDisk):
             handle.write(b"PAR1 half of a file")
             raise self._failure
 
-        super().write(path, torn if self._due() else fill)
+        super().write(path, torn if self._writes and self._due() else fill)
 
     def rename(self, source: Path, target: Path) -> None:
         self._maybe_fail()
         super().rename(source, target)
-
-    def sync_folder(self, folder: Path) -> None:
-        self._maybe_fail()
 
     def remove(self, path: Path) -> None:
         if path.exists():
@@ -90,7 +94,7 @@ class FailingDisk(FastDisk):
 # --- the rows ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(story=stories(), data=st.data())
 def test_any_split_into_steps_flushes_and_restarts_gives_the_rows_the_journal_means(
     story: list[tuple[int, str]], data: st.DataObject
@@ -111,8 +115,7 @@ def test_any_split_into_steps_flushes_and_restarts_gives_the_rows_the_journal_me
                 one = publisher(run_dir, entries=data.draw(st.integers(1, 9)))
             if doing != "nothing":
                 one.step(flush=doing == "flush")
-        while one.step(flush=True):
-            pass
+        publish_to_the_end(one)
         one.close()
         assert shown(run_dir) == expected(entries)
 
@@ -138,6 +141,24 @@ def test_every_message_position_and_session_is_there_once(tmp_path: Path) -> Non
             assert len(unique) == len(keys), name
 
 
+def test_what_is_played_again_replaces_what_was_published(tmp_path: Path) -> None:
+    played = [(0, "turn"), (0, "turn"), (0, "turn"), (0, "lost"), (0, "end")]
+    entries = tell([*played, (0, "redo"), (0, "late"), (0, "end")])
+    before = len(tell(played))
+    write_journal(tmp_path, entries[:before])
+    with publisher(tmp_path) as one:
+        one.step(flush=True)
+        assert RunTables(tmp_path).table("turns", ["turn"])["turn"].to_pylist() == [0, 1, 2]
+        assert RunTables(tmp_path).table("sessions").num_rows == 1
+        write_journal(tmp_path, entries[before:])
+        one.step(flush=True)
+    tables = RunTables(tmp_path)
+    assert tables.table("turns", ["turn"])["turn"].to_pylist() == [0, 1]
+    assert tables.table("calls", ["disposition"])["disposition"].to_pylist() == ["settled"]
+    assert tables.table("sessions", ["seq"])["seq"].to_pylist() == [len(entries)]
+    assert shown(tmp_path) == expected(entries)
+
+
 def test_finished_sessions_are_forgotten(tmp_path: Path) -> None:
     story = [(index, action) for action in ("turn", "call", "end") for index in range(SESSIONS)]
     write_journal(tmp_path, tell(story))
@@ -149,8 +170,7 @@ def test_finished_sessions_are_forgotten(tmp_path: Path) -> None:
 def test_nothing_to_publish_writes_no_parts(tmp_path: Path) -> None:
     write_journal(tmp_path, tell(LONG_STORY))
     with publisher(tmp_path) as one:
-        while one.step(flush=True):
-            pass
+        publish_to_the_end(one)
         files = sorted(tmp_path.rglob("*.parquet"))
         assert one.step(flush=True) == 0
         assert sorted(tmp_path.rglob("*.parquet")) == files
@@ -187,7 +207,7 @@ def test_parts_are_named_by_the_range_of_the_sequence_and_tile_it(tmp_path: Path
     for name in TABLES:
         ranges = sorted(path.stem.split("-")[1:] for path in (tmp_path / name).iterdir())
         assert ranges[0] == ["0" * 12, "0" * 12]
-        for (_, last), (first, _) in zip(ranges, ranges[1:], strict=False):
+        for (_, last), (first, _) in pairwise(ranges):
             assert int(first) == int(last) + 1
 
 
@@ -224,7 +244,7 @@ def test_in_the_end_every_planned_session_has_one_row(tmp_path: Path) -> None:
 
 
 def test_compaction_leaves_one_sorted_file_per_table_with_the_same_rows(tmp_path: Path) -> None:
-    write_journal(tmp_path, tell([*LONG_STORY, *[(2, "call"), (0, "lost")] * FAN_IN]))
+    write_journal(tmp_path, tell([*LONG_STORY, *[(2, "call"), (2, "lost")] * FAN_IN]))
     publish_all(tmp_path, entries=3)
     before = everything(tmp_path)
     assert len(list((tmp_path / "calls").iterdir())) > FAN_IN
@@ -284,42 +304,43 @@ def test_finalizing_again_makes_provisional_rows_anew(tmp_path: Path) -> None:
 # --- crashes -------------------------------------------------------------------------------------
 
 
-def live_then_final(run_dir: Path, disk: Disk, entries: list[Entry]) -> None:
-    """A whole life: live parts, retractions, the end of the run, resumed, and its end again."""
-    half = len(entries) // 2
-    write_journal(run_dir, entries[:half])
-    with publisher(run_dir, disk, entries=17) as one:
-        while one.step(flush=True):
-            pass
-        one.finalize(PLANNED, "interrupted")
-        write_journal(run_dir, entries[half:])
+Life = Callable[[Path, Disk, Path], None]
+
+
+def live_and_finalize(run_dir: Path, disk: Disk, journal: Path) -> None:
+    with publisher(run_dir, disk, entries=25) as one:
+        publish_to_the_end(one)
+        one.finalize(PLANNED, "cap")
+
+
+def rebuild_and_finalize(run_dir: Path, disk: Disk, journal: Path) -> None:
+    shutil.copy(journal, run_dir / JOURNAL_NAME)
+    with publisher(run_dir, disk) as one:
         one.rebuild()
         one.finalize(PLANNED, "cap")
 
 
-def finish_after_crash(run_dir: Path, entries: list[Entry]) -> None:
-    journal = JournalReader(run_dir / JOURNAL_NAME)
-    write_journal(run_dir, entries[journal.last_seq() :])
-    journal.close()
-    with publisher(run_dir) as one:
-        while one.step():
-            pass
-        one.finalize(PLANNED, "cap")
-
-
-def test_killed_between_any_two_file_operations_the_tables_come_out_the_same(
-    tmp_path: Path,
+@pytest.mark.parametrize(("life", "first"), [(live_and_finalize, 64), (rebuild_and_finalize, 40)])
+def test_killed_between_any_two_renames_or_removals_the_tables_come_out_the_same(
+    tmp_path: Path, life: Life, first: int
 ) -> None:
     entries = tell(LONG_STORY)
-    healthy = FailingDisk(-2, Crash())
-    live_then_final(tmp_path / "whole", healthy, entries)
-    whole = everything(tmp_path / "whole")
-    assert healthy.operations > 150
+    write_journal(tmp_path / "whole", entries)
+    write_journal(tmp_path / "prepared", entries[:first])
+    if first < len(entries):
+        live_and_finalize(tmp_path / "prepared", FastDisk(), tmp_path)
+    journal = tmp_path / "whole" / JOURNAL_NAME
+    healthy = FailingDisk(-2, Crash(), writes=False)
+    shutil.copytree(tmp_path / "prepared", tmp_path / "healthy")
+    life(tmp_path / "healthy", healthy, journal)
+    whole = everything(tmp_path / "healthy")
+    assert healthy.operations > 40
     for at in range(healthy.operations):
-        run_dir = tmp_path / f"crash-{at}"
+        run_dir = tmp_path / f"killed-{at}"
+        shutil.copytree(tmp_path / "prepared", run_dir)
         with pytest.raises(Crash):
-            live_then_final(run_dir, FailingDisk(at, Crash()), entries)
-        finish_after_crash(run_dir, entries)
+            life(run_dir, FailingDisk(at, Crash(), writes=False), journal)
+        live_and_finalize(run_dir, FastDisk(), journal)
         assert everything(run_dir) == whole, f"killed at operation {at}"
         assert {path.name for path in (run_dir / WORK_FOLDER).iterdir()} == {"lock"}
 
@@ -336,8 +357,7 @@ def test_killed_again_and_again_no_row_is_lost_or_doubled(
         for pace, at in enumerate(crashes, start=5):
             try:
                 with publisher(run_dir, FailingDisk(at, Crash()), entries=pace) as one:
-                    while one.step(flush=True):
-                        pass
+                    publish_to_the_end(one)
             except Crash:
                 pass
         publish_all(run_dir)
@@ -355,13 +375,11 @@ def test_a_full_disk_leaves_no_torn_file_and_the_next_step_goes_on(tmp_path: Pat
     full = OSError(errno.ENOSPC, "No space left on device")
     with publisher(tmp_path, FailingDisk(at + 1, full), entries=30) as one:
         with pytest.raises(StoreError, match=r"No space left on device.*free some space"):
-            for _ in range(9):
-                one.step(flush=True)
+            publish_to_the_end(one)
         for path in tmp_path.glob("*/*.parquet"):
             pq.read_table(path, partitioning=None)
         assert not list((tmp_path / WORK_FOLDER).glob("*.tmp"))
-        while one.step(flush=True):
-            pass
+        publish_to_the_end(one)
     assert shown(tmp_path) == expected(entries)
 
 

@@ -107,8 +107,8 @@ def detect_contradictions(
 _LOST: Final = re.compile(
     r"\bi(?:'m| am) (?:so |completely |totally |a bit |really |very )?(?:lost|confused|baffled)\b"
     r"|\bwe(?:'re| are) (?:so |completely |all |a bit )?(?:lost here|confused)\b"
-    r"|\bwhat(?:'s| is| on earth is| the hell is) (?:even )?(?:going on|happening)\b[^.!?\n]{0,15}\?"
-    r"|\b(?:that|this|it) (?:makes no|doesn't make (?:any )?|does not make (?:any )?)sense\b"
+    r"|\bwhat(?:'s| is| on earth is) (?:even )?(?:going on|happening)\b[^.!?\n]{0,15}\?"
+    r"|\b(?:that|this|it) (?:makes no|doesn't make(?: any)?|does not make(?: any)?) sense\b"
     r"|\bi (?:don't|do not|can't|cannot) (?:understand|follow) (?:what|this|that|any|how|where)\b"
     r"|\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b",
     re.IGNORECASE,
@@ -116,9 +116,18 @@ _LOST: Final = re.compile(
 
 
 _LOST_HINTS: Final = (
-    "lost", "confused", "baffled", "going on", "happen", "sense", "understand", "'t follow",
-    "not follow", "already said", "just said",
-)  # fmt: skip
+    "lost",
+    "confused",
+    "baffled",
+    "going on",
+    "happen",
+    "sense",
+    "understand",
+    "'t follow",
+    "not follow",
+    "already said",
+    "just said",
+)
 
 
 def detect_confusion(said: Sequence[tuple[str, str]]) -> Finding | None:

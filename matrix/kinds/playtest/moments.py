@@ -12,7 +12,7 @@ from typing import Final
 
 from matrix.kinds.playtest.asides import Aside, heard
 from matrix.kinds.playtest.guide import parse_guide
-from matrix.kinds.playtest.reading import Reading, word_set, words_of
+from matrix.kinds.playtest.reading import Reading, bare, word_set, words_of
 from matrix.kinds.playtest.state import MomentBook, Secret
 
 KEPT_WORDS: Final = 6
@@ -38,8 +38,8 @@ _COMMON: Final = word_set(
 
 def distinctive_words(text: str, familiar: Iterable[str]) -> tuple[str, ...]:
     """The longest words of a private text that are not ``familiar``; ties by alphabet."""
-    known = {word for line in familiar for word in words_of(line)}
-    own = {word for word in words_of(text) if len(word) >= SHORTEST and word not in _COMMON} - known
+    known = {bare(word) for line in familiar for word in words_of(line)}
+    own = {word for word in map(bare, words_of(text)) if len(word) >= SHORTEST} - _COMMON - known
     return tuple(sorted(own, key=lambda word: (-len(word), word))[:KEPT_WORDS])
 
 

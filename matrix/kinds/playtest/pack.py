@@ -18,7 +18,15 @@ MAX_GUIDE_BYTES = 200_000
 DEFAULT_PULSES = 20
 
 Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
-PersonName = Annotated[str, Field(min_length=2, max_length=24, pattern=r"^[^\W\d_][\w' -]*$")]
+
+
+def _first_name(name: str) -> str:
+    if not all(char.isalpha() or char in "' -" for char in name) or not name[:1].isalpha():
+        raise ValueError(f"{name!r} is no first name; letters, spaces, ' and - only")
+    return name
+
+
+PersonName = Annotated[str, Field(min_length=2, max_length=24), AfterValidator(_first_name)]
 
 
 def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -74,6 +82,10 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
         mistakes += error.mistakes
     if scenario is None or mistakes:
         raise BadInput(mistakes)
+    return _packed(name, scenario, guide)
+
+
+def _packed(name: str, scenario: Scenario, guide: str) -> ScenarioPack:
     expected = scenario.pulses_expected or len(parse_guide(guide).pulses) or DEFAULT_PULSES
     return ScenarioPack(
         name=name,

@@ -59,39 +59,41 @@ def session_profile(
 ) -> tuple[RoleProfile, ...]:
     """Expected use per session; ``pool`` is archetype id -> model of those that may be drawn."""
     turns, sizes = _turns(shape), _sizes(options)
-    players = sizes[1]
-    turn_tokens = _NARRATION + _RELAY + players * _REACTION
-    story = turns[1] * turn_tokens
-    rulebook = (shape.prompt_chars + shape.guide_chars) / CHARS_PER_TOKEN + 60
-    asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)
-    reaction_input = 280 + _NARRATION + options.recent_messages * (_REACTION + 10)
-    history = turns[1] / 2 * (_NARRATION + _RELAY)
-    profile = [
-        RoleProfile(
-            roles.NARRATOR, role_models[roles.NARRATOR], asked, rulebook + history, _NARRATION
-        ),
-        RoleProfile(
-            roles.CLASSIFIER,
-            role_models[roles.CLASSIFIER],
-            turns,
-            330 + _RELAY + _NARRATION,
-            _LABEL,
-        ),
-        *_shared(
-            roles.PLAYERS, role_models, pool, options, _times(sizes, asked),
-            reaction_input, _REACTION,
-        ),
-        *_shared(
-            roles.SPOKESPERSON, role_models, pool, options, turns,
-            150 + _NARRATION + players * _REACTION, _RELAY,
-        ),
-    ]  # fmt: skip
-    if options.judge:
-        judged = 600 + shape.guide_chars / CHARS_PER_TOKEN + story
-        profile.append(
-            RoleProfile(roles.JUDGE, role_models[roles.JUDGE], (1, 1, 2), judged, _VERDICT)
-        )
-    return tuple(profile)
+    asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)  # character creation is two more
+    size = _sizes_of_input(shape, options, turns[1], sizes[1])
+
+    def one(role: str, calls: Three, output: float) -> RoleProfile:
+        return RoleProfile(role, role_models[role], calls, size[role], output)
+
+    def each(role: str, calls: Three, output: float) -> tuple[RoleProfile, ...]:
+        return _shared(role, role_models, pool, options, calls, size[role], output)
+
+    profile = (
+        one(roles.NARRATOR, asked, _NARRATION),
+        one(roles.CLASSIFIER, turns, _LABEL),
+        *each(roles.PLAYERS, _times(sizes, asked), _REACTION),
+        *each(roles.SPOKESPERSON, turns, _RELAY),
+    )
+    return (*profile, one(roles.JUDGE, (1, 1, 2), _VERDICT)) if options.judge else profile
+
+
+def _sizes_of_input(
+    shape: Shape, options: Options, turns: float, players: float
+) -> dict[str, float]:
+    """Input tokens of an average call of each role."""
+    said = players * _REACTION
+    guide = shape.guide_chars / CHARS_PER_TOKEN
+    recent = options.recent_messages * (_REACTION + 10)
+    return {
+        roles.NARRATOR: 60
+        + shape.prompt_chars / CHARS_PER_TOKEN
+        + guide
+        + turns / 2 * (_NARRATION + _RELAY),
+        roles.CLASSIFIER: 330 + _RELAY + _NARRATION,
+        roles.PLAYERS: 280 + _NARRATION + recent,
+        roles.SPOKESPERSON: 150 + _NARRATION + said,
+        roles.JUDGE: 600 + guide + turns * (_NARRATION + _RELAY + said),
+    }
 
 
 def prelude_profile(

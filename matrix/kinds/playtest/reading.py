@@ -70,6 +70,11 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower().replace("\u2019", "'"))
 
 
+def bare(word: str) -> str:
+    """A word without the ending of a possessive."""
+    return word.removesuffix("'s")
+
+
 def marker_of(text: str) -> Marker | None:
     """The first marker in an output, if any."""
     found = MARKER.search(text) if "[" in text else None

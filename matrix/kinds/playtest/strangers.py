@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from matrix.kinds.playtest.reading import word_set, words_of
+from matrix.kinds.playtest.reading import bare, word_set, words_of
 
 KEPT_STRANGERS: Final = 8
 
@@ -32,8 +32,9 @@ _DOES: Final = (
 _PERSON: Final = re.compile(
     rf"\b(?:{_TITLE} )+(?P<titled>{_NAME}(?: {_NAME})?)\b"
     rf"|\b(?:called|named|known as|by the name of) (?:{_TITLE} )*(?P<called>{_NAME}(?: {_NAME})?)\b"
-    rf"|\b(?P<acting>{_NAME} {_NAME}),? (?:who )?{_DOES}\b"
-    rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?P<placed>{_NAME} {_NAME})\b"
+    rf"|\b(?P<acting>{_NAME} {_NAME})(?:,? (?:who )?{_DOES}\b|, (?:who|whom|whose)\b)"
+    rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} )*"
+    rf"(?P<placed>{_NAME} {_NAME})\b"
 )
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{2,}")
 _NO_NAME: Final = word_set(
@@ -53,11 +54,7 @@ _NO_NAME: Final = word_set(
 @lru_cache(maxsize=64)
 def known_words(guide: str, about: str) -> frozenset[str]:
     """Every word of a guide and of title and setting, possessives without their ending."""
-    return frozenset(_stripped(word) for text in (guide, about) for word in words_of(text))
-
-
-def _stripped(word: str) -> str:
-    return word.removesuffix("'s")
+    return frozenset(bare(word) for text in (guide, about) for word in words_of(text))
 
 
 def candidates(text: str) -> list[str]:
@@ -84,9 +81,9 @@ def find_strangers(text: str, known: frozenset[str], said: Iterable[str]) -> lis
     unknown = [
         name
         for name in candidates(text)
-        if not any(part in known for part in map(_stripped, words_of(name)))
+        if not any(part in known for part in map(bare, words_of(name)))
     ]
     if not unknown:
         return []
-    heard = {_stripped(word) for line in said for word in words_of(line)}
+    heard = {bare(word) for line in said for word in words_of(line)}
     return [name for name in unknown if not any(part in heard for part in words_of(name))]

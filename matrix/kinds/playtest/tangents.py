@@ -37,9 +37,18 @@ _FORCED: Final = re.compile(
     re.MULTILINE,
 )
 _FORCED_HINTS: Final = (
-    "back to", "back in", "back at", "get back", "go back", "return", "move back", "enough ",
-    "as i was", "where were we", "moving on",
-)  # fmt: skip
+    "back to",
+    "back in",
+    "back at",
+    "get back",
+    "go back",
+    "return",
+    "move back",
+    "enough ",
+    "as i was",
+    "where were we",
+    "moving on",
+)
 """One of these is in every text that the expression above can match; far cheaper to look for."""
 
 _QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201d\n]*\u201d')

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from matrix.providers.simulated.grammar import capitalised, ended
+from matrix.providers.simulated.people import Person
 from matrix.providers.simulated.phrasebook import asides
 from matrix.providers.simulated.phrasebook.bank import Bank
-from matrix.providers.simulated.story import Person, Story
+from matrix.providers.simulated.story import Story
 
 _KINDS: Final[tuple[tuple[re.Pattern[str], Bank], ...]] = tuple(
     (re.compile(pattern, re.IGNORECASE), bank)

@@ -48,7 +48,8 @@ OFF_STORY: Final[dict[str, str]] = {
 }
 """Words of the table rather than of any story -> a topic that a narrator can take up."""
 
-FORCED: Final = tuple(line.rstrip(".:?!").lower() for line in FORCED_SEGUES) + (
+FORCED: Final = (
+    *(line.rstrip(".:?!").lower() for line in FORCED_SEGUES),
     "anyway, back to",
     "anyway, back in",
     "back to the story",
@@ -60,7 +61,8 @@ FORCED: Final = tuple(line.rstrip(".:?!").lower() for line in FORCED_SEGUES) + (
     "now, where were we",
     "enough of that",
 )
-_RECAP: Final = tuple(head.rstrip(".:").lower() for head in RECAP_HEADS) + (
+_RECAP: Final = (
+    *(head.rstrip(".:").lower() for head in RECAP_HEADS),
     "to recap",
     "so far,",
     "story so far",

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from matrix.providers.simulated.wordlists import OPENERS, words
+
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]?\s+(?=[\"'(\[A-Z0-9])")
 _ABBREVIATION = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|No)|\b[A-Z])\.$")
 _SPACES = re.compile(r"[ \t]{2,}")
@@ -65,10 +67,10 @@ _IRREGULAR_THIRD = {
     "wasn't": "wasn't",
 }
 _CONTRACTED_THIRD = {"I'm": "is", "I've": "has", "I'll": "will", "I'd": "would"}
-_ADVERBS = frozenset("just also still never always only even already mostly".split())
-_COORDINATED = frozenset(
-    "announce repeat do ask check draw go run sit take tell whisper keep listen look say stay stand tell try wait watch want write take count make "
-    "let put hold hope lean move nod open point pretend read step turn walk follow find help".split()
+_COORDINATED = words(
+    "match steady pull use announce repeat do ask check draw go run sit take tell whisper keep listen look say stay "
+    "stand try wait watch want write count make let put hold hope lean move nod open point "
+    "pretend read step turn walk follow find help"
 )
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _I_VERB = re.compile(
@@ -112,23 +114,6 @@ def uncapitalised(text: str) -> str:
     return text[:1].lower() + text[1:] if first in OPENERS else text
 
 
-OPENERS = frozenset(
-    "Nine Ten Eleven Twelve Four Five Six Seven Eight Short Close Any Either Neither Both Now Once "
-    "Even Still Beyond Between Above Below Outside Through With Without Counted Held Roped Water "
-    "Turned Clearing Read Put Afterwards Left Right By To Whatever Because Since Until Very Well "
-    "Some Most Let I First Last Sorry My Its Were Was Is Are Could Would Should Can May Might Must "
-    "Will Shall Of Or Anyway Enough Moving Back Story Thank Welcome Remember Good Light Green Do "
-    "Does How But And For Then It's You're Somewhere Being Halfway Wait Okay"
-    " Roped Tied Told Asked Seen Left THE END ".split()
-) | frozenset(
-    "The A An You Your There It This That These Those In On At By From Under Behind Inside Somewhere "
-    "Nobody Somebody Something Nothing Everything Every Each One Two Three When While As We Our What "
-    "Who Whether If All No Not Let's They Their He She His Her Yes Probably Only Less Later Longer "
-    "About Ask Detail More Look So Nobody's Somebody's Across Along After Before Against Over Up "
-    "Down Far Half Here".split()
-)
-
-
 def ended(text: str) -> str:
     """``text`` with a full stop if it lacks an end mark."""
     text = text.rstrip(" ,;:-\u2014\u2013")
@@ -154,9 +139,9 @@ def clipped(text: str, words: int) -> str:
     return unended(" ".join(parts[:words]))
 
 
-_DANGLING = frozenset(
-    "a an the of to and or but with in on at by for from that which who his her their its your our my "
-    "into as than if is are was were be so not no very".split()
+_DANGLING = words(
+    "a an the of to and or but with in on at by for from that which who his her their its "
+    "your our my into as than if is are was were be so not no very"
 )
 
 
@@ -172,7 +157,7 @@ def _swapped(text: str, table: dict[str, str]) -> str:
 
 
 def we_to_you(text: str) -> str:
-    """What the group says of itself, said to the group: "We keep our lamp low" -> "You keep ..."."""
+    """What the group says of itself, said back to it: "We keep ours" -> "You keep yours"."""
     return _swapped(text, _PLURAL_TO_YOU)
 
 
@@ -188,11 +173,16 @@ def you_to_we(text: str) -> str:
     return _swapped(text, {**_YOU_TO_PLURAL, "you": "we"})
 
 
+_PAST = words("lost took left came went saw heard felt got said told knew thought meant made found")
+
+
 def third(verb: str) -> str:
     """The form of a verb that goes with she, he or it: "watch" -> "watches"."""
     known = _IRREGULAR_THIRD.get(verb)
     if known is not None:
         return known
+    if verb in _PAST or (verb.endswith("ed") and len(verb) > 4):
+        return verb
     if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
         return verb + "es"
     if verb.endswith("y") and verb[-2:-1] not in "aeiou":
@@ -274,7 +264,7 @@ def first_person(verb: str) -> str:
 
 
 def listed(parts: list[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
+    """The parts as in "a", "a and b", "a, b and c"."""
     if len(parts) < 2:
         return "".join(parts)
     return ", ".join(parts[:-1]) + " and " + parts[-1]

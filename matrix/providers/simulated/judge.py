@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from matrix.model.records import ChatMessage
-from matrix.providers.simulated.cues import FORCED, OFF_STORY
+from matrix.providers.simulated.cues import OFF_STORY
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
 from matrix.providers.simulated.story import Story, story_of
 from matrix.providers.simulated.table import THE_END
@@ -34,9 +34,7 @@ _OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple(
 """States of which a thing can have only one, e.g. ``locked`` and ``unlocked``."""
 _SPEAKER = re.compile(r"^\W*([A-Z][\w'-]+)\b[^:\n]{0,24}:", re.MULTILINE)
 _NOT_PLAYERS = frozenset(("Narrator", "Spokesperson", "The", "Turn", "System", "Host", "Table"))
-_FORCED_CUES = tuple(
-    cue for cue in dict.fromkeys(FORCED) if cue in ("anyway, back to", "back to the story")
-) + ("enough of that", "let's get back", "moving on. back")
+_FORCED_CUES = ("back to the story", "anyway, back", "let's get back", "as i was saying")
 
 
 class Seen(NamedTuple):
@@ -135,7 +133,7 @@ def _contradictions(transcript: str) -> int:
 
 
 def _subjects(transcript: str, state: str) -> set[str]:
-    """What a plain sentence says to be in ``state``, e.g. ``The way back is clear.``"""
+    """What a plain sentence says to be in ``state``, e.g. the way back to be clear."""
     found: set[str] = set()
     phrase = f" is {state}."
     at = transcript.find(phrase)

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from matrix.model.records import ChatMessage
+from matrix.providers.simulated import statements
 from matrix.providers.simulated.cues import Relay, read_relay
 from matrix.providers.simulated.story import Story, story_of
 from matrix.providers.simulated.table import GUIDE_HEADING, THE_END, Table, read_table
@@ -141,18 +142,22 @@ def _told(
 def _pulse(
     teller: Teller, messages: Sequence[ChatMessage], dice: Dice, traits: Traits, lead: str
 ) -> str:
+    beat = teller.next_beat
+    outputs = [one.content for one in messages if one.role == "assistant"]
     facts = ("", "")
     if dice.contradiction < traits.contradiction:
-        facts = teller.contradiction(messages)
+        facts = statements.contradiction(teller.story, beat, outputs, teller.turn)
     elif dice.fact < _FACT_SHARE:
-        facts = ("", teller.fact())
+        facts = ("", statements.fact(beat, teller.turn))
+    extras = []
+    if dice.stranger < traits.guide_deviation:
+        extras.append(statements.stranger(teller.story, teller.rng))
+    if dice.payoff < traits.payoff:
+        extras.append(statements.payoff(outputs, teller.turn))
     return teller.pulse(
         lead or teller.nod(dice.nod, traits.names_players),
         facts,
-        (
-            teller.stranger() if dice.stranger < traits.guide_deviation else "",
-            teller.payoff(messages) if dice.payoff < traits.payoff else "",
-        ),
+        extras,
         colour=dice.colour < traits.atmosphere,
         choice=dice.choice < traits.choices,
     )

@@ -14,13 +14,14 @@ from matrix.providers.simulated.phrasebook.bank import pick
 from matrix.providers.simulated.phrasebook.casting import NAMES, REASONS, ROLES
 from matrix.providers.simulated.player import field_of
 from matrix.providers.simulated.traits import Traits
+from matrix.providers.simulated.wordlists import words
 
 _PLACE = re.compile(r"(?<![.!?] )(?<!^)\b([A-Z][\w'-]+(?: [A-Z][\w'-]+)*)")
-_NOT_PLACES = frozenset(
-    "January February March April May June July August September October November December Monday "
-    "Tuesday Wednesday Thursday Friday Saturday Sunday Its It The A I".split()
+_NOT_PLACES = words(
+    "January February March April May June July August September October November December "
+    "Monday Tuesday Wednesday Thursday Friday Saturday Sunday Its It The A I"
 )
-_PAST = frozenset("came grew left spent got went had was took kept met knew once never".split())
+_PAST = words("came grew left spent got went had was took kept met knew once never")
 _SYLLABLES = ("bel", "cor", "dan", "ev", "ja", "lor", "mi", "ne", "ro", "sa", "tal", "vi")
 
 

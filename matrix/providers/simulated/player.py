@@ -12,10 +12,11 @@ from zlib import crc32
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.cues import is_off_story, speaks_as_host
 from matrix.providers.simulated.grammar import ended, first_person, sentences
-from matrix.providers.simulated.phrasebook import manners, players
+from matrix.providers.simulated.phrasebook import manners, players, tangents
 from matrix.providers.simulated.phrasebook.bank import pick
 from matrix.providers.simulated.scene import Scene, scene_of
 from matrix.providers.simulated.traits import Traits
+from matrix.providers.simulated.wordlists import words
 
 ARCHETYPES = tuple(players.ORDINARY)
 _HINTS = (
@@ -161,9 +162,9 @@ def _about_me(sheet: Sheet) -> str:
     )
 
 
-_RETOLD = frozenset(
-    "is has works plays reads likes watches remembers gets knows goes comes takes spends keeps "
-    "enjoys runs sells wants asks notices asks looks makes tries thinks".split()
+_RETOLD = words(
+    "is has works plays reads likes watches remembers gets knows goes comes takes spends "
+    "keeps enjoys runs sells wants asks notices looks makes tries thinks"
 )
 
 
@@ -177,15 +178,15 @@ def _reaction(sheet: Sheet, narration: str, heard: str, rng: random.Random, trai
     scene = scene_of(narration)
     quirk, leaves, joins, votes, flavour = (rng.random() for _ in range(5))
     if joins < traits.tangent_contagion and _indulged(narration):
-        return players.CONTAGION.draw(rng, {}, heard)
+        return tangents.CONTAGION.draw(rng, {}, heard)
     if leaves < 0.4 and _was_heard(narration, heard):
         return pick(rng, manners.HEARD_BEFORE)
     slots = _slots(scene, heard, rng, sheet.name)
     said = ""
     if quirk < sheet.quirk * traits.player_quirk * _RESTLESS_MOODS.get(sheet.mood, 1.0):
-        share = players.TANGENT_SHARE.get(sheet.voice, _BASE_TANGENT_SHARE)
+        share = tangents.TANGENT_SHARE.get(sheet.voice, _BASE_TANGENT_SHARE)
         if leaves < share * traits.player_tangent:
-            bank = players.TANGENT.get(sheet.voice, players.TANGENT["other"])
+            bank = tangents.TANGENT.get(sheet.voice, tangents.TANGENT["other"])
         else:
             bank = players.QUIRK[sheet.voice]
         said = bank.draw(rng, slots, heard)

@@ -27,6 +27,7 @@ _ACT = re.compile(r"^I(?:'m|'ll|'ve|'d)? ")
 _TALKED = re.compile(
     r"\b(?:you|your|say|vote|mean|think|fine|suppose|wonder|bet|used|like|grinning|can't|see|remember|want|sooner)\b|\?"
 )
+_LEANS_BACK = re.compile(r"\b(?:them|it|there|anyway|both|either|neither|that)\b")
 _TANGENTIAL = frozenset(("joker", "wildcard", "drifter"))
 _TERSE = frozenset(("follower", "drifter"))
 _SPOKEN_ACT_WORDS = 20
@@ -52,17 +53,15 @@ def _taken_apart(name: str, text: str) -> Said:
         return Said(name, "", "", "", " ".join(lines[before : before + 2]))
     vote = _VOTE.search(text)
     question = next((line for line in lines if line.endswith("?") and len(line) > 12), "")
-    act = next(
-        (
-            line
-            for line in lines
-            if _ACT.match(line)
-            and not _TALKED.search(line)
-            and 3 < len(line.split()) <= _SPOKEN_ACT_WORDS
-        ),
-        "",
-    )
+    act = next((line for at, line in enumerate(lines) if _is_act(line, at)), "")
     return Said(name, vote[1].strip() if vote else "", act, "" if vote else question, "")
+
+
+def _is_act(line: str, at: int) -> bool:
+    """Whether a sentence (the one at ``at``) is something done that makes sense retold alone."""
+    if not _ACT.match(line) or _TALKED.search(line) or (at and _LEANS_BACK.search(line)):
+        return False
+    return 3 < len(line.split()) <= _SPOKEN_ACT_WORDS
 
 
 @lru_cache(maxsize=2048)

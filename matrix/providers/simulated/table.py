@@ -24,7 +24,8 @@ _REQUESTS: tuple[tuple[str, Request], ...] = (
 )
 _SPEAKER = re.compile(r"^\W*([A-Z][\w'\u2019-]*)(?: \([^)\n]*\))?:([^\n]*)", re.MULTILINE)
 _PART = re.compile(
-    r"\b(?:I'm|I am|I'll be|playing|I play) (an? [a-z' -]+?)(?=[.,;\n]| who | that | which | with | on )"
+    r"\b(?:I'm|I am|I'll be|playing|I play) (an? [a-z' -]+?)"
+    r"(?=[.,;\n]| who | that | which | with | on )"
 )
 _PLAYERS = re.compile(r"\bplayers?(?: are)?:\s*([^\n]+)", re.IGNORECASE)
 _NAME = re.compile(r"[A-Z][\w'\u2019-]*")

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from matrix.kinds.playtest import KIND, prompts
+from matrix.model.errors import CallFailed
 from tests.kinds.fakes import Asked, Played, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
 
@@ -249,3 +250,19 @@ def test_no_judge_means_no_judge_call_and_a_score_all_the_same() -> None:
     assert "quality_coherence" not in played.values
     assert played.values["part_quality"] is None
     assert played.values["score"] is not None
+
+
+@pytest.mark.parametrize("role", ["narrator", "players", "classifier", "spokesperson", "judge"])
+def test_a_call_that_failed_for_good_is_left_to_the_engine(role: str) -> None:
+    script = Script()
+    bound = binding(options=json.dumps(GROUP))
+    session = plan(max_turns=2, options=GROUP)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+
+    def handler(asked: Asked) -> str:
+        if asked.role == role:
+            raise CallFailed("ProviderTimeout", "no answer in time")
+        return script(asked)
+
+    with pytest.raises(CallFailed):
+        play_session(KIND, session, bound.resources, handler, prelude=prelude)

@@ -82,10 +82,10 @@ WHEN: Final = Bank(
     "Not long. There has only been a great deal of it.",
 )
 OPTIONS: Final = Bank(
-    "You could speak to {person}, you could look more closely at {device}, or you could do nothing, "
+    "You could speak to {person}, look more closely at {device}, or do nothing at all, "
     "which is also a choice. Only the last of them is free.",
-    "As you see it, there is {person}, who wants something, and there is {device}, which nobody has "
-    "explained. You have time for one of them.",
+    "As you see it, there is {person}, who wants something, and there is {device}, which "
+    "nobody has explained. You have time for one of them.",
     "There is the quick way, the kind way and the way nobody has suggested yet. You have time for "
     "one of them.",
 )
@@ -102,6 +102,11 @@ ANSWER_TAILS: Final = Bank(
 IN_PASSING: Final = Bank(
     "You asked, {name}: {answer_low}",
     "{answer}",
+    "Since you ask: {answer_low}",
+    "{answer} So much for that.",
+    "{name} gets an answer of sorts. {answer}",
+    "To answer that first: {answer_low}",
+    "{answer} You have no time to make more of it.",
     "As to the question, {answer_low}",
 )
 

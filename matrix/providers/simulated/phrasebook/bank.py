@@ -20,8 +20,10 @@ class Bank:
         self._lines = tuple((line, frozenset(_SLOT.findall(line.lower()))) for line in lines)
         self._fitting: dict[frozenset[str], tuple[str, ...]] = {}
 
-    def __len__(self) -> int:
-        return len(self._lines)
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """Every line, with its slots."""
+        return tuple(line for line, _ in self._lines)
 
     def fitting(self, slots: frozenset[str]) -> tuple[str, ...]:
         """The lines that need no other slots than ``slots``."""
@@ -46,7 +48,7 @@ class Bank:
         return filled(line, fills)
 
     def deal(self, position: int, fills: Mapping[str, str]) -> str:
-        """The line at ``position`` of a fixed round, or the next in the round that can be filled."""
+        """The line at ``position`` of a fixed round, or the next one that can be filled."""
         lines, have = self._lines, fills.keys()
         for offset in range(len(lines)):
             line, needs = lines[(position + offset) % len(lines)]

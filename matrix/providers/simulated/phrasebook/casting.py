@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
-NAMES: Final = tuple(
-    "Alex Asha Bea Callum Carmen Dana Danny Eli Esme Farid Fern Gus Hana Idris Ines Jonah Jude Kai "
-    "Kit Lena Leo Mara Maya Milo Nadia Ned Noor Olive Omar Petra Priya Quinn Rafe Rosa Ruth Sam "
-    "Sasha Silas Tess Theo Uma Vera Wren Yusuf Zoe".split()
+from matrix.providers.simulated.wordlists import words
+
+NAMES: Final[tuple[str, ...]] = tuple(
+    sorted(
+        words(
+            "Alex Asha Bea Callum Carmen Dana Danny Eli Esme Farid Fern Gus Hana Idris Ines "
+            "Jonah Jude Kai Kit Lena Leo Mara Maya Milo Nadia Ned Noor Olive Omar Petra Priya "
+            "Quinn Rafe Rosa Ruth Sam Sasha Silas Tess Theo Uma Vera Wren Yusuf Zoe "
+        )
+    )
 )
 
 ROLES: Final = (

@@ -1,9 +1,9 @@
 """What a simulated narrator says around the words of the guide.
 
-Slots: ``{clause}`` is what the group did, in the second person and without an end mark;
-``{did}`` what one player did, in the third; ``{name}`` and ``{names}`` are players, ``{count}``
-their number in words and ``{everyone}`` all of them; ``{place}``, ``{device}``, ``{person}``, ``{other}`` come from the guide,
-with their articles; ``{look}`` describes one of them.
+Slots: ``{clause}`` is what the group did, in the second person and without an end mark; ``{did}``
+what one player did, in the third; ``{name}`` and ``{names}`` are players, ``{count}`` their number
+in words and ``{everyone}`` all of them; ``{place}``, ``{device}``, ``{person}`` and ``{other}``
+come from the guide, with their articles; ``{look}`` describes one of them.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ GREETINGS: Final = Bank(
 CHARACTER_QUESTIONS: Final = Bank(
     "One question before we set out. When something frightens you, do you walk towards it or away "
     "from it, and who taught you that?",
-    "One thing I want to know. What is in your pockets tonight, and which of those things would you "
-    "never give away?",
+    "One thing I want to know. What is in your pockets tonight, and which of those things would "
+    "you never give away?",
     "Tell me this first: what did you leave behind to be here, and who thinks you are somewhere "
     "else?",
     "One question, and take your time over it. What do people always get wrong about you?",

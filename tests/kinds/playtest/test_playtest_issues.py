@@ -1,0 +1,302 @@
+"""Laws of the detectors: what each finds, and what it must not mistake for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.kinds.playtest.issues import (
+    Told,
+    detect_breakdown,
+    detect_character_break,
+    detect_confusion,
+    detect_contradictions,
+    detect_deviations,
+    detect_forced_segue,
+    detect_loop,
+    detect_stuck,
+    state_facts,
+)
+from matrix.kinds.playtest.loops import KEPT_SKETCHES, are_near, sketch_of
+from matrix.kinds.playtest.reading import read, words_of
+from matrix.kinds.playtest.state import Fact
+from matrix.kinds.playtest.strangers import known_words
+from matrix.kinds.playtest.tangents import has_forced_segue
+from tests.kinds.playtest.script import PROSE
+
+LONG = f"{PROSE[0]} {PROSE[1]}"
+
+
+# --- loops ---------------------------------------------------------------------------------------
+
+
+def loops(*outputs: str) -> list[bool]:
+    kept: tuple[tuple[int, ...], ...] = ()
+    found = []
+    for output in outputs:
+        finding, kept = detect_loop(read(output), kept, may_repeat=False)
+        found.append(finding is not None)
+    assert len(kept) <= KEPT_SKETCHES
+    return found
+
+
+def test_the_same_output_again_is_a_loop() -> None:
+    assert loops(LONG, PROSE[2], LONG) == [False, False, True]
+
+
+def test_a_few_changed_words_do_not_hide_a_loop() -> None:
+    changed = LONG.replace("porter", "guard").replace("long sigh", "slow sigh")
+    assert loops(LONG, changed) == [False, True]
+
+
+def test_a_repeated_paragraph_counts_once_it_is_half_of_the_output() -> None:
+    assert loops(LONG, f"{LONG}\n\n{PROSE[4]}") == [False, True]
+    assert loops(PROSE[0], f"{PROSE[0]}\n\n{PROSE[4]} {PROSE[5]} {PROSE[6]}") == [False, False]
+
+
+def test_ordinary_prose_and_a_repeated_closing_question_are_no_loop() -> None:
+    outputs = [f"{text}\n\nWhat do you do?" for text in PROSE]
+    assert loops(*outputs) == [False] * len(outputs)
+
+
+def test_a_recap_may_repeat() -> None:
+    _, kept = detect_loop(read(LONG), (), may_repeat=False)
+    assert detect_loop(read(LONG), kept, may_repeat=True)[0] is None
+
+
+@given(st.lists(st.sampled_from(words_of(" ".join(PROSE))), min_size=1, max_size=60))
+def test_every_paragraph_is_near_itself(words: list[str]) -> None:
+    assert are_near(sketch_of(words), sketch_of(list(words)))
+
+
+def test_sketches_are_few_small_numbers() -> None:
+    sketch = sketch_of(words_of(LONG))
+    assert len(sketch) == 8
+    assert all(0 <= value < 2**20 for value in sketch)
+
+
+# --- forced segues -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Anyway, back to the story.",
+        "Anyway, let's get back to the dining car.",
+        "Right. Enough of that. Back to the story:",
+        "Okay, back to the platform. You are standing there.",
+        "Let\u2019s get back to the story, shall we?",
+        "Ha! Now, where were we? The train.",
+        "Moving on. Back to what was happening:",
+        "As I was saying, the door is green.",
+    ],
+)
+def test_announced_returns_are_forced(text: str) -> None:
+    assert has_forced_segue(text)
+    finding = detect_forced_segue(read(text), "", worded=has_forced_segue(text))
+    assert finding is not None
+    assert (finding.kind, finding.severity) == ("forced_segue", "warning")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *PROSE[:6],
+        "The laugh dies as the fog rolls in, and something moves behind it.",
+        "You go back to the dining car, where nobody has moved.",
+        "You are right back at the platform where you began.",
+        '"Anyway, back to the story," says the countess, and pours.',
+        "The clerk goes back to business. Nothing is moving on the platform.",
+    ],
+)
+def test_returns_inside_the_story_are_not_forced(text: str) -> None:
+    assert not has_forced_segue(text)
+    assert detect_forced_segue(read(text), "natural", worded=False) is None
+
+
+def test_the_classifiers_word_is_enough_for_a_forced_segue() -> None:
+    finding = detect_forced_segue(read(PROSE[0]), "forced", worded=False)
+    assert finding is not None
+    assert "classifier" in finding.detail
+
+
+# --- stuck ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("turn", "last_pulse", "severity"),
+    [
+        (4, 0, None),
+        (5, 0, "warning"),
+        (6, 0, None),
+        (10, 0, "error"),
+        (9, 4, "warning"),
+        (9, 9, None),
+    ],
+)
+def test_stuck_is_said_once_per_stretch(turn: int, last_pulse: int, severity: str | None) -> None:
+    finding = detect_stuck(turn, last_pulse, 5)
+    assert (finding.severity if finding else None) == severity
+
+
+# --- guide deviation -----------------------------------------------------------------------------
+
+KNOWN = known_words(
+    "# The Ferry\n- **Ada Pell** - keeps the light\n- **Inspector Bohl** - asks twice",
+    "Grey Harbour",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("A stranger called Barnabas Thorne steps in from the side.", "Barnabas Thorne"),
+        ("That is when Isolde Farrow arrives with a trunk.", "Isolde Farrow"),
+        ("At your elbow stands Captain Lucan Reeve, who has been here all along.", "Lucan Reeve"),
+        ("Old Professor Marr knows the way.", "Marr"),
+        ("Jasper Quill, who owns the boat, is waiting.", "Jasper Quill"),
+        ("The door opens. Jasper Quill steps through it.", "Jasper Quill"),
+    ],
+)
+def test_a_named_stranger_deviates_from_the_guide(text: str, name: str) -> None:
+    findings = detect_deviations(read(text), KNOWN, ["I look around.", "Name: Sam"])
+    assert [found.subject for found in findings] == [name]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada Pell steps in from the side, and Ada's lamp swings.",
+        "Inspector Bohl asks again. Behind her stands Ada Pell.",
+        "Doctor Pell nods.",  # a new title for a known name is no new person
+        "The Old Harbour lies still. Grey Stones Street is empty.",
+        "On Monday Morning the ferry leaves. Nobody waits.",
+        "Nothing Moves. Everybody Waits. Somebody Laughs.",
+        "You walk down Harbour Street until the Seven Bells Inn comes into view.",
+        "A man in grey bows twice and is gone.",
+    ],
+)
+def test_the_guides_people_and_other_capitals_do_not_deviate(text: str) -> None:
+    assert detect_deviations(read(text), KNOWN, []) == []
+
+
+def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
+    said = ["I carry a letter from my uncle Barnabas Thorne."]
+    text = "A stranger called Barnabas Thorne steps in."
+    assert detect_deviations(read(text), KNOWN, said) == []
+
+
+# --- contradictions ------------------------------------------------------------------------------
+
+
+def contradictions(*told: str | tuple[str, str]) -> list[str]:
+    """Subjects of contradictions; each step is an output, or what a player says and an output."""
+    facts: tuple[Fact, ...] = ()
+    lines: list[Told] = []
+    found: list[str] = []
+    for turn, step in enumerate(told, start=1):
+        said, text = step if isinstance(step, tuple) else ("", step)
+        lines += [Told(turn, said), Told(turn, text)]
+        findings, facts = detect_contradictions(state_facts(read(text), turn), facts, lines)
+        found += [finding.subject for finding in findings]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "subject"),
+    [
+        ("The church door is locked.", "The church door stands open.", "church door"),
+        ("The door behind you is locked.", "The door behind you is unlocked.", "door"),
+        ("The lamp has gone out.", "The lamp has not gone out.", "lamp"),
+        ("The old keeper is dead.", "The old keeper is alive.", "old keeper"),
+        ("The way back is clear.", "The way back is blocked.", "way back"),
+        ("The Violin Case is intact.", "The Violin Case is broken.", "violin case"),
+        ("The Dining Car is empty.", "It is late. The Dining Car is crowded.", "dining car"),
+    ],
+)
+def test_a_state_that_flips_without_cause_is_a_contradiction(
+    first: str, then: str, subject: str
+) -> None:
+    assert contradictions(first, PROSE[0], then) == [subject]
+    assert contradictions(f"{first} {then}") == [subject]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (
+            "The church door is locked.",
+            ("I unlock the door with the key.", "The church door is open."),
+        ),
+        ("The door is locked.", "You force the door with a shoulder. The door is open."),
+        ("The door is locked.", "The door is now open."),
+        ("The door is locked.", "Suddenly the door is open."),
+        ("The door is locked.", "Is the door open?"),
+        ("The door is locked.", '"The door is open," lies the porter.'),
+        ("The church door is locked.", "The cellar door is open."),
+        ("The lamp is lit.", "A gust, and the lamp goes out. The lamp is dark."),
+        ("The keeper is alive.", "The keeper falls from the gallery. The keeper is dead."),
+        ("The door is locked.", "The door is locked."),
+        ("The door is not open.", "The door is locked."),
+    ],
+)
+def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, ...]) -> None:
+    assert contradictions(*steps) == []
+
+
+def test_only_a_few_facts_are_kept() -> None:
+    told = " ".join(
+        f"The {name} gate is locked." for name in ("red", "blue", "grey", "old", "new", "far")
+    )
+    stated = state_facts(read(f"{told} {told.replace('gate', 'hatch')}"), 1)
+    _, facts = detect_contradictions(stated, (), [])
+    assert len(stated) == 12
+    assert len(facts) == 8
+
+
+# --- confusion, character breaks, breakdown ------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm completely lost.",
+        "Wait, what is going on?",
+        "That makes no sense.",
+        "I\u2019m confused.",
+    ],
+)
+def test_players_who_cannot_follow_are_confused(said: str) -> None:
+    one = detect_confusion([("Sam", said), ("Odette", "I go in."), ("Ravi", "Me too.")])
+    assert one is not None
+    assert (one.subject, one.severity) == ("Sam", "warning")
+    most = detect_confusion([("Sam", said), ("Odette", said), ("Ravi", "Me too.")])
+    assert most is not None
+    assert most.severity == "error"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I get lost on purpose and look for the lost dog.",
+        "Quick recap, please?",
+        "Nobody knows what's going on.",
+        "I follow the porter.",
+    ],
+)
+def test_ordinary_play_is_not_confusion(said: str) -> None:
+    assert detect_confusion([("Sam", said)]) is None
+
+
+def test_a_narrator_that_speaks_as_a_machine_breaks_character() -> None:
+    found = detect_character_break(read("As an AI language model, I cannot continue this story."))
+    assert found is not None
+    assert found.severity == "error"
+    for text in (*PROSE, "The guide lifts her lamp. I am your guide, she says."):
+        assert detect_character_break(read(text)) is None
+
+
+def test_a_broken_record_is_a_breakdown_and_prose_is_not() -> None:
+    assert detect_breakdown(read("the fog and the fog and " * 20)) is not None
+    assert detect_breakdown(read(" ".join(PROSE))) is None
