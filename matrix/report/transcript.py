@@ -101,9 +101,12 @@ def _end(session: Transcript) -> str:
     ended = session.ended
     rows = [("ended", f"{ended.outcome} after {ended.turns} turns: {ended.reason}")]
     whole = [score for score in session.scores if score.turn is None]
+    reason = ""
     for score in sorted(whole, key=lambda item: item.name != "score"):
         value = "missing" if score.value is None else f"{score.value:.2f}"
-        rows.append((score.name, value + (f"   {score.reason}" if score.reason else "")))
+        news = score.reason if score.reason != reason else ""  # a judge gives one for all it scored
+        rows.append((score.name, f"{value}   {news}".rstrip()))
+        reason = score.reason
     return facts(rows, indent="")
 
 

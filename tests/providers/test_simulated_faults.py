@@ -11,6 +11,7 @@ from matrix.model.errors import (
     ProviderUnavailable,
     RateLimited,
 )
+from matrix.model.records import Call
 from tests.providers.loop import call_of, provider_with
 
 ERRORS = {
@@ -22,7 +23,7 @@ ERRORS = {
 }
 
 
-def call(seed: int = 1):  # type: ignore[no-untyped-def]
+def call(seed: int = 1) -> Call:
     return call_of("Hello.", "Well?", seed)
 
 

@@ -33,9 +33,9 @@ def asked(seed: int, system: str = PLAYER) -> Call:
     return call_of(system, prompts.reaction_request("", NARRATION, "Sam"), seed)
 
 
-def opening(seed: int, **more: int) -> Call:
+def opening(seed: int, max_tokens: int = 512) -> Call:
     system = prompts.narrator_system("Tell it.", "The Ferry", GUIDE)
-    return call_of(system, prompts.opening_request(3), seed, **more)
+    return call_of(system, prompts.opening_request(3), seed, max_tokens=max_tokens)
 
 
 async def test_the_same_call_gets_the_same_reply_whatever_the_attempt() -> None:

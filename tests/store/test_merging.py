@@ -14,9 +14,12 @@ from hypothesis import strategies as st
 from matrix.store.merging import merged
 from matrix.store.parquet import sorted_by
 
-SCHEMA = pa.schema(
-    [pa.field("id", pa.string()), pa.field("n", pa.int64()), pa.field("place", pa.int64())]
-)
+FIELDS: list[pa.Field[Any]] = [
+    pa.field("id", pa.string()),
+    pa.field("n", pa.int64()),
+    pa.field("place", pa.int64()),
+]
+SCHEMA = pa.schema(FIELDS)
 
 
 @settings(max_examples=40, deadline=None)

@@ -81,11 +81,22 @@ _ASKS_RECAP: Final = (
 )
 
 
+_OFF_STORY = tuple(OFF_STORY)
+
+
+def has_any(text: str, cues: tuple[str, ...]) -> bool:
+    """Whether any of ``cues`` stands in ``text``; a plain loop, twice as fast as ``any``."""
+    for cue in cues:  # noqa: SIM110
+        if cue in text:
+            return True
+    return False
+
+
 @lru_cache(maxsize=2048)
 def is_off_story(text: str) -> bool:
     """Whether a message of the group is about something other than the story."""
     low = text.lower()
-    return any(cue in low for cue in OFF_STORY)
+    return has_any(low, _OFF_STORY)
 
 
 def topic_of(text: str) -> str:
@@ -97,19 +108,19 @@ def topic_of(text: str) -> str:
 def is_forced(text: str) -> bool:
     """Whether a narrator breaks off a digression instead of leading out of it."""
     low = text[:160].lower()
-    return any(cue in low for cue in FORCED)
+    return has_any(low, FORCED)
 
 
 def is_recap(text: str) -> bool:
     """Whether a narrator's output tells what has happened already."""
     low = text[:90].lower()
-    return any(cue in low for cue in _RECAP)
+    return has_any(low, _RECAP)
 
 
 def asks_recap(text: str) -> bool:
     """Whether the group asks what has happened so far."""
     low = text.lower()
-    return any(cue in low for cue in _ASKS_RECAP)
+    return has_any(low, _ASKS_RECAP)
 
 
 _QUOTED = re.compile(r'"[^"]*"')
@@ -122,7 +133,8 @@ def speaks_as_host(text: str) -> bool:
 
 
 PRIVATE = re.compile(
-    r"\[(?:To|For) ([A-Z][\w'-]*)(?: only| alone)?\]|\[(?:ASIDE|PRIVATE)\W+([A-Z][\w'-]*)\]"
+    r"\[(?:To|For) ([^\W\d_a-z][^\]\n]*?)(?: only| alone)?\]"
+    r"|\[(?:ASIDE|PRIVATE)[^\w\]]+([^\]\n]+)\]"
     r"|\b([A-Z][\w'-]*), (?:and )?you alone\b"
 )
 MARKER = re.compile(r"^\s*\[(PULSE|ASIDE|ANSWER|RECAP|END|TANGENT)\b[^\]]*\]")

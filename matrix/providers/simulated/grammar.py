@@ -68,14 +68,14 @@ _IRREGULAR_THIRD = {
 }
 _CONTRACTED_THIRD = {"I'm": "is", "I've": "has", "I'll": "will", "I'd": "would"}
 _COORDINATED = words(
-    "match steady pull use announce repeat do ask check draw go run sit take tell whisper keep listen look say stay "
-    "stand try wait watch want write count make let put hold hope lean move nod open point "
-    "pretend read step turn walk follow find help"
+    "match steady pull use announce repeat do ask check draw go run sit take tell whisper "
+    "keep listen look say stay stand try wait watch want write count make let put hold hope "
+    "lean move nod open point pretend read step turn walk follow find help"
 )
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?")
 _I_VERB = re.compile(
     r"\bI('m|'ve|'ll|'d)?(?: ((?:\w+ly|just|also|still|never|always|only|even|already"
-    r"|mostly) )?([a-z]+(?:n't)?))?\b"
+    r"|mostly) )?([a-z]+(?:'t)?))?\b"
 )
 
 

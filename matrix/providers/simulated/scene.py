@@ -16,7 +16,7 @@ _INTO = words(
 )
 _ARTICLES = frozenset(("the", "a", "an", "his", "her", "their", "your", "its"))
 _PROPER = re.compile(
-    r"(?:\b([a-z]+|The|An?) )?((?:[A-Z][a-z'\u2019-]+)(?: (?:of )?(?:the )?[A-Z][a-z'\u2019-]+)*)"
+    r"(?:\b([a-z]+|The|An?) )?((?:[A-Z][a-z'\u2019-]+)(?: (?:of (?:the )?)?[A-Z][a-z'\u2019-]+)*)"
 )
 _NOUN = re.compile(
     r"\b(?:the|a|an) (?:([a-z-]+) )?([a-z-]+)(?=[,.;:!?]| (?:of|in|on|at|by|under|above|behind|"
@@ -36,6 +36,7 @@ _EITHER = re.compile(r",? or do you |, or | or (?=[a-z]+ )|, ")
 _NUMBERS = frozenset(
     ("One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten")
 )
+_NO_THING_ENDS = ("ly", "ing", "ed", "ness", "ity", "ance", "ence")
 _SENTENCE_ENDS = ("", ".", "?", "!", ":", "\n", '"')
 _MOST = 8
 
@@ -66,7 +67,7 @@ def scene_of(narration: str) -> Scene:
     people, things, places = _proper(told)
     for match in _NOUN.finditer(told):
         adjective, noun = match[1] or "", match[2]
-        if noun in NO_THING or len(noun) < 3 or noun.endswith(("ly", "ing", "ed")):
+        if noun in NO_THING or len(noun) < 3 or noun.endswith(_NO_THING_ENDS):
             continue
         if noun.endswith("s") and not noun.endswith("ss"):
             continue  # what players say of a thing is said in the singular
@@ -106,7 +107,7 @@ def _proper(told: str) -> tuple[dict[str, None], dict[str, None], dict[str, None
 def _kind(parts: list[str], before: str, *, acts: bool) -> int | None:
     """0 for a person, 1 for a thing, 2 for a place, ``None`` if it could be anything."""
     if parts[0] in TITLES:
-        return 0
+        return 0 if len(parts) > 1 or before.lower() in _ARTICLES else None
     if parts[-1] in PLACE_WORDS or (parts[0] in PLACE_WORDS and parts[-1] in _NUMBERS):
         return 2
     if before.lower() in _ARTICLES:

@@ -69,7 +69,7 @@ class PlantedEffect(_Frozen):
 
     factor: str = Field(description="Factor of the run spec, e.g. 'prompt'.")
     level: str = Field(description="Level of that factor, e.g. 'tangent-focused'.")
-    trait: str = Field(description="Trait to shift; `matrix simulate --traits` lists them.")
+    trait: str = Field(description="Trait to shift, e.g. 'forced_segue'.")
     multiply: float | None = Field(None, ge=0, description="Factor on the trait, applied first.")
     add: float | None = Field(None, description="Amount added to the trait.")
 

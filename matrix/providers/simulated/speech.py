@@ -9,7 +9,7 @@ from matrix.providers.simulated.people import Person
 from matrix.providers.simulated.phrasebook import narration
 from matrix.providers.simulated.story import Story
 
-_WANT_EVERY = 4
+_WANT_EVERY = 5
 _MANNER_EVERY = 3
 
 
@@ -31,11 +31,11 @@ def speech_in(story: Story, index: int, position: int, fills: Mapping[str, str])
     slots = {**fills, "want": who.want, "want_up": capitalised(who.want)}
     if others:
         slots["other"] = others[position % len(others)]
-    if who.want and position % _WANT_EVERY == 1:
-        line = narration.WANTS.deal(position // _WANT_EVERY, slots)
+    seen = sum(1 for earlier in story.beats[:index] if who in earlier.people)
+    if who.want and seen % _WANT_EVERY == 1:
+        line = narration.WANTS.deal(position, slots)
     else:
         line = narration.SPEECH.deal(position, slots)
-    seen = sum(1 for earlier in story.beats[:index] if who in earlier.people)
     return spoken(line, who, position, introduced=seen % _MANNER_EVERY > 0)
 
 

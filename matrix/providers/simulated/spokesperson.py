@@ -52,9 +52,11 @@ def _taken_apart(name: str, text: str) -> Said:
         before = lines.index(cue)
         return Said(name, "", "", "", " ".join(lines[before : before + 2]))
     vote = _VOTE.search(text)
+    if vote and " " in vote[1].strip():
+        return Said(name, vote[1].strip(), "", "", "")
     question = next((line for line in lines if line.endswith("?") and len(line) > 12), "")
     act = next((line for at, line in enumerate(lines) if _is_act(line, at)), "")
-    return Said(name, vote[1].strip() if vote else "", act, "" if vote else question, "")
+    return Said(name, "", act, question, "")
 
 
 def _is_act(line: str, at: int) -> bool:

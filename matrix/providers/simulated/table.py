@@ -22,13 +22,15 @@ _REQUESTS: tuple[tuple[str, Request], ...] = (
     ("Ask the group one question that brings out", "question"),
     ("[table] Begin the story now", "begin"),
 )
-_SPEAKER = re.compile(r"^\W*([A-Z][\w'\u2019-]*)(?: \([^)\n]*\))?:([^\n]*)", re.MULTILINE)
+_SPEAKER = re.compile(
+    r"^\W*([^\W\d_a-z][\w'\u2019-]*(?: \d+)?)(?: \([^)\n]*\))?:([^\n]*)", re.MULTILINE
+)
 _PART = re.compile(
     r"\b(?:I'm|I am|I'll be|playing|I play) (an? [a-z' -]+?)"
     r"(?=[.,;\n]| who | that | which | with | on )"
 )
 _PLAYERS = re.compile(r"\bplayers?(?: are)?:\s*([^\n]+)", re.IGNORECASE)
-_NAME = re.compile(r"[A-Z][\w'\u2019-]*")
+_NAME = re.compile(r"[^\W\d_a-z][\w'\u2019-]*(?: \d+)?")
 _NOT_PLAYERS = frozenset(("Narrator", "Spokesperson", "The", "Players", "Table", "Story", "And"))
 _PULSE_MARKER = re.compile(r"^\s*\[PULSE (\d+)")
 _SIZE = re.compile(r"\[table\] (\d+) people")

@@ -20,7 +20,8 @@ from matrix.providers.simulated.speech import speech_in
 from matrix.providers.simulated.story import Beat, Story
 from matrix.providers.simulated.table import THE_END, Table
 
-_FEW_WORDS = 62
+_FEW_WORDS = 60
+_MOST_PADDING = 4
 _OPENING_WORDS = 62
 
 
@@ -153,14 +154,26 @@ class Teller:
         self.told_beat = index + 1
         self._fills = self._slots(beat)
         first = f"{lead} {beat.text}".strip()
-        second = [self._colour(beat, index)] if colour else []
-        if len(first.split()) + sum(len(line.split()) for line in second) < _FEW_WORDS:
-            second.insert(0, self._look(beat) or narration.SENSES.deal(self.turn, self._fills))
-        second = [facts[0], *second, facts[1], *extras]
+        closing = ""
         if choice and not beat.text.endswith("?"):
-            second.append(beat.choice or narration.CLOSINGS.deal(self.turn, self._fills))
+            closing = beat.choice or narration.CLOSINGS.deal(self.turn, self._fills)
+        told = [facts[0], self._colour(beat, index) if colour else "", facts[1], *extras]
+        words = sum(len(line.split()) for line in (first, closing, *told))
+        second = [*self._padding(beat, words), *told, closing]
         rest = " ".join(dict.fromkeys(line for line in second if line))
         return f"{first}\n\n{rest}" if rest else first
+
+    def _padding(self, beat: Beat, words: int) -> list[str]:
+        """Things to see and hear that bring an output of ``words`` to a fair length."""
+        lines: list[str] = []
+        for extra in range(_MOST_PADDING):
+            if words >= _FEW_WORDS:
+                break
+            line = self._look(beat) if not extra else ""
+            line = line or narration.SENSES.deal(self.turn + 3 * extra, self._fills)
+            lines.append(line)
+            words += len(line.split())
+        return lines
 
     def _colour(self, beat: Beat, index: int) -> str:
         speakers = any(person.speaks for person in beat.people)
@@ -250,7 +263,7 @@ class Teller:
         told = self.story.beats[max(0, self._table.told - 2) : self._table.told + 1]
         links = ("First", "Then", "And just now")[-len(told) :]
         lines = [
-            f"{link} {uncapitalised(ended(clipped(beat.telling[0], 16)))}"
+            f"{link} {uncapitalised(ended(clipped(beat.telling[0].split(': ')[0], 16)))}"
             for link, beat in zip(links, told, strict=True)
         ]
         head = asides.RECAP_HEADS[self.turn % len(asides.RECAP_HEADS)]

@@ -52,7 +52,7 @@ SENSED: Final = Bank(
     "Somebody has been here within the hour. You would not want to say how you know.",
 )
 CARE: Final = Bank(
-    "{person} has managed so far, but would be glad of the question.",
+    "{person} has managed until now, but would be glad of the question.",
     "That depends on you more than on {person}.",
     "{person} would say yes. You would be right to wait for a better answer.",
     "Not if this goes on. But it does not have to go on.",

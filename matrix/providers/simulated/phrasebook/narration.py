@@ -120,7 +120,10 @@ SENSES: Final = Bank(
     "Your own footsteps sound too loud.",
     "It is quiet enough to hear {name} breathing.",
     "Something creaks, and takes its time about it.",
-    "It is colder than it was a minute ago.",
+    "It is colder than it was a minute ago, and nobody says so.",
+    "Far off, a bell or something like a bell sounds once and is not repeated.",
+    "There is a smell here that you know and cannot name.",
+    "Time seems to have slowed down a little, or else you have speeded up.",
     "You notice your hands, and that you don't know where to put them.",
 )
 FACTS: Final[tuple[tuple[str, str, str], ...]] = (

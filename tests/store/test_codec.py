@@ -1,0 +1,160 @@
+"""Journal entries: what is written is read again, and damage is said to be damage."""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.errors import StoreError
+from matrix.model.records import (
+    OUTCOMES,
+    Answer,
+    CallKey,
+    Event,
+    Failure,
+    Message,
+    Player,
+    Score,
+    SessionPlan,
+    Usage,
+)
+from matrix.store.codec import ENDED, OPENED, SETTLED, TURN_DONE, decode, encode
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
+COUNT = st.integers(0, 2**63 - 1)
+NUMBER = st.floats(allow_nan=False, allow_infinity=False)
+JSON_VALUE = st.recursive(
+    st.none() | st.booleans() | COUNT | NUMBER | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+NAMES = st.dictionaries(TEXT, TEXT, max_size=3)
+USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)
+TALLY = st.builds(
+    Tally, NUMBER, st.dictionaries(TEXT, st.builds(Share, COUNT, COUNT, COUNT, COUNT), max_size=3)
+)
+OUTCOME = st.sampled_from(OUTCOMES)
+KEY = st.builds(CallKey, TEXT, st.sampled_from(["start", "turn", "finish"]), COUNT, TEXT)
+ANSWER = st.builds(
+    Answer, TEXT, USAGE, COUNT, NUMBER, TEXT, TEXT, st.none() | st.builds(Failure, TEXT, TEXT)
+)
+PLAN = st.builds(
+    SessionPlan,
+    session_id=TEXT,
+    part=st.sampled_from(["prelude", "play"]),
+    order=COUNT,
+    round=COUNT,
+    seed=COUNT,
+    scenario=TEXT,
+    kind=TEXT,
+    levels=NAMES,
+    options=JSON_VALUE,
+    roles=NAMES,
+    resources=NAMES,
+    prelude_id=st.none() | TEXT,
+    max_turns=COUNT,
+    max_session_s=NUMBER,
+    parent_session_id=st.none() | TEXT,
+    parent_turn=st.none() | COUNT,
+)
+SETTLED_ENTRY = st.builds(
+    Settled,
+    COUNT,
+    KEY,
+    COUNT,
+    TEXT,
+    TEXT,
+    TEXT,
+    COUNT,
+    st.sampled_from(["settled", "released", "presumed"]),
+    COUNT,
+    USAGE,
+    NUMBER,
+    NUMBER,
+    TEXT,
+    st.none() | ANSWER,
+    NUMBER,
+)
+SCORE = st.builds(Score, TEXT, st.none() | NUMBER, st.none() | COUNT, TEXT, TEXT, TEXT, TEXT)
+EVENT = st.builds(Event, TEXT, COUNT, TEXT, TEXT, st.none() | NUMBER, TEXT)
+
+
+def several(item: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(item, max_size=3).map(tuple)
+
+
+TURN = st.builds(
+    TurnDone,
+    session_id=TEXT,
+    phase=st.sampled_from(["start", "turn", "finish"]),
+    turn=COUNT,
+    state=JSON_VALUE.map(orjson.dumps),
+    messages=several(st.builds(Message, TEXT, TEXT, TEXT, COUNT, TEXT)),
+    events=several(EVENT),
+    scores=several(SCORE),
+    players=several(st.builds(Player, TEXT, TEXT, TEXT, st.booleans(), TEXT)),
+    tally=TALLY,
+    ended=st.none() | st.tuples(OUTCOME, TEXT),
+    versions=st.tuples(COUNT, COUNT),
+    at=NUMBER,
+)
+ENTRY: st.SearchStrategy[Entry] = st.one_of(
+    st.builds(Opened, PLAN, NUMBER),
+    st.builds(Held, COUNT, KEY, COUNT, TEXT, TEXT, COUNT, TEXT, NUMBER),
+    SETTLED_ENTRY,
+    TURN,
+    st.builds(
+        Ended, TEXT, OUTCOME, TEXT, TEXT, COUNT, st.none() | NUMBER, TALLY, NUMBER, JSON_VALUE
+    ),
+)
+
+
+def session_id(entry: Entry) -> str:
+    match entry:
+        case Opened():
+            return entry.plan.session_id
+        case Held() | Settled():
+            return entry.key.session_id
+        case _:
+            return entry.session_id
+
+
+@given(entry=ENTRY)
+def test_every_entry_is_read_as_it_was_written(entry: Entry) -> None:
+    kind, body = encode(entry)
+    assert decode(kind, session_id(entry), body) == entry
+
+
+@given(entry=ENTRY, data=st.data())
+def test_a_truncated_entry_is_reported_as_damage(entry: Entry, data: st.DataObject) -> None:
+    kind, body = encode(entry)
+    length = data.draw(st.integers(0, len(body) - 1))
+    with pytest.raises(StoreError, match="damaged"):
+        decode(kind, "s", body[:length])
+
+
+def test_an_unknown_kind_of_entry_is_reported() -> None:
+    with pytest.raises(StoreError, match="unknown kind of entry 99"):
+        decode(99, "s", b"[]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (OPENED, {}),
+        (SETTLED, {}),
+        (ENDED, []),
+        (TURN_DONE, ["turn", 1, 7, [], [], [], [], [0, {}], None, [1, 1], 0]),
+        (TURN_DONE, ["turn", 1, "{}", [], [], [], [], [0, []], None, [1, 1], 0]),
+    ],
+)
+def test_an_entry_of_another_shape_is_reported_as_damage(kind: int, value: object) -> None:
+    body = orjson.dumps(value)
+    with pytest.raises(StoreError, match="damaged"):
+        decode(kind, "s", zlib.compress(body) if kind == TURN_DONE else body)
