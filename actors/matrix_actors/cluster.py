@@ -17,6 +17,8 @@ def prepare_environment() -> None:
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     os.environ.setdefault("RAY_DEDUP_LOGS", "0")
+    # a signal that this program handles is no failure, and needs no stack trace
+    os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     home = Path.home()
     if not os.access(home, os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:

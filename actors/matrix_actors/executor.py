@@ -119,7 +119,7 @@ class RayExecutor:
     async def finish(self, plan: Plan, reason: str) -> None:
         await self._publisher.finish.remote(plan, reason)
 
-    async def stop(self) -> None:
+    async def stop(self, *, at_once: bool = False) -> None:
         self._stopping = True
         for watcher in self._watchers:
             watcher.cancel()
@@ -128,7 +128,7 @@ class RayExecutor:
             await self._link.stop()
         stoppable = [*self._workers, *itertools.chain(*self._clients.values()), self._governor]
         for actor in stoppable:
-            if actor is not None and self.pids:
+            if actor is not None and self.pids and not at_once:
                 with suppress(Exception):  # it may be dead already; it is killed with Ray below
                     await asyncio.wait_for(actor.stop.remote(), STOP_TIMEOUT_S)
         with suppress(ImportError):

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate
 from matrix.engine.executor import Executor, News
-from matrix.engine.launcher import Launcher
+from matrix.engine.launcher import Launcher, Past
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.prepare import Prepared
 from matrix.engine.progress import (
@@ -32,6 +32,7 @@ from matrix.model.errors import MatrixError
 from matrix.model.money import from_usd
 from matrix.model.records import OUTCOMES, Outcome, SessionPlan
 from matrix.stats.running import RunningMean
+from matrix.store.codec import ENDED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 TICK_S = 0.25
@@ -68,7 +69,7 @@ class Driver:
         )
         self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self._variants: dict[str, RunningMean] = {}
-        self._opened = 0
+        self._opened = self._ended_before = 0
         self._draining: EndReason | None = None
         self._began = clock()
         self._speed = _Speed(clock)
@@ -83,6 +84,7 @@ class Driver:
         """
         self._listener.starting(self._prepared, self._run_id, self._run_dir)
         with self._interrupts():
+            at_once = True
             try:
                 await self._executor.start(self._setup())
                 await self._loop()
@@ -91,9 +93,10 @@ class Driver:
                 picture = await self._executor.picture()
                 end = self._end(picture)
                 await self._executor.finish(self._prepared.plan, _row_reason(end.reason))
+                at_once = False
                 return end
             finally:
-                await self._executor.stop()
+                await self._executor.stop(at_once=at_once)
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -135,18 +138,17 @@ class Driver:
                 case SessionEnded():
                     self._launcher.ended(item.plan, item.ended)
                     if item.plan.part == "play":
-                        self._count(item.plan, item.ended)
+                        self._count(item.plan, item.ended.outcome, item.ended.score)
                 case SessionSuspended():
                     self._launcher.suspended(item.plan)
                 case RunFailed():
                     self._broken = item
 
-    def _count(self, plan: SessionPlan, ended: Ended) -> None:
-        self._outcomes[ended.outcome] += 1
+    def _count(self, plan: SessionPlan, outcome: Outcome, score: float | None) -> None:
+        self._outcomes[outcome] += 1
         factor = self._prepared.compare_factor
-        if factor is not None and ended.score is not None:
-            level = plan.levels[factor]
-            self._variants.setdefault(level, RunningMean()).add(ended.score)
+        if factor is not None and score is not None:
+            self._variants.setdefault(plan.levels[factor], RunningMean()).add(score)
 
     async def _check_time(self) -> None:
         limit = self._prepared.spec.limits.run_minutes
@@ -214,14 +216,15 @@ class Driver:
             return
         for planned in self._prepared.plan.all_rounds():
             for plan in planned.sessions:
-                if (ended := self._done.get(plan.session_id)) is not None:
+                if (past := self._done.get(plan.session_id)) is not None:
                     self._opened += 1
-                    self._count(plan, ended)
+                    self._count(plan, past.outcome, past.score)
+        self._ended_before = sum(self._outcomes.values())
 
     def _progress(self, picture: Picture) -> Progress:
         elapsed = self._clock() - self._began
         ended = sum(self._outcomes.values())
-        fresh = ended - sum(1 for _ in self._done)
+        fresh = ended - self._ended_before
         left = self._prepared.plan.sessions - ended
         return Progress(
             elapsed_s=elapsed,
@@ -260,20 +263,20 @@ class Driver:
         return RunEnd(self._run_id, self._run_dir, status, reason, "", progress)
 
 
-def finished_sessions(run_dir: Path) -> dict[str, Ended]:
+def finished_sessions(run_dir: Path) -> dict[str, Past]:
     """Sessions that need not be played again; censored ones do, and are not among them."""
     path = run_dir / JOURNAL_NAME
     if not path.is_file():
         return {}
     reader = JournalReader(path)
     try:
-        latest: dict[str, Ended] = {}
-        for row in reader.rows(0, reader.last_seq(), kinds=(5,)):
+        latest: dict[str, Past] = {}
+        for row in reader.rows(0, reader.last_seq(), kinds=(ENDED,)):
             if isinstance(row.entry, Ended):
-                latest[row.entry.session_id] = row.entry
+                latest[row.entry.session_id] = Past(row.entry.outcome, row.entry.score)
     finally:
         reader.close()
-    return {key: ended for key, ended in latest.items() if ended.outcome != "censored"}
+    return {key: past for key, past in latest.items() if past.outcome != "censored"}
 
 
 def _row_reason(reason: EndReason) -> str:

@@ -49,8 +49,11 @@ class Executor(Protocol):
         """Publish the final tables; ``reason`` goes to planned sessions that did not end."""
         ...
 
-    async def stop(self) -> None:
-        """Take everything down; safe at any time, also after a failed start."""
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Take everything down; safe at any time, also after a failed start.
+
+        ``at_once`` does not wait for anybody: what is journalled is kept, the rest is lost.
+        """
         ...
 
 

@@ -86,7 +86,7 @@ class InProcessExecutor:
         planned = (session for planned in plan.all_rounds() for session in planned.sessions)
         await asyncio.to_thread(self._publisher.finalize, planned, reason)
 
-    async def stop(self) -> None:
+    async def stop(self, *, at_once: bool = False) -> None:
         await self._stop_publishing()
         if self._worker is not None:
             await self._worker.stop()

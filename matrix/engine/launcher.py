@@ -9,16 +9,23 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from matrix.admission.rounds import CostEstimate, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
 from matrix.model.plan import Plan
-from matrix.model.records import SessionPlan
+from matrix.model.records import Outcome, SessionPlan
 
 AtCap = Literal["whole-rounds", "spend-all"]
+
+
+class Past(NamedTuple):
+    """What is kept of a session that ended in an earlier life of the run."""
+
+    outcome: Outcome
+    score: float | None
 
 
 @dataclass(slots=True)
@@ -31,7 +38,7 @@ class Launcher:
         limit: Sessions open at the same time.
         upper: Upper estimate of a session's cost, per cell, learned as the run goes on.
         prelude_upper: Upper estimate of one round's shared preparation.
-        done: Sessions (and preludes) that ended in an earlier life of the run.
+        done: Sessions and preludes that ended in an earlier life of the run, and how.
     """
 
     plan: Plan
@@ -39,7 +46,7 @@ class Launcher:
     limit: int
     upper: Sequence[CostEstimate]
     prelude_upper: NanoUSD
-    done: Mapping[str, Ended]
+    done: Mapping[str, Past]
     stopped: bool = False
     cap_reached: bool = False
     _next_round: int = 0
@@ -97,8 +104,7 @@ class Launcher:
         pending = [p for p in sessions if p.session_id not in self.done]
         needed = {p.prelude_id for p in pending}
         for prelude in preludes:
-            ended = self.done.get(prelude.session_id)
-            if prelude.session_id in needed and (ended is None or ended.outcome == "censored"):
+            if prelude.session_id in needed and prelude.session_id not in self.done:
                 self._ready.append(prelude)
                 self._waiting[prelude.session_id] = []
         for plan in pending:

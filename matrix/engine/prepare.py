@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -178,15 +178,16 @@ class _Preparation:
         self._mistakes: list[Mistake] = []
 
     def result(self) -> Prepared:
-        spec = check(self._document, RunSpec)
+        spec = self._spec()
         kind = self._kind(spec)
-        self._collect(lambda: check(self._document, kind.options_model, ("options",)))
+        sound = self._options_are_sound(kind)
         self._collect(lambda: check(self._document, SimulationSettings, ("simulation",)))
         roles = self._roles(spec, kind)
         factors = self._factors(spec, kind)
         compare = self._compare_factor(spec, factors)
         packs = self._packs(spec, kind)
-        self._stop_if_mistaken()
+        if not sound:  # every cell would only repeat those mistakes
+            self._stop_if_mistaken()
         cells, bindings, resources = self._cells(spec, kind, roles, factors, packs)
         models = self._models(spec, bindings)
         self._stop_if_mistaken()
@@ -197,6 +198,27 @@ class _Preparation:
         self._stop_if_mistaken()
         return prepared
 
+    def _spec(self) -> RunSpec:
+        """The spec; with mistakes in it, what is left without the parts that have them."""
+        try:
+            return check(self._document, RunSpec)
+        except BadInput as error:
+            self._mistakes += error.mistakes
+            broken = {_top(mistake.path) for mistake in error.mistakes}
+            value = self._document.value
+            if not isinstance(value, dict) or not broken <= value.keys():
+                raise
+        sound = {key: item for key, item in value.items() if key not in broken}
+        self._document = replace(self._document, value=sound)
+        try:
+            return check(self._document, RunSpec)
+        except BadInput:
+            raise BadInput(self._mistakes) from None
+
+    def _options_are_sound(self, kind: Kind) -> bool:
+        options = self._collect(lambda: check(self._document, kind.options_model, ("options",)))
+        return options is not None
+
     # --- parts of the spec ------------------------------------------------------------------------
 
     def _kind(self, spec: RunSpec) -> Kind:
@@ -205,9 +227,8 @@ class _Preparation:
         except KeyError:
             known = sorted(kinds())
             hint = did_you_mean(spec.kind, known)
-            raise BadInput(
-                [self._at(("kind",), f"found {spec.kind!r}; known: {', '.join(known)}{hint}")]
-            ) from None
+            self._fault(("kind",), f"found {spec.kind!r}; known: {', '.join(known)}{hint}")
+            raise BadInput(self._mistakes) from None
 
     def _roles(self, spec: RunSpec, kind: Kind) -> dict[str, str]:
         known = [role.name for role in kind.roles]
@@ -237,7 +258,8 @@ class _Preparation:
                     + ", ".join(allowed)
                     + did_you_mean(name, allowed),
                 )
-            elif not levels:
+                continue
+            if not levels:
                 self._fault(("factors", name), "has no levels, so the matrix is empty")
             factors[name] = tuple(_level_name(level) for level in levels)
         return factors
@@ -287,11 +309,11 @@ class _Preparation:
         cells: list[Cell] = []
         bindings: list[Binding] = []
         resources: dict[str, JSON] = {}
-        raw = dict(zip(factors, spec.factors.values(), strict=True))
         for pack in packs:
             for levels in combinations(factors):
                 values = {
-                    name: raw[name][factors[name].index(level)] for name, level in levels.items()
+                    name: spec.factors[name][factors[name].index(level)]
+                    for name, level in levels.items()
                 }
                 bound = self._bind(spec, kind, roles, pack, values)
                 if bound is None:
@@ -454,6 +476,11 @@ class _Preparation:
     def _stop_if_mistaken(self) -> None:
         if self._mistakes:
             raise BadInput(self._mistakes)
+
+
+def _top(path: str) -> str:
+    """``limits.turns`` -> ``limits``."""
+    return path.partition(".")[0].partition("[")[0]
 
 
 def _level_name(level: object) -> str:

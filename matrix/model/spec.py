@@ -7,6 +7,7 @@ models (``simulation``) are checked by their owners when the run is prepared.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
@@ -23,6 +24,15 @@ def _distinct(levels: tuple[Level, ...]) -> tuple[Level, ...]:
         if seen.count(text) > 1:
             raise ValueError(f"level {text!r} is listed twice; each level once")
     return levels
+
+
+def _file_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", name):
+        raise ValueError(
+            f"found {name!r}; up to 61 letters, digits, dots, dashes and underscores, starting "
+            "with a letter or digit, because folders are named by it"
+        )
+    return name
 
 
 class SpecModel(BaseModel):
@@ -104,10 +114,8 @@ class RunSpec(SpecModel):
     """Everything about a run that is decided before it starts."""
 
     version: Literal[1] = Field(default=1, description="Version of this file format.")
-    name: str = Field(
-        default="run",
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$",
-        description="Short name; run ids start with it.",
+    name: Annotated[str, AfterValidator(_file_name)] = Field(
+        default="run", description="Short name; run ids start with it."
     )
     kind: Name = Field(default="playtest", description="Kind of scenario: what a session does.")
     scenarios: tuple[Name, ...] = Field(

@@ -8,6 +8,7 @@ the names of the parts where to go on, and no row is lost or doubled.
 from __future__ import annotations
 
 import fcntl
+import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,13 +108,15 @@ class Publisher:
         """
         if self._reader is None and not (self._run_dir / JOURNAL_NAME).is_file():
             return 0
-        last = self._journal().last_seq()
+        with self._storing():
+            last = self._journal().last_seq()
         compacted_to = self._folders.compacted_to
         if compacted_to is not None and last > compacted_to:
             self._drop()
         if self._projection.size >= self._pace.part_bytes:
             self._publish()
-        consumed = self._read(last)
+        with self._storing():
+            consumed = self._read(last)
         if flush or self._projection.size >= self._pace.part_bytes:
             self._publish()
         return consumed
@@ -219,9 +222,11 @@ class Publisher:
 
     @contextmanager
     def _storing(self) -> Iterator[None]:
-        """Failures of the disk as this project's own error."""
+        """Failures of the disk and of SQLite as this project's own error."""
         try:
             yield
+        except sqlite3.Error as error:
+            raise StoreError(f"cannot read the journal of {self._run_dir}: {error}") from error
         except (OSError, pa.ArrowException) as error:
             raise StoreError(
                 f"cannot write the tables of {self._run_dir}: {error}; nothing is lost, the "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix.model.entries import Opened
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
 from matrix.store.codec import OPENED, SETTLED
 from matrix.store.history import HistoryReader
@@ -29,6 +30,7 @@ sys.stdin.read()
 FILL_THE_DISK = """
 import sys
 from pathlib import Path
+from matrix.model.entries import Opened
 from matrix.model.entries import Opened
 from matrix.model.errors import JournalFull
 from matrix.store.journal import JournalWriter
@@ -143,7 +145,7 @@ def test_a_writer_that_was_taken_over_writes_nothing_more(path: Path) -> None:
 def test_a_batch_that_cannot_be_written_whole_is_not_written_at_all(path: Path) -> None:
     writer = JournalWriter(path)
     writer.append(ENTRIES[:3])
-    unwritable = ENTRIES[3]._replace(at=object())  # type: ignore[union-attr]
+    unwritable = Opened(plan(0, options=object()), 0.0)
     with pytest.raises(TypeError):
         writer.append([ENTRIES[4], unwritable])
     writer.append(ENTRIES[3:])
@@ -181,7 +183,7 @@ def test_a_full_journal_raises_journal_full_and_can_go_on_later(path: Path) -> N
     connection = writer._db
     (pages,) = connection.execute("PRAGMA page_count").fetchone()
     connection.execute(f"PRAGMA max_page_count={pages}")
-    big = ENTRIES[0]._replace(plan=plan(0, options="x" * 100_000))  # type: ignore[union-attr]
+    big = Opened(plan(0, options="x" * 100_000), 0.0)
     with pytest.raises(JournalFull, match="free some space"):
         writer.append([ENTRIES[3], big])
     connection.execute("PRAGMA max_page_count=1000000")
@@ -205,5 +207,5 @@ def test_a_journal_of_a_later_version_is_refused(path: Path) -> None:
     writer = JournalWriter(path)
     writer._db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     writer.close()
-    with pytest.raises(StoreError, match="later version of matrix.*upgrade"):
+    with pytest.raises(StoreError, match=r"later version of matrix.*upgrade"):
         JournalWriter(path)

@@ -183,6 +183,15 @@ def test_a_step_before_the_journal_exists_has_nothing_to_do(tmp_path: Path) -> N
             one.rebuild()
 
 
+def test_a_damaged_journal_is_reported_as_this_projects_own_error(tmp_path: Path) -> None:
+    write_journal(tmp_path, tell(LONG_STORY * 20))
+    journal = tmp_path / JOURNAL_NAME
+    content = journal.read_bytes()
+    journal.write_bytes(content[: len(content) // 2] + bytes(len(content) // 2))
+    with publisher(tmp_path) as one, pytest.raises(StoreError, match="cannot read the journal"):
+        one.step()
+
+
 def test_rows_are_published_by_themselves_once_enough_have_gathered(tmp_path: Path) -> None:
     write_journal(tmp_path, tell(LONG_STORY))
     with Publisher(tmp_path, INFO, disk=FastDisk(), pace=Pace(part_bytes=3000)) as one:

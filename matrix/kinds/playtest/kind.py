@@ -82,7 +82,7 @@ class PlaytestKind:
         state, findings = close_tangent(state)
         emit(ctx, findings)
         quality: Mapping[str, float] = {}
-        if table.options.judge and state.turns:
+        if table.options.with_judge and state.turns:
             verdict, model = await judge_session(ctx, table, state)
             record_quality(ctx, verdict, model)
             quality = verdict.scores if verdict else {}

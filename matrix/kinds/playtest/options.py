@@ -66,7 +66,9 @@ class Options(BaseModel):
     recent_messages: int = Field(
         default=6, ge=0, le=50, description="Messages of table talk that a player is reminded of."
     )
-    judge: bool = Field(default=True, description="Have a model score the finished transcript.")
+    with_judge: bool = Field(
+        default=True, description="Have a model score the finished transcript."
+    )
     weights: Weights = Field(default=Weights(), description="Weights of the composite score.")
     stuck_after: int = Field(
         default=5, ge=2, le=100, description="Turns without a pulse that count as a stuck moment."

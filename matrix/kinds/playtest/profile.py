@@ -74,7 +74,7 @@ def session_profile(
         *each(roles.PLAYERS, _times(sizes, asked), _REACTION),
         *each(roles.SPOKESPERSON, turns, _RELAY),
     )
-    return (*profile, one(roles.JUDGE, (1, 1, 2), _VERDICT)) if options.judge else profile
+    return (*profile, one(roles.JUDGE, (1, 1, 2), _VERDICT)) if options.with_judge else profile
 
 
 def _sizes_of_input(

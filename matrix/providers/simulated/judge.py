@@ -121,7 +121,7 @@ def look_at(transcript: str, story: Story | None) -> Seen:
         named=named,
         players=min(1.0, sum(told.count(name) for name in players) / outputs),
         questions=min(1.0, told.count("?") / outputs),
-        concluded=THE_END in told,
+        concluded=THE_END in transcript,
     )
 
 

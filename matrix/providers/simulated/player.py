@@ -199,7 +199,7 @@ def _slots(scene: Scene, heard: str, rng: random.Random, name: str) -> dict[str,
         start = heard.rfind("Narrator: ")
         if start >= 0:
             scene = scene_of(heard[start + 10 : start + _REMEMBERED])
-    return scene.slots(rng, without=name)
+    return scene.slots(rng, name, heard)
 
 
 def _was_heard(narration: str, heard: str) -> bool:

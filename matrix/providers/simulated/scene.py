@@ -49,10 +49,13 @@ class Scene(NamedTuple):
     places: tuple[str, ...]
     options: tuple[str, ...]
 
-    def slots(self, rng: random.Random, without: str = "") -> dict[str, str]:
-        """A person, a thing and a place to talk about, at random, never ``without`` itself."""
+    def slots(self, rng: random.Random, without: str = "", heard: str = "") -> dict[str, str]:
+        """A person, a thing and a place to talk about, at random.
+
+        The person is neither ``without`` nor anybody who spoke in ``heard`` ("Sam: ...").
+        """
         slots: dict[str, str] = {}
-        people = [one for one in self.people if one != without] if without else self.people
+        people = [one for one in self.people if one != without and f"{one}: " not in heard]
         for name, found in (("person", people), ("thing", self.things), ("place", self.places)):
             draw = rng.random()
             if found:

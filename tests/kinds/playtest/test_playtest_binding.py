@@ -52,7 +52,7 @@ def test_the_prelude_is_independent_of_prompt_narrator_and_scoring() -> None:
     same = [
         bind(prompt="pulse-aware"),
         bind({"narrator": "opus-4.5", "judge": "gpt-4o", "spokesperson": "haiku"}),
-        bind(judge=False, stuck_after=9, recent_messages=2, weights={"quality": 1.0}),
+        bind(with_judge=False, stuck_after=9, recent_messages=2, weights={"quality": 1.0}),
     ]
     assert {content_hash(bound.prelude) for bound in same} == {one}
 
@@ -79,8 +79,8 @@ def test_models_follow_the_archetypes_where_roles_say_so() -> None:
     }
     real = bind({"players": "by-archetype", "spokesperson": "haiku"}, group=("joker", "follower"))
     assert real.models == {"sim/deepseek-r2", "sim/gpt-4o-mini", "grok", "kimi-k2", "haiku"}
-    assert "sim/gpt-4o-mini" in bind({"judge": "opus"}, judge=False).models
-    assert "opus" not in bind({"judge": "opus"}, judge=False).models
+    assert "sim/gpt-4o-mini" in bind({"judge": "opus"}, with_judge=False).models
+    assert "opus" not in bind({"judge": "opus"}, with_judge=False).models
 
 
 def test_an_unknown_prompt_names_the_known_ones_and_a_near_match() -> None:

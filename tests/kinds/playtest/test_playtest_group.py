@@ -34,7 +34,7 @@ def test_a_group_has_a_size_within_bounds_and_members_from_the_pool(
 @given(st.integers(0, 2**60))
 def test_the_draw_depends_on_the_seed_and_the_group_options_only(seed: int) -> None:
     plain = draw_group(seed, Options(), POOL, NAMES)
-    other = Options(prompt="pulse-aware", stuck_after=9, judge=False, recent_messages=1)
+    other = Options(prompt="pulse-aware", stuck_after=9, with_judge=False, recent_messages=1)
     assert draw_group(seed, other, POOL[::-1], NAMES) == plain
 
 

@@ -245,7 +245,7 @@ def test_a_verdict_that_cannot_be_read_is_asked_once_more_then_missing() -> None
 
 
 def test_no_judge_means_no_judge_call_and_a_score_all_the_same() -> None:
-    played = play(Script(), max_turns=3, judge=False)
+    played = play(Script(), max_turns=3, with_judge=False)
     assert not asked_of(played, "judge", 3)
     assert "quality_coherence" not in played.values
     assert played.values["part_quality"] is None
