@@ -65,6 +65,7 @@ class Ledger:
     held: NanoUSD = 0
     holds: dict[int, Hold] = field(default_factory=dict)
     _presumptions: dict[int, NanoUSD] = field(default_factory=dict)
+    _last_id: int = -1
 
     @property
     def balance(self) -> Balance:
@@ -75,17 +76,20 @@ class Ledger:
         return self.overrun == 0 and amount <= self.balance.free
 
     def reserve(self, hold_id: int, amount: NanoUSD, owner: str) -> None:
-        """Set ``amount`` aside.
+        """Set ``amount`` aside. Ids are whole numbers that rise, so that none is ever used again.
 
         Raises:
             LedgerError: The id was used before, the amount is negative, or it does not fit.
         """
-        if hold_id in self.holds or hold_id in self._presumptions:
-            raise LedgerError(f"hold {hold_id} exists already; every attempt needs its own")
+        if hold_id <= self._last_id:
+            raise LedgerError(
+                f"hold {hold_id} came before {self._last_id}; every attempt needs its own"
+            )
         if amount < 0:
             raise LedgerError(f"hold {hold_id} is for {amount}; an amount cannot be negative")
         if not self.fits(amount):
             raise LedgerError(f"hold {hold_id} of {amount} does not fit: {self.balance}")
+        self._last_id = hold_id
         self.holds[hold_id] = Hold(amount, owner)
         self.held += amount
 

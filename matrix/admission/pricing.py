@@ -45,11 +45,14 @@ def input_bound(messages: Sequence[ChatMessage]) -> int:
     total = 0
     for message in messages:
         text = message.content
-        size = len(text) if text.isascii() else len(text.encode())
+        # models sometimes break off in mid-character, which plain UTF-8 refuses
+        size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
         total += size + MESSAGE_OVERHEAD_TOKENS
     return total
 
 
 def usable(usage: Usage | None) -> bool:
-    """Whether a usage report can be believed: present, not negative, not absurd."""
-    return usage is not None and all(0 <= count <= ABSURD_TOKENS for count in usage)
+    """Whether a usage report can be believed: present, whole, not negative, not absurd."""
+    return usage is not None and all(
+        isinstance(count, int) and 0 <= count <= ABSURD_TOKENS for count in usage
+    )

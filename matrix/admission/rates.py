@@ -13,6 +13,10 @@ from dataclasses import dataclass, field
 BURST_S = 6.0
 """Seconds of refill that a bucket can hold."""
 
+HAIR_S = 1e-6
+"""A wait below this is none: on a clock of large numbers such a short step may not even move it,
+and whoever was told to wait for it would wake too early for ever."""
+
 
 @dataclass(slots=True)
 class Bucket:
@@ -31,9 +35,8 @@ class Bucket:
 
     def wait_for(self, amount: float) -> float:
         """Seconds until ``amount`` may be taken; amounts above the capacity wait for a full one."""
-        missing = min(amount, self.capacity) - self.level
-        # a hair of tolerance, or float error makes a waiter wake a nanosecond early for ever
-        return 0.0 if missing <= 1e-9 else missing / self.rate
+        delay = (min(amount, self.capacity) - self.level) / self.rate
+        return delay if delay > HAIR_S else 0.0
 
 
 def per_minute(limit: float, now: float) -> Bucket:
@@ -61,7 +64,8 @@ class RateGroup:
         """
         if self.concurrency is not None and self.in_flight >= self.concurrency:
             return None
-        delay = max(0.0, self.paused_until - now)
+        pause = self.paused_until - now
+        delay = pause if pause > HAIR_S else 0.0
         for bucket, amount in ((self.requests, 1.0), (self.tokens, tokens)):
             if bucket is not None:
                 bucket.advance(now)

@@ -7,7 +7,7 @@ holds only the rounds that are open, never the whole plan.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -15,7 +15,7 @@ from matrix.admission.rounds import CostEstimate, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
-from matrix.model.plan import Plan
+from matrix.model.plan import Plan, RoundPlan
 from matrix.model.records import Outcome, SessionPlan
 
 AtCap = Literal["whole-rounds", "spend-all"]
@@ -62,8 +62,8 @@ class Launcher:
     @property
     def finished(self) -> bool:
         """Whether nothing is open and nothing more will be opened."""
-        nothing_left = self.stopped or self.cap_reached or self._next_round >= self.plan.rounds
-        return not self._open and nothing_left and not (self._ready and not self.stopped)
+        nothing_left = self._next_round >= self.plan.rounds and not self._ready
+        return not self._open and (self.stopped or self.cap_reached or nothing_left)
 
     def wants_round(self) -> bool:
         """Whether a new round would help now; ask :meth:`next_round` with a fresh picture."""
@@ -85,38 +85,40 @@ class Launcher:
         if self.at_cap == "whole-rounds":
             launch = may_start(
                 picture.balance,
-                open_upper=sum(self._upper_of(p) for p in self._unfinished()),
+                open_upper=self._upper_of(self._unfinished()),
                 open_spent=picture.open_spent,
-                round_upper=sum(
-                    self._upper_of(p) for p in planned.sessions if p.session_id not in self.done
-                )
-                + self.prelude_upper,
+                round_upper=self._upper_of(self._pending(planned)),
                 anything_open=bool(self._open),
             )
             if launch != "start":
                 self.cap_reached = launch == "never"
                 return False
         self._next_round += 1
-        self._line_up(planned.preludes, planned.sessions)
+        self._line_up(self._pending(planned))
         return True
 
-    def _line_up(self, preludes: Sequence[SessionPlan], sessions: Sequence[SessionPlan]) -> None:
-        pending = [p for p in sessions if p.session_id not in self.done]
-        needed = {p.prelude_id for p in pending}
-        for prelude in preludes:
-            if prelude.session_id in needed and prelude.session_id not in self.done:
-                self._ready.append(prelude)
-                self._waiting[prelude.session_id] = []
+    def _pending(self, planned: RoundPlan) -> list[SessionPlan]:
+        """What an earlier life left of a round: preludes that are still needed, then sessions."""
+        sessions = [p for p in planned.sessions if p.session_id not in self.done]
+        needed = {p.prelude_id for p in sessions} - self.done.keys()
+        return [p for p in planned.preludes if p.session_id in needed] + sessions
+
+    def _line_up(self, pending: Sequence[SessionPlan]) -> None:
         for plan in pending:
-            if plan.prelude_id in self._waiting:
+            if plan.part == "prelude":
+                self._ready.append(plan)
+                self._waiting[plan.session_id] = []
+            elif plan.prelude_id in self._waiting:
                 self._waiting[plan.prelude_id].append(plan)
             else:
                 self._ready.append(plan)
 
     def take(self) -> list[SessionPlan]:
-        """Sessions to open now."""
+        """Sessions to open now; none once the cap has cut one short, not even of its round."""
         taken: list[SessionPlan] = []
-        while self._ready and len(self._open) < self.limit and not self.stopped:
+        if self.stopped or self.cap_reached:
+            return taken
+        while self._ready and len(self._open) < self.limit:
             plan = self._ready.popleft()
             self._open[plan.session_id] = plan
             taken.append(plan)
@@ -147,7 +149,16 @@ class Launcher:
         for plans in self._waiting.values():
             yield from plans
 
-    def _upper_of(self, plan: SessionPlan) -> NanoUSD:
-        if plan.part == "prelude":
-            return 0  # counted with its round
-        return self.upper[plan.order % len(self.plan.cells)].upper
+    def _upper_of(self, plans: Iterable[SessionPlan]) -> NanoUSD:
+        """What these may cost, as if they were just starting.
+
+        A round's shared preparation is one estimate; it counts until the last of it is done.
+        """
+        cells = len(self.plan.cells)
+        total, preparing = 0, set()
+        for plan in plans:
+            if plan.part == "prelude":
+                preparing.add(plan.round)
+            else:
+                total += self.upper[plan.order % cells].upper
+        return total + self.prelude_upper * len(preparing)

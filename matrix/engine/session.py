@@ -398,15 +398,18 @@ class DurableSession:
         """The logical request at a slot, with its digest and seed."""
         name = model or self.plan.roles[role]
         key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
+        digest = content_hash([role, name, messages_digest(messages), list(params)])
         return Call(
             key=key,
-            digest=content_hash([role, name, messages_digest(messages), list(params)]),
+            digest=digest,
             order=self.plan.order,
             role=role,
             model=name,
             messages=messages,
             params=params,
-            seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, role),
+            # equal requests at one place get equal answers, so what variants share stays shared;
+            # another request (another prompt) is another sample, as it is with real models
+            seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, digest),
             cell=self.plan.levels,
         )
 

@@ -7,8 +7,6 @@ line, path, what was found, what is allowed and a near match.
 
 from __future__ import annotations
 
-import types
-import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,13 +14,14 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.complaints import Location, complaints, show_found
+from matrix.model.errors import BadInput, Mistake
 
-PathKey = tuple[str | int, ...]
+PathKey = Location
 M = TypeVar("M", bound=BaseModel)
 
-MAX_NODES = 200_000
-"""More nodes than this in one YAML file is refused: no honest spec or pack comes near it."""
+MAX_CHARACTERS, MAX_NODES, MAX_DEPTH = 2_000_000, 50_000, 100
+"""A larger or deeper YAML file is refused: no honest spec or pack comes near it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +63,29 @@ def parse_document(text: str, source: str) -> Document:
     """Parse YAML (safe types only, no aliases to blow up, no duplicate keys).
 
     Raises:
-        BadInput: Not YAML, a duplicate key, an alias, or far too large.
+        BadInput: Not YAML, a duplicate key, an alias, a value that no JSON can carry, or far too
+            large.
     """
     lines: dict[PathKey, int] = {}
     mistakes: list[Mistake] = []
+    if len(text) > MAX_CHARACTERS:
+        raise BadInput([Mistake(source, None, "", "far too large for a YAML file here")])
     try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
+        root = yaml.compose(text, Loader=_Loader)
+    except _Unreasonable as error:
+        raise BadInput([Mistake(source, error.line, "", str(error))]) from None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         raise BadInput(
             [Mistake(source, mark.line + 1 if mark else None, "", f"not YAML: {error.problem}")]
         ) from None
-    except (yaml.YAMLError, RecursionError) as error:
-        raise BadInput([Mistake(source, None, "", f"not YAML: {error}")]) from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        message = f"not YAML: the character {chr(error.character)!a} is not allowed"
+        raise BadInput([Mistake(source, line, "", message)]) from None
+    except (ValueError, OverflowError):  # PyYAML lets those of chr() through
+        message = "not YAML: an escape names a character that does not exist"
+        raise BadInput([Mistake(source, None, "", message)]) from None
     if root is None:
         return Document(source, {}, {(): 1}, {})
     reader = _NodeReader(source, lines, mistakes)
@@ -84,6 +93,34 @@ def parse_document(text: str, source: str) -> Document:
     if mistakes:
         raise BadInput(mistakes)
     return Document(source, value, lines, {})
+
+
+class _Unreasonable(Exception):
+    """A document that is far larger or deeper than any honest one."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+class _Loader(yaml.SafeLoader):
+    """Stops while it composes, before an unreasonable document has cost time and stack."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self._nodes = self._depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        self._nodes += 1
+        self._depth += 1
+        line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
+        if self._nodes > MAX_NODES:
+            raise _Unreasonable("far too large for a YAML file here", line)
+        if self._depth > MAX_DEPTH:
+            raise _Unreasonable(f"nested deeper than {MAX_DEPTH} levels", line)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 class _NodeReader:
@@ -100,23 +137,36 @@ class _NodeReader:
             self._fault(path, "YAML aliases are not supported; write the value out")
             return None
         self._seen.add(id(node))
-        if len(self._lines) > MAX_NODES:
-            raise BadInput([Mistake(self._source, None, "", "far too large for a YAML file here")])
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(child, (*path, i)) for i, child in enumerate(node.value)]
+        return self._scalar(node, path)
+
+    def _scalar(self, node: yaml.Node, path: PathKey) -> Any:
         try:
             value = self._scalars.construct_object(node)
-        except (yaml.YAMLError, ValueError) as error:
-            self._fault(path, f"cannot read {node.value!r}: {error}")
+        except (yaml.YAMLError, ValueError, LookupError, AttributeError) as error:
+            # an explicit tag such as !!bool on a text makes PyYAML raise whatever it stumbles on
+            tag = node.tag.removeprefix("tag:yaml.org,2002:")
+            reason = f": {error}" if isinstance(error, ValueError) else ""
+            self._fault(path, f"{show_found(node.value)}; cannot be read as {tag}{reason}")
             return None
-        return value if isinstance(value, (str, int, float, bool, type(None))) else str(node.value)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            self._fault(path, f"{show_found(value)}; no number here may be beyond 64 bits")
+        if not isinstance(value, (str, int, float, bool, type(None))):
+            value = str(node.value)
+        if isinstance(value, str) and not _is_text(value):
+            self._fault(path, f"{show_found(value)}; half of a surrogate pair is no text")
+        return value
 
     def _mapping(self, node: yaml.MappingNode, path: PathKey) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, child in node.value:
             key = str(key_node.value)
+            if not isinstance(key_node, yaml.ScalarNode) or not key.isprintable():
+                self._fault(path, f"a key on line {key_node.start_mark.line + 1} is not plain text")
+                continue
             if key in result:
                 self._lines[(*path, key)] = key_node.start_mark.line + 1
                 self._fault((*path, key), "is given twice")
@@ -128,22 +178,41 @@ class _NodeReader:
         self._mistakes.append(Mistake(self._source, self._lines[path], show_path(path), message))
 
 
+def _is_text(value: str) -> bool:
+    """Whether UTF-8 can carry it; YAML escapes can spell half a surrogate pair."""
+    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+
+
 def overlay(base: Document, overrides: Iterable[tuple[PathKey, Any, str]]) -> Document:
-    """Put values over a document, later ones over earlier; each remembers where it came from."""
-    value = _copy(base.value)
-    origins = dict(base.origins)
+    """Put values over a document, later ones over earlier; each remembers where it came from.
+
+    Raises:
+        BadInput: A value was to go inside something that is there and is not a mapping.
+    """
+    document = Document(base.source, _copy(base.value), base.lines, dict(base.origins))
+    mistakes: dict[PathKey, Mistake] = {}
     for path, new, origin in overrides:
-        if not isinstance(value, dict):
-            value = {}
-        target = value
-        for part in path[:-1]:
-            nested = target.get(part)
-            if not isinstance(nested, dict):
-                nested = target[part] = {}
-            target = nested
-        target[path[-1]] = new
-        origins[path] = origin
-    return Document(base.source, value, base.lines, origins)
+        target = document.value
+        for length, part in enumerate(path):
+            if not isinstance(target, dict):
+                message = f"{show_found(target)}; must be a mapping to take {origin}"
+                mistakes.setdefault(path[:length], document.mistake(path[:length], message))
+                break
+            if length == len(path) - 1:
+                target[part] = _copy(new)
+                document = _came_from(document, path, origin)
+            elif target.get(part) is None:
+                target[part] = {}
+            target = target[part]
+    if mistakes:
+        raise BadInput(mistakes.values())
+    return document
+
+
+def _came_from(document: Document, path: PathKey, origin: str) -> Document:
+    """``document`` with the origin of a value, which replaces the origins of what was inside."""
+    outside = {at: name for at, name in document.origins.items() if at[: len(path)] != path}
+    return Document(document.source, document.value, document.lines, {**outside, path: origin})
 
 
 def _copy(value: Any) -> Any:
@@ -163,71 +232,11 @@ def check(document: Document, model: type[M], at: PathKey = ()) -> M:
         value = value.get(part, {}) if isinstance(value, dict) else {}
     if not isinstance(value, dict):
         expected = f"must be a mapping with the keys {', '.join(model.model_fields)}"
-        raise BadInput([document.mistake(at, f"{_found(value)}; {expected}")])
+        raise BadInput([document.mistake(at, f"{show_found(value)}; {expected}")])
     try:
         return model.model_validate(value)
     except ValidationError as error:
         raise BadInput(
-            document.mistake(path, message) for path, message in _messages(error, model, at)
+            document.mistake(at + path, message)
+            for path, message in complaints(error, model, value)
         ) from None
-
-
-def _messages(
-    error: ValidationError, model: type[BaseModel], at: PathKey
-) -> list[tuple[PathKey, str]]:
-    found: list[tuple[PathKey, str]] = []
-    for item in error.errors(include_url=False):
-        path: PathKey = tuple(part for part in item["loc"] if not _is_branch_tag(part))
-        if item["type"] == "extra_forbidden":
-            allowed = _fields_at(model, path[:-1])
-            message = f"unknown key; allowed: {', '.join(allowed)}"
-            message += did_you_mean(str(path[-1]), allowed)
-        elif item["type"] == "missing":
-            message = "is required and missing"
-        else:
-            message = _clean(item["msg"], item["input"])
-        if (at + path, message) not in found:
-            found.append((at + path, message))
-    return found
-
-
-def _is_branch_tag(part: str | int) -> bool:
-    """Pydantic adds the names of union branches to a location; they are no part of the path."""
-    return isinstance(part, str) and (
-        "[" in part or part in ("str", "int", "float", "bool", "constrained-str")
-    )
-
-
-def _clean(message: str, value: Any) -> str:
-    text = message.removeprefix("Value error, ").removeprefix("Input ")
-    text = text.replace("a valid tuple", "a list").replace("a valid dictionary", "a mapping")
-    text = text[0].lower() + text[1:]
-    return text if message.startswith("Value error") else f"{_found(value)}; {text}"
-
-
-def _found(value: Any) -> str:
-    shown = repr(value)
-    return f"found {shown if len(shown) <= 60 else shown[:57] + '...'}"
-
-
-def _fields_at(model: type[BaseModel], path: PathKey) -> list[str]:
-    current: Any = model
-    for part in path:
-        if isinstance(current, type) and issubclass(current, BaseModel) and isinstance(part, str):
-            field = current.model_fields.get(part)
-            if field is not None:  # otherwise the part is a key of a mapping of such models
-                current = _model_in(field.annotation)
-    if isinstance(current, type) and issubclass(current, BaseModel):
-        return list(current.model_fields)
-    return []
-
-
-def _model_in(annotation: Any) -> Any:
-    """The pydantic model inside ``X | None``, ``tuple[X, ...]`` or ``Mapping[str, X]``."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if typing.get_origin(annotation) is not None or isinstance(annotation, types.UnionType):
-        for argument in typing.get_args(annotation):
-            if (inner := _model_in(argument)) is not None:
-                return inner
-    return None

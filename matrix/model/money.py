@@ -27,7 +27,7 @@ def to_usd(amount: NanoUSD) -> float:
 
 
 def show_usd(amount: NanoUSD) -> str:
-    """Dollars for people: cents from a dollar up, four significant figures below.
+    """Dollars for people: cents from ten cents up, three significant figures below.
 
     >>> show_usd(from_usd("12.3")), show_usd(from_usd("0.00123")), show_usd(0)
     ('$12.30', '$0.00123', '$0.00')

@@ -10,9 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import yaml
-
-from matrix.model.documents import PathKey
+from matrix.model.documents import PathKey, parse_document
 from matrix.model.errors import BadInput, Mistake
 
 Override = tuple[PathKey, Any, str]
@@ -30,36 +28,28 @@ FLAGS: Mapping[str, PathKey] = {
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
 
-_COUNTS: Mapping[str, str] = {"sessions": "per_cell", "per_cell": "sessions"}
+_COUNTS: Mapping[PathKey, PathKey] = {
+    FLAGS["sessions"]: FLAGS["per_cell"],
+    FLAGS["per_cell"]: FLAGS["sessions"],
+}
 
 
 def from_flags(flags: Mapping[str, Any], origin: str = "--{}") -> list[Override]:
-    """Overrides of the flags that were given; ``None`` means not given.
-
-    Saying how many sessions one way takes back what a lower layer said the other way.
-    """
-    result: list[Override] = []
-    for flag, value in flags.items():
-        if value is None or flag not in FLAGS:
-            continue
-        name = origin.format(flag.replace("_", "-") if "{" in origin else flag)
-        if flag in _COUNTS:
-            result.append((FLAGS[_COUNTS[flag]], None, name))
-        result.append((FLAGS[flag], value, name))
-    return result
+    """Overrides of the flags that were given; ``None`` means not given."""
+    return _layer(
+        (FLAGS[flag], value, origin.format(flag.replace("_", "-")))
+        for flag, value in flags.items()
+        if value is not None and flag in FLAGS
+    )
 
 
 def from_environment(environment: Mapping[str, str] | None = None) -> list[Override]:
     """Overrides of every ``MATRIX_<FLAG>`` variable that is set and not empty."""
     variables = os.environ if environment is None else environment
-    result: list[Override] = []
-    for flag in FLAGS:
-        variable = f"MATRIX_{flag.upper()}"
-        if text := variables.get(variable, ""):
-            result += [
-                (path, value, variable) for path, value, _ in from_flags({flag: _scalar(text)})
-            ]
-    return result
+    names = {flag: f"MATRIX_{flag.upper()}" for flag in FLAGS}
+    return _layer(
+        (FLAGS[flag], text, name) for flag, name in names.items() if (text := variables.get(name))
+    )
 
 
 def from_settings(settings: Iterable[str]) -> list[Override]:
@@ -79,14 +69,16 @@ def from_settings(settings: Iterable[str]) -> list[Override]:
             )
             continue
         try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError:
-            mistakes.append(Mistake(origin, None, "", f"cannot read {text!r} as YAML"))
+            value = parse_document(text, origin).value if text.strip() else None
+        except BadInput as error:
+            mistakes += [
+                Mistake(origin, None, found.path, found.message) for found in error.mistakes
+            ]
             continue
         result.append((tuple(path.split(".")), value, origin))
     if mistakes:
         raise BadInput(mistakes)
-    return result
+    return _layer(result)
 
 
 def from_models(assignments: Iterable[str]) -> list[Override]:
@@ -110,8 +102,16 @@ def from_models(assignments: Iterable[str]) -> list[Override]:
     return result
 
 
-def _scalar(text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError:
-        return text
+def _layer(overrides: Iterable[Override]) -> list[Override]:
+    """One layer, in which saying how many sessions takes back what lower ones said the other way.
+
+    Within a layer nothing is taken back, so that saying it both ways is a mistake.
+    """
+    layer = list(overrides)
+    said = {path for path, _, _ in layer}
+    back = [
+        (other, None, origin)
+        for path, _, origin in layer
+        if (other := _COUNTS.get(path)) is not None and other not in said
+    ]
+    return [*back, *layer]

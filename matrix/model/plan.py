@@ -78,7 +78,13 @@ class Plan:
         return -(-self.sessions // len(self.cells))
 
     def round(self, number: int) -> RoundPlan:
-        """The sessions of round ``number`` (from 0)."""
+        """The sessions of round ``number`` (from 0).
+
+        Raises:
+            IndexError: There is no such round.
+        """
+        if not 0 <= number < self.rounds:
+            raise IndexError(f"round {number}; the plan has {self.rounds}, counted from 0")
         first = number * len(self.cells)
         count = min(len(self.cells), self.sessions - first)
         preludes: dict[str, SessionPlan] = {}

@@ -80,8 +80,8 @@ class Call:
         model: Model name after aliases are resolved, e.g. ``sim/opus-4.5``.
         messages: The request.
         params: Its parameters.
-        seed: Seed for the answer, derived from the session's seed and the key, the same for
-            every attempt.
+        seed: Seed for the answer, derived from the round's seed, the key and the request; the
+            same for every attempt.
         cell: The session's factor levels; simulated models read planted effects by it, real
             providers ignore it.
     """

@@ -11,15 +11,27 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+)
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Level = str | int | float | bool
 
 
+def level_name(level: Level) -> str:
+    """A level as text, as tables show it: ``true`` for a truth value, as YAML writes it."""
+    return str(level).lower() if isinstance(level, bool) else str(level)
+
+
 def _distinct(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    seen = [str(level) for level in levels]
+    seen = [level_name(level) for level in levels]
     for text in seen:
         if seen.count(text) > 1:
             raise ValueError(f"level {text!r} is listed twice; each level once")
@@ -76,7 +88,9 @@ class Limits(SpecModel):
     """Where a run stops, whatever happens."""
 
     cost_usd: Positive = Field(
-        default=50.0, description="Hard cap on the money of the whole run, in US dollars."
+        default=50.0,
+        le=1_000_000_000,
+        description="Hard cap on the money of the whole run, in US dollars.",
     )
     turns: int = Field(default=60, ge=1, le=10_000, description="Turns per session.")
     session_minutes: Positive = Field(
@@ -137,7 +151,7 @@ class RunSpec(SpecModel):
     per_cell: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Rounds: sessions per scenario and cell."
     )
-    seed: int = Field(default=1, ge=0, description="Seed of every draw in the run.")
+    seed: int = Field(default=1, ge=0, lt=2**63, description="Seed of every draw in the run.")
     options: Mapping[str, Any] = Field(
         default_factory=dict, description="Options of the kind, the same in every cell."
     )
@@ -162,8 +176,9 @@ class RunSpec(SpecModel):
         default_factory=dict, description="How simulated models behave (see `matrix schema`)."
     )
 
-    @model_validator(mode="after")
-    def _one_way_to_count(self) -> RunSpec:
-        if self.sessions is not None and self.per_cell is not None:
+    @field_validator("per_cell")
+    @classmethod
+    def _one_way_to_count(cls, per_cell: int | None, info: ValidationInfo) -> int | None:
+        if per_cell is not None and info.data.get("sessions") is not None:
             raise ValueError("give sessions or per_cell, not both")
-        return self
+        return per_cell

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Sequence
+
+WIDTH = 100
+"""Columns that text is wrapped to where nothing says how wide the terminal is."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -23,10 +27,25 @@ def columns(
     )
 
 
-def facts(rows: Sequence[tuple[str, str]], *, indent: str = "  ") -> str:
-    """Labelled lines, labels in one column."""
-    width = max(len(label) for label, _ in rows)
-    return "\n".join(f"{indent}{label.ljust(width)}  {text}".rstrip() for label, text in rows)
+def facts(rows: Sequence[tuple[str, str]], *, indent: str = "  ", width: int = WIDTH) -> str:
+    """Labelled lines, labels in one column; long ones go on under their text."""
+    column = max(len(label) for label, _ in rows)
+    return "\n".join(
+        wrapped(text, f"{indent}{label.ljust(column)}  ", width=width).rstrip()
+        for label, text in rows
+    )
+
+
+def wrapped(text: str, start: str = "", *, width: int = WIDTH) -> str:
+    """``start`` and ``text``, broken at spaces and indented as far as ``start`` is long."""
+    return textwrap.fill(
+        text,
+        max(width, len(start) + 20),
+        initial_indent=start,
+        subsequent_indent=" " * len(start),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
 
 
 def number(value: float | None, digits: int = 1) -> str:
@@ -52,6 +71,13 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
 
 
+def tokens(count: int) -> str:
+    """A number of tokens in three figures or so: ``980``, ``36 k``, ``1.2 M``."""
+    if count < 1000:
+        return f"{count}"
+    return f"{count / 1e3:,.0f} k" if count < 999_500 else f"{count / 1e6:,.1f} M"
+
+
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """``1 round``, ``25 rounds``."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
@@ -60,3 +86,8 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 def harmless(text: str) -> str:
     """Untrusted text without control characters, so that it cannot drive a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def harmless_json(text: str) -> str:
+    """The same for JSON, which loses nothing: what could drive a terminal is written as \\uXXXX."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

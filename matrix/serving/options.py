@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from matrix.model.documents import Document, check, parse_document
+from matrix.model.documents import Document, PathKey, check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec import Name, Positive, SpecModel
 from matrix.providers.simulated import SimulationSettings
@@ -81,7 +81,7 @@ def from_flags(flags: Mapping[str, Any]) -> ServeOptions:
     for name in ("faults", "simulation"):
         if name in values:
             values[name] = _section(_flag(name), values[name], _SECTIONS[name])
-    origins = {(name,): _flag(name) for name in ServeOptions.model_fields}
+    origins: dict[PathKey, str] = {(name,): _flag(name) for name in ServeOptions.model_fields}
     return check(Document("serve-sim", values, {}, origins), ServeOptions)
 
 

@@ -10,7 +10,7 @@ from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.records import Event, Message, Player, Score, SessionPlan
 from matrix.store.journal import JournalReader
-from matrix.store.projection import rank
+from matrix.store.session_state import rank
 
 
 class SessionNotFound(StoreError):

@@ -1,0 +1,98 @@
+"""What pydantic found wrong, in this project's words: where, what was found, what is allowed."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from matrix.model.errors import did_you_mean
+
+Location = tuple[str | int, ...]
+
+
+def complaints(
+    error: ValidationError, model: type[BaseModel], value: Any
+) -> list[tuple[Location, str]]:
+    """Path and message of every mistake in ``value``, which ``model`` refused."""
+    found: list[tuple[Location, str]] = []
+    for item in error.errors(include_url=False):
+        path = _path_in(value, item["loc"], missing=item["type"] == "missing")
+        if item["type"] == "extra_forbidden":
+            allowed = _fields_at(model, path[:-1])
+            message = f"unknown key; allowed: {', '.join(allowed)}"
+            message += did_you_mean(str(path[-1]), allowed)
+        elif item["type"] == "missing":
+            message = "is required and missing"
+        else:
+            message = _clean(item["msg"], item["input"])
+        before = found[-1][1] if found and found[-1][0] == path else ""
+        shown = f"{show_found(item['input'])}; should be "
+        if before.startswith(shown) and message.startswith(shown):  # branches of one union
+            found[-1] = (path, f"{before} or {message.removeprefix(shown)}")
+        elif message != before:
+            found.append((path, message))
+    return found
+
+
+def _path_in(value: Any, location: Sequence[str | int], *, missing: bool) -> Location:
+    """The parts of a pydantic location that lead through the data.
+
+    Pydantic adds names of union branches and ``[key]``, which are no part of the path but may
+    look like any key; the last part of a missing field is one though no data is there.
+    """
+    path: Location = ()
+    for index, part in enumerate(location):
+        last = index == len(location) - 1
+        in_list = isinstance(value, (list, tuple)) and isinstance(part, int)
+        if in_list or (isinstance(value, dict) and part in value):
+            path, value = (*path, part), value[part]
+        elif missing and last:
+            path = (*path, part)
+    return path
+
+
+def _clean(message: str, value: Any) -> str:
+    text = message.removeprefix("Value error, ").removeprefix("Input ")
+    text = text.replace("a valid tuple", "a list").replace("a valid dictionary", "a mapping")
+    text = text[0].lower() + text[1:]
+    return text if message.startswith("Value error") else f"{show_found(value)}; {text}"
+
+
+def show_found(value: Any) -> str:
+    """A value as messages show it, cut to a readable length."""
+    shown = repr(value)
+    return f"found {shown if len(shown) <= 60 else shown[:57] + '...'}"
+
+
+def _fields_at(model: type[BaseModel], path: Location) -> list[str]:
+    current: Any = model
+    for part in path:
+        found = _model_in(current)
+        if found is not None and part in found.model_fields and not _is_container(current):
+            current = found.model_fields[part].annotation
+        else:  # the part is a key or an index of a container of such models
+            current = found
+    found = _model_in(current)
+    return [] if found is None else list(found.model_fields)
+
+
+def _is_container(annotation: Any) -> bool:
+    """Whether the models in an annotation are behind keys or indices."""
+    inner = typing.get_args(annotation)
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
+        return any(_is_container(argument) for argument in inner)
+    return bool(inner)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The pydantic model inside ``X | None``, ``tuple[X, ...]`` or ``Mapping[str, X]``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in typing.get_args(annotation):
+        if (inner := _model_in(argument)) is not None:
+            return inner
+    return None

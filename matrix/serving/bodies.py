@@ -1,0 +1,143 @@
+"""Bodies of good answers: a completion, or the events of a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from matrix.model.records import Usage
+from matrix.serving.writing import Choice
+
+DONE: Final = b"data: [DONE]\n\n"
+FINGERPRINT: Final = "fp_simulated"
+_PIECE: Final = 24
+_MOST_PIECES: Final = 200
+
+
+class Head(NamedTuple):
+    """What every body says of itself; ``created`` is in seconds since 1970."""
+
+    id: str
+    created: int
+    model: str
+
+
+def completion(head: Head, choices: Sequence[Choice], usage: Usage | None) -> bytes:
+    """The body of a completion; without ``usage`` it has none."""
+    body: dict[str, Any] = {
+        "id": head.id,
+        "object": "chat.completion",
+        "created": head.created,
+        "model": head.model,
+        "choices": [
+            {
+                "index": index,
+                "message": _message(choice),
+                "logprobs": None,
+                "finish_reason": choice.finish_reason,
+            }
+            for index, choice in enumerate(choices)
+        ],
+    }
+    if usage is not None:
+        body["usage"] = _usage(usage)
+    body["system_fingerprint"] = FINGERPRINT
+    return orjson.dumps(body)
+
+
+def events(
+    head: Head, choices: Sequence[Choice], usage: Usage | None, *, include_usage: bool
+) -> list[bytes]:
+    """A stream as server-sent events, :data:`DONE` being the last."""
+    sent: list[bytes] = []
+    for index, choice in enumerate(choices):
+        for delta in _deltas(choice):
+            sent.append(_event(head, index, delta, None, include_usage))
+        sent.append(_event(head, index, {}, choice.finish_reason, include_usage))
+    if include_usage and usage is not None:
+        sent.append(_data(_chunk(head, []) | {"usage": _usage(usage)}))
+    sent.append(DONE)
+    return sent
+
+
+def garbled(event: bytes) -> bytes:
+    """An event whose JSON breaks off."""
+    return event[: len(event) // 2] + b"\n\n"
+
+
+def models(names: Sequence[str]) -> bytes:
+    """The list of models."""
+    data = [
+        {"id": name, "object": "model", "created": 0, "owned_by": "simulated"} for name in names
+    ]
+    return orjson.dumps({"object": "list", "data": data})
+
+
+def _message(choice: Choice) -> dict[str, Any]:
+    if choice.tool is None:
+        return {"role": "assistant", "content": choice.text, "refusal": None}
+    return {
+        "role": "assistant",
+        "content": None,
+        "refusal": None,
+        "tool_calls": [_tool(choice)],
+    }
+
+
+def _tool(choice: Choice) -> dict[str, Any]:
+    assert choice.tool is not None
+    function = {"name": choice.tool.name, "arguments": choice.tool.arguments}
+    return {"id": choice.tool.id, "type": "function", "function": function}
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    return {
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    }
+
+
+def _deltas(choice: Choice) -> list[dict[str, Any]]:
+    if choice.tool is None:
+        first: dict[str, Any] = {"role": "assistant", "content": "", "refusal": None}
+        return [first, *({"content": piece} for piece in _pieces(choice.text))]
+    opened = {"index": 0} | _tool(choice)
+    opened["function"] = {"name": choice.tool.name, "arguments": ""}
+    rest = [
+        {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+        for piece in _pieces(choice.tool.arguments)
+    ]
+    return [{"role": "assistant", "content": None, "tool_calls": [opened]}, *rest]
+
+
+def _pieces(text: str) -> list[str]:
+    step = max(_PIECE, -(-len(text) // _MOST_PIECES))
+    return [text[at : at + step] for at in range(0, len(text), step)]
+
+
+def _event(
+    head: Head, index: int, delta: dict[str, Any], finish: str | None, include_usage: bool
+) -> bytes:
+    choice = {"index": index, "delta": delta, "logprobs": None, "finish_reason": finish}
+    chunk = _chunk(head, [choice])
+    return _data(chunk | {"usage": None} if include_usage else chunk)
+
+
+def _chunk(head: Head, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "id": head.id,
+        "object": "chat.completion.chunk",
+        "created": head.created,
+        "model": head.model,
+        "system_fingerprint": FINGERPRINT,
+        "choices": choices,
+    }
+
+
+def _data(chunk: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(chunk) + b"\n\n"

@@ -1,0 +1,179 @@
+"""Single rows of the tables, in the order of their columns, without the leading ``run_id``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from matrix.model.entries import Settled, TurnDone
+from matrix.model.money import to_usd
+from matrix.model.records import Outcome, SessionPlan
+from matrix.store.session_state import Totals
+from matrix.store.tables import Row
+
+_SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
+
+
+def session_row(
+    plan: SessionPlan,
+    factors: tuple[str, ...],
+    *,
+    outcome: Outcome,
+    error_class: str,
+    turns: int,
+    totals: Totals,
+    score: float | None,
+    reason: str,
+    started_at: float | None,
+    ended_at: float | None,
+    seq: int | None,
+) -> Row:
+    """A row of ``sessions``; ``seq`` and ``ended_at`` are ``None`` if it has not ended."""
+    return (
+        plan.session_id,
+        plan.round,
+        plan.seed,
+        plan.scenario,
+        plan.kind,
+        *(plan.levels.get(factor) for factor in factors),
+        outcome,
+        error_class or None,
+        turns,
+        totals.calls,
+        to_usd(totals.cost),
+        totals.tokens_in,
+        totals.tokens_out,
+        totals.clock_s,
+        score if outcome in _SCORED else None,
+        any(model.startswith("sim/") for model in plan.roles.values()),
+        plan.parent_session_id,
+        plan.parent_turn,
+        totals.cost,
+        reason or None,
+        plan.order,
+        plan.prelude_id,
+        _micros(started_at),
+        _micros(ended_at),
+        seq,
+    )
+
+
+def turn_row(seq: int, entry: TurnDone, before: Totals, after: Totals) -> Row:
+    """A row of ``turns``, from the session's totals before and after the checkpoint."""
+    cost = after.cost - before.cost
+    return (
+        entry.session_id,
+        entry.turn,
+        entry.phase,
+        len(entry.messages),
+        len(entry.events),
+        len(entry.scores),
+        after.calls - before.calls,
+        after.tokens_in - before.tokens_in,
+        after.tokens_out - before.tokens_out,
+        to_usd(cost),
+        cost,
+        after.clock_s - before.clock_s,
+        after.clock_s,
+        to_usd(after.cost),
+        after.cost,
+        _micros(entry.at),
+        seq,
+    )
+
+
+def message_rows(seq: int, entry: TurnDone, first: int) -> list[Row]:
+    """Rows of ``messages``; ``first`` is the position of the first one."""
+    return [
+        (
+            entry.session_id,
+            position,
+            said.turn,
+            said.channel,
+            said.speaker,
+            said.label or None,
+            said.text,
+            seq,
+        )
+        for position, said in enumerate(entry.messages, start=first)
+    ]
+
+
+def event_rows(seq: int, entry: TurnDone, first: int) -> list[Row]:
+    """Rows of ``events``; ``first`` is the position of the first one."""
+    return [
+        (
+            entry.session_id,
+            event.turn,
+            event.kind,
+            event.subject or None,
+            event.detail or None,
+            event.value,
+            event.severity or None,
+            position,
+            seq,
+        )
+        for position, event in enumerate(entry.events, start=first)
+    ]
+
+
+def score_rows(seq: int, entry: TurnDone) -> list[Row]:
+    """Rows of ``scores``."""
+    return [
+        (
+            entry.session_id,
+            score.turn,
+            score.name,
+            score.value,
+            score.label or None,
+            score.reason or None,
+            score.judge_model or None,
+            score.rubric_hash or None,
+            seq,
+        )
+        for score in entry.scores
+    ]
+
+
+def player_rows(seq: int, entry: TurnDone) -> list[Row]:
+    """Rows of ``players``."""
+    return [(entry.session_id, *player, seq) for player in entry.players]
+
+
+def call_row(seq: int, entry: Settled) -> Row:
+    """A row of ``calls``."""
+    session_id, phase, turn, slot = entry.key
+    usage, answer = entry.usage, entry.answer
+    return (
+        session_id,
+        phase,
+        turn,
+        slot,
+        entry.attempt,
+        entry.role,
+        entry.model,
+        entry.disposition,
+        entry.error_class or None,
+        usage.input,
+        usage.output,
+        usage.cached,
+        usage.cache_write,
+        usage.reasoning,
+        to_usd(entry.held),
+        entry.held,
+        to_usd(entry.cost),
+        entry.cost,
+        entry.waited_s,
+        entry.took_s,
+        None if answer is None else answer.duration_s,
+        None if answer is None else answer.finish_reason,
+        entry.digest,
+        answer is not None,
+        _micros(entry.at - entry.took_s),
+        _micros(entry.at),
+        entry.hold_id,
+        seq,
+    )
+
+
+def _micros(at: float | None) -> int | None:
+    return None if at is None else round(at * 1e6)

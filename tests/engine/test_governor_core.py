@@ -1,0 +1,303 @@
+"""The governor's decisions, one law at a time; ``test_governor_model.py`` mixes them at random."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from matrix.admission.rates import RateGroup
+from matrix.engine.governor_core import (
+    CAP_REACHED,
+    DRAINING,
+    DRIVER,
+    GovernorCore,
+    History,
+    ProtocolError,
+    Tick,
+)
+from matrix.engine.history import NOTHING_KNOWN, fold_session
+from matrix.engine.messages import (
+    EndSession,
+    Granted,
+    OpenSession,
+    Recorded,
+    Refused,
+    SaveTurn,
+    SessionEnded,
+    SessionOpened,
+    SessionSuspended,
+    SuspendSession,
+    ToGovernor,
+)
+from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
+from matrix.model.records import CallKey, Failure, Phase, Usage
+from tests.engine.plans import GROUP, answer, ask, ended, key, plan, settle
+
+
+class Desk:
+    """A core with one session open, spoken to one message and one tick at a time."""
+
+    def __init__(self, cap: int = 1000, sessions: int = 1, **groups: RateGroup) -> None:
+        self.core = GovernorCore(cap, groups or {GROUP: RateGroup()})
+        for number in range(1, sessions + 1):
+            self.core.open_session(
+                "worker", plan(f"s{number}", order=number), NOTHING_KNOWN.snapshot, {}, {}, 0.0
+            )
+        self.opening = self.tick()
+
+    def tick(self, now: float = 0.0) -> Tick:
+        tick = self.core.tick(now, now)
+        self.core.sent(tick.mail)
+        return tick
+
+    def say(self, *messages: ToGovernor, peer: str = "worker", now: float = 0.0) -> Tick:
+        for message in messages:
+            self.core.handle(peer, message, now, now)
+        return self.tick(now)
+
+
+def letters(tick: Tick, kind: type[Any]) -> list[Any]:
+    return [message for _, message in tick.mail if isinstance(message, kind)]
+
+
+def test_opening_a_session_is_journalled_in_the_tick_that_answers_it() -> None:
+    desk = Desk()
+    assert desk.opening.entries == [Opened(plan(order=1), 0.0)]
+    assert desk.opening.mail == [("worker", SessionOpened("s1", NOTHING_KNOWN.snapshot))]
+
+
+def test_a_grant_comes_with_the_entry_of_its_hold() -> None:
+    tick = Desk().say(ask(bound=70), now=3.0)
+    assert tick.mail == [("worker", Granted(key(), 1, 1))]
+    (held,) = tick.entries
+    assert isinstance(held, Held)
+    assert (held.hold_id, held.key, held.attempt, held.amount) == (1, key(), 1, 70)
+    assert (held.owner, held.at) == ("worker", 3.0)
+
+
+def test_an_answer_comes_with_one_entry_that_holds_settlement_and_answer() -> None:
+    desk = Desk()
+    desk.say(ask(bound=100))
+    tick = desk.say(settle(key(), 1), now=2.0)
+    assert tick.mail == [("worker", Recorded(key(), "digest", answer()))]
+    (entry,) = tick.entries
+    assert isinstance(entry, Settled)
+    assert (entry.hold_id, entry.held, entry.cost, entry.answer) == (1, 100, 60, answer())
+    assert entry.digest == "digest"
+    assert desk.core.ledger.balance.settled == 60
+
+
+def test_a_recorded_call_is_answered_without_money() -> None:
+    desk = Desk()
+    desk.say(ask())
+    desk.say(settle(key(), 1))
+    tick = desk.say(ask(), peer="another")
+    assert tick == Tick([], [("another", Recorded(key(), "digest", answer()))], None)
+
+
+def test_two_askers_of_one_call_have_one_hold_and_are_both_told() -> None:
+    desk = Desk()
+    first, second = desk.say(ask(), peer="a"), desk.say(ask(), peer="b")
+    assert [peer for peer, _ in first.mail] == ["a"]
+    assert second == Tick([], [], None)
+    told = desk.say(settle(key(), 1)).mail
+    assert told == [(peer, Recorded(key(), "digest", answer())) for peer in "ab"]
+
+
+def test_a_final_error_is_a_recorded_answer() -> None:
+    desk = Desk()
+    desk.say(ask())
+    failed = answer("", 0)._replace(failure=Failure("RequestRejected", "no such model"))
+    desk.say(settle(key(), 1, disposition="released", error_class="RequestRejected", answer=failed))
+    again = desk.say(ask())
+    assert again.mail == [("worker", Recorded(key(), "digest", failed))]
+    assert again.entries == []
+
+
+def test_an_answer_from_before_a_crash_is_recorded_and_attempts_count_on() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0")), ask(key(slot="1")))
+    old = desk.say(settle(key(slot="0"), 1))
+    history = fold_session(
+        [
+            Held(1, key(slot="0"), 1, "counter", "m", 100, "w", 0.0),
+            Held(2, key(slot="1"), 1, "counter", "m", 100, "w", 0.0),
+            *old.entries,
+        ]
+    )
+    core = GovernorCore(1000, {}, History(settled=60, presumed=100, last_hold_id=2))
+    core.open_session("w", plan(), history.snapshot, history.answers, history.attempts, 0.0)
+    core.handle("w", ask(key(slot="0")), 0.0, 0.0)
+    core.handle("w", ask(key(slot="1")), 0.0, 0.0)
+    mail = [message for _, message in core.tick(0.0, 0.0).mail]
+    assert mail[1:] == [
+        Recorded(key(slot="0"), "digest", answer()),
+        Granted(key(slot="1"), 3, 2),
+    ]
+
+
+def test_settling_twice_or_ending_twice_changes_nothing() -> None:
+    desk = Desk()
+    desk.say(ask())
+    desk.say(settle(key(), 1))
+    before = desk.core.picture()
+    assert desk.say(settle(key(), 1), settle(key(), 99)) == Tick([], [], None)
+    first = desk.say(EndSession(ended()))
+    assert first.entries == [ended()]
+    assert first.mail == [(DRIVER, SessionEnded(plan(order=1), ended()))]
+    assert desk.say(EndSession(ended())) == Tick([], [], None)
+    assert desk.say(settle(key(), 1)) == Tick([], [], None)
+    assert desk.core.picture().balance == before.balance
+
+
+def test_draining_refuses_who_waits_and_who_asks_later_and_lets_what_is_in_flight_settle() -> None:
+    desk = Desk(**{GROUP: RateGroup(concurrency=1)})
+    desk.say(ask(key(slot="0")), ask(key(slot="1")))
+    desk.core.drain()
+    assert desk.tick().mail == [("worker", Refused(key(slot="1"), DRAINING))]
+    assert desk.say(ask(key(slot="2"))).mail == [("worker", Refused(key(slot="2"), DRAINING))]
+    assert letters(desk.say(settle(key(slot="0"), 1)), Recorded)
+    assert desk.say(ask(key(slot="0"))).mail == [
+        ("worker", Recorded(key(slot="0"), "digest", answer()))
+    ]
+    tick = desk.say(SuspendSession("s1"))
+    assert tick == Tick([], [(DRIVER, SessionSuspended(plan(order=1)))], None)
+
+
+def test_a_call_that_does_not_fit_waits_while_money_is_held_and_is_refused_after_that() -> None:
+    desk = Desk(cap=150)
+    assert letters(desk.say(ask(key(slot="0"), bound=100)), Granted)
+    assert desk.say(ask(key(slot="1"), bound=100)).mail == []
+    told = desk.say(settle(key(slot="0"), 1, cost=60))
+    assert letters(told, Refused) == [Refused(key(slot="1"), CAP_REACHED)]
+
+
+def test_money_that_comes_back_goes_to_the_oldest_session_first() -> None:
+    desk = Desk(cap=100, sessions=3)
+    desk.say(ask(key("s1"), bound=100, order=1))
+    desk.say(ask(key("s3"), bound=40, order=3), ask(key("s2"), bound=40, order=2))
+    told = desk.say(settle(key("s1"), 1, disposition="released", cost=0))
+    assert [grant.key.session_id for grant in letters(told, Granted)] == ["s2", "s3"]
+
+
+def test_a_retry_is_a_new_attempt_with_a_new_hold_and_no_answer_before_it() -> None:
+    desk = Desk()
+    desk.say(ask())
+    lost = settle(key(), 1, disposition="presumed", cost=0, usage=Usage(), answer=None)
+    assert desk.say(lost).mail == []
+    assert letters(desk.say(ask()), Granted) == [Granted(key(), 2, 2)]
+    assert desk.core.picture().counters.retries == 1
+    assert desk.core.ledger.balance.presumed == 100
+
+
+def test_a_429_pauses_its_whole_limit_group() -> None:
+    desk = Desk(**{GROUP: RateGroup(), "other": RateGroup()})
+    desk.say(ask(key(slot="0")))
+    desk.say(
+        settle(
+            key(slot="0"),
+            1,
+            disposition="released",
+            error_class="RateLimited",
+            answer=None,
+            pause_s=9.0,
+        ),
+        now=100.0,
+    )
+    paused = desk.say(ask(key(slot="1")), ask(key(slot="2"), group="other"), now=101.0)
+    assert [grant.key.slot for grant in letters(paused, Granted)] == ["2"]
+    assert paused.wake_in_s == pytest.approx(8.0)
+    assert [grant.key.slot for grant in letters(desk.tick(now=109.0), Granted)] == ["1"]
+
+
+def checkpoint(phase: Phase, turn: int) -> SaveTurn:
+    return SaveTurn(TurnDone("s1", phase, turn, b"{}", (), (), (), (), Tally(), None, (1, 1), 0.0))
+
+
+def test_a_checkpoint_forgets_the_calls_of_its_own_turn_only() -> None:
+    desk = Desk()
+    keys = [
+        CallKey("s1", "turn", 1, "0"),
+        CallKey("s1", "turn", 2, "0"),
+        CallKey("s1", "finish", 1, "0"),
+    ]
+    for hold_id, one in enumerate(keys, start=1):
+        desk.say(ask(one))
+        desk.say(settle(one, hold_id))
+    assert desk.say(checkpoint("turn", 1)).entries == [checkpoint("turn", 1).turn]
+    answered = [bool(letters(desk.say(ask(one)), Recorded)) for one in keys]
+    assert answered == [False, True, True]
+
+
+def test_what_a_dead_process_had_in_flight_is_presumed_spent() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0"), bound=70), peer="dead")
+    desk.say(ask(key(slot="1"), bound=50), peer="alive")
+    assert desk.core.presume_holds_of("dead", 4.0) == 1
+    (entry,) = desk.tick().entries
+    assert isinstance(entry, Settled)
+    assert (entry.hold_id, entry.disposition, entry.cost) == (1, "presumed", 70)
+    assert (entry.answer, entry.error_class, entry.at) == (None, "ProcessDied", 4.0)
+    assert (desk.core.ledger.presumed, desk.core.ledger.held) == (70, 50)
+    assert desk.core.presume_holds_of("dead", 5.0) == 0
+    assert letters(desk.say(ask(key(slot="0")), peer="heir"), Granted) == [
+        Granted(key(slot="0"), 3, 2)
+    ]
+
+
+def test_an_overrun_closes_admission() -> None:
+    desk = Desk(cap=1000)
+    desk.say(ask(bound=100))
+    desk.say(settle(key(), 1, cost=130, answer=answer(cost=130)))
+    balance = desk.core.ledger.balance
+    assert (balance.settled, balance.overrun) == (100, 30)
+    refused = desk.say(ask(key(slot="1"), bound=1))
+    assert refused.mail == [("worker", Refused(key(slot="1"), CAP_REACHED))]
+
+
+def test_the_picture_adds_up() -> None:
+    desk = Desk(**{GROUP: RateGroup(concurrency=3)})
+    desk.say(*(ask(key(slot=str(n)), role="ab"[n % 2], bound=100) for n in range(5)))
+    desk.say(
+        settle(key(slot="0"), 1),
+        settle(key(slot="1"), 2, disposition="presumed", cost=0, usage=Usage(), answer=None),
+        checkpoint("turn", 9),
+    )
+    picture = desk.core.picture()
+    counters = picture.counters
+    assert (counters.attempts, counters.answered, counters.retries) == (5, 1, 0)
+    assert (counters.in_flight, counters.waiting, counters.turns) == (3, 0, 1)
+    assert (counters.tokens_in, counters.tokens_out) == (20, 1)
+    assert picture.balance.spent == 60 + 100 == picture.open_spent
+    assert picture.spent_by_role == {"a": 60, "b": 100}
+    assert picture.balance.held == 300
+
+
+def test_a_call_of_a_session_that_is_not_open_is_refused() -> None:
+    desk = Desk()
+    desk.say(EndSession(ended()))
+    assert letters(desk.say(ask()), Refused) == [Refused(key(), DRAINING)]
+
+
+def test_a_session_must_be_opened_with_its_history() -> None:
+    with pytest.raises(ProtocolError):
+        Desk().say(OpenSession(plan()))
+
+
+def test_a_prelude_is_no_open_spending() -> None:
+    core = GovernorCore(1000, {})
+    core.open_session("w", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0.0)
+    core.handle("w", ask(), 0.0, 0.0)
+    core.tick(0.0, 0.0)
+    core.handle("w", settle(key(), 1), 0.0, 0.0)
+    assert core.picture().open_spent == 0
+    assert core.picture().balance.spent == 60
+
+
+def test_ended_sessions_carry_their_whole_plan_to_the_driver() -> None:
+    desk = Desk(sessions=2)
+    tick = desk.say(EndSession(ended("s2", "errored")))
+    (news,) = letters(tick, SessionEnded)
+    assert news.plan == plan("s2", order=2)
+    assert isinstance(tick.entries[0], Ended)
