@@ -178,6 +178,43 @@ def run(
         BadInput: Anything wrong with the input; nothing was started.
         StoreError: The results folder cannot be used.
     """
+    prepared = plan(
+        spec,
+        sessions=sessions,
+        per_cell=per_cell,
+        max_cost=max_cost,
+        seed=seed,
+        max_turns=max_turns,
+        at_cap=at_cap,
+        models=models,
+        settings=settings,
+        overrides=overrides,
+    )
+    return start(prepared, results=results, run_id=run_id, executor=executor, listener=listener)
+
+
+def plan(
+    spec: str | Path | None = None,
+    *,
+    sessions: int | None = None,
+    per_cell: int | None = None,
+    max_cost: float | None = None,
+    seed: int | None = None,
+    max_turns: int | None = None,
+    at_cap: str | None = None,
+    models: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    overrides: Iterable[Override] = (),
+) -> Prepared:
+    """Check everything and expand the plan, without starting anything.
+
+    Arguments are those of :func:`run`; ``MATRIX_*`` variables go under them, over the file.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    here = Path.cwd()
+    path = find_spec(Path(spec) if spec is not None else None, here)
     flags = {
         "sessions": sessions,
         "per_cell": per_cell,
@@ -186,28 +223,13 @@ def run(
         "max_turns": max_turns,
         "at_cap": at_cap,
     }
-    everything = [
+    layers = [
         *from_environment(),
         *((tuple(path.split(".")), value, path) for path, value in (settings or {}).items()),
         *from_models(f"{role}={model}" for role, model in (models or {}).items()),
         *from_flags(flags, "{}"),
         *overrides,
     ]
-    prepared = plan(spec, overrides=everything)
-    return start(prepared, results=results, run_id=run_id, executor=executor, listener=listener)
-
-
-def plan(
-    spec: str | Path | None = None, *, overrides: Iterable[Override] | None = None
-) -> Prepared:
-    """Check everything and expand the plan, without starting anything.
-
-    Raises:
-        BadInput: Every mistake.
-    """
-    here = Path.cwd()
-    path = find_spec(Path(spec) if spec is not None else None, here)
-    layers = list(from_environment() if overrides is None else overrides)
     shipped = shipped_root() in path.resolve().parents
     return prepare(path, layers, project=here if shipped else path.resolve().parent)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import Any
 
 import ray
 
-from matrix.engine.executor import PUBLISH_EVERY_S
+from matrix.engine.executor import publish_pause
 from matrix.engine.governor import Governor
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Mail
@@ -172,9 +173,11 @@ class PublisherActor:
     async def serve(self) -> None:
         """Follow the journal until told to finish."""
         try:
+            began = time.monotonic()
             while not self._closing.is_set():
+                pause = publish_pause(time.monotonic() - began)
                 with suppress(TimeoutError):
-                    await asyncio.wait_for(self._closing.wait(), PUBLISH_EVERY_S)
+                    await asyncio.wait_for(self._closing.wait(), pause)
                 await asyncio.to_thread(self._publisher.step, flush=True)
         finally:
             self._closed.set()

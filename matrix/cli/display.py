@@ -13,11 +13,16 @@ from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
+from matrix.cli.printing import text_width
+
 if TYPE_CHECKING:
     from matrix.engine.prepare import Prepared
     from matrix.engine.progress import Progress
 
 LOG_EVERY_S = 10.0
+ETA_FROM = 0.1
+"""Share of the sessions that must have ended before a time left is worth showing: sessions run
+side by side, so the first to end says little about the rest."""
 
 
 class Quiet:
@@ -76,9 +81,8 @@ class LiveDisplay(Quiet):
     def __init__(self) -> None:
         from rich.console import Console
 
-        self._console = Console(file=sys.stderr, highlight=False)
+        self._console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
         self._live: Any = None
-        self._prepared: Any = None
 
     def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
         """The plan stays above the live picture."""
@@ -87,9 +91,9 @@ class LiveDisplay(Quiet):
 
         from matrix.report.plan import plan_as_text
 
-        self._prepared = prepared
-        self._console.print(plan_as_text(prepared), markup=False)
-        self._console.print(f"run {run_id} in {run_dir}\n", markup=False)
+        width = text_width(sys.stderr)
+        self._console.print(plan_as_text(prepared, width=width), soft_wrap=True)
+        self._console.print(f"run {run_id} in {run_dir}\n", soft_wrap=True)
         self._live = Live(Text("starting ..."), console=self._console, refresh_per_second=4)
         self._live.start()
 
@@ -100,13 +104,14 @@ class LiveDisplay(Quiet):
 
     def note(self, text: str) -> None:
         """Above the picture."""
-        self._console.print(text, markup=False)
+        self._console.print(text)
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
         if self._live is not None:
             self._live.stop()
             self._live = None
+            self._console.print()
 
 
 def progress_line(progress: Progress) -> str:
@@ -130,9 +135,19 @@ def progress_line(progress: Progress) -> str:
     ]
     if counters.retries:
         parts.append(f"{counters.rate_limited:,} 429s, {counters.retries:,} retries")
-    if progress.eta_s is not None:
-        parts.append(f"ETA {duration(progress.eta_s)}")
+    if left := _time_left(progress):
+        parts.append(left)
     return f"[{duration(progress.elapsed_s)}] " + "; ".join(parts)
+
+
+def _time_left(progress: Progress) -> str:
+    """``ETA 40 s``, or nothing while there is no basis for it or nothing left."""
+    from matrix.report.text import duration
+
+    share = progress.ended / max(1, progress.planned)
+    if progress.eta_s is None or not ETA_FROM <= share < 1.0:
+        return ""
+    return f"ETA {duration(progress.eta_s)}"
 
 
 def live_picture(progress: Progress) -> Any:
@@ -146,8 +161,9 @@ def live_picture(progress: Progress) -> Any:
     from matrix.report.text import duration, interval, number
 
     balance, counters = progress.picture.balance, progress.counters
-    eta = "" if progress.eta_s is None else f"   ETA {duration(progress.eta_s)}"
-    state = "stopping" if progress.draining else "running"
+    eta = f"   {left}" if (left := _time_left(progress)) else ""
+    over = progress.ended == progress.planned
+    state = "stopping" if progress.draining else "played" if over else "running"
     grid = Table.grid(padding=(0, 2))
     outcomes = ", ".join(f"{n:,} {name}" for name, n in progress.outcomes.items() if n) or "none"
     grid.add_row(
@@ -164,7 +180,12 @@ def live_picture(progress: Progress) -> Any:
         f"{show_usd(balance.spent)} spent, {show_usd(balance.held)} held, "
         f"cap {show_usd(balance.cap)}",
     )
-    grid.add_row("trouble", f"{counters.rate_limited:,} x 429, {counters.retries:,} retries")
+    grid.add_row(
+        "trouble",
+        f"{counters.rate_limited:,} rate-limit errors (429), {counters.retries:,} retries",
+    )
+    bar = Table.grid()  # a bar on its own would not end its line
+    bar.add_row(ProgressBar(total=max(1, progress.planned), completed=progress.ended, width=60))
     variants = Table.grid(padding=(0, 2))
     for variant in progress.variants:
         variants.add_row(
@@ -175,7 +196,7 @@ def live_picture(progress: Progress) -> Any:
         )
     return Group(
         Text(f"{state} {duration(progress.elapsed_s)}{eta}"),
-        ProgressBar(total=max(1, progress.planned), completed=progress.ended, width=60),
+        bar,
         grid,
         Text("so far (no verdict before the end):") if progress.variants else Text(""),
         variants,

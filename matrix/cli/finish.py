@@ -28,7 +28,7 @@ def finish(run: Run, *, quiet: bool, json: bool) -> None:
     Raises:
         typer.Exit: With 4 if the run ended before its plan.
     """
-    from matrix.cli.printing import print_json
+    from matrix.cli.printing import print_json, text_width
     from matrix.report.summary import summary_as_data, summary_as_text, verdict_line
 
     summary = run.summary()
@@ -37,6 +37,6 @@ def finish(run: Run, *, quiet: bool, json: bool) -> None:
     elif quiet:
         typer.echo(verdict_line(summary))
     else:
-        typer.echo(summary_as_text(summary))
+        typer.echo(summary_as_text(summary, width=text_width()))
     if run.status != "complete":
         raise typer.Exit(INCOMPLETE)

@@ -6,12 +6,14 @@ from typing import Annotated
 
 import typer
 
-HELP = """Make a project folder with a commented matrix.yaml that runs as it is.
+HELP = """Make a project folder that runs as it is. It holds a commented matrix.yaml, a story, and a
+prompt of your own beside the built-in ones.
 
+\b
     matrix init my-project
     cd my-project && matrix run
 
-It holds a story, a prompt of your own beside the built-in ones, and comments on every setting.
+Files that are there already are never overwritten.
 """
 
 
@@ -21,7 +23,7 @@ def register(app: typer.Typer) -> None:
 
 
 def init(
-    folder: Annotated[str, typer.Argument(help="The folder to make.")] = ".",
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder to make.")] = ".",
 ) -> None:
     """Make a project."""
     from matrix import api

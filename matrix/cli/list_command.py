@@ -8,6 +8,7 @@ from matrix.cli.options import JsonOption, ResultsOption
 
 HELP = """List the runs in a results folder, oldest first.
 
+\b
     matrix list
     matrix list --results nightly --json
 """

@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 HELP = """Run large matrices of LLM sessions under a hard cost cap, and say honestly which won.
 
-    matrix run --sessions 500      play the built-in matrix on simulated models
-    matrix init my-project         make a project of your own
-    matrix show last               look at the newest run
+\b
+    matrix run --sessions 500    play the built-in matrix on simulated models
+    matrix init my-project       make a project of your own
+    matrix show last             look at the newest run
 
 Exit codes: 0 fine, 1 error, 2 bad input, 3 a gate failed, 4 ended incomplete (cap, interrupt).
 """

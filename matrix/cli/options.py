@@ -13,32 +13,38 @@ if TYPE_CHECKING:
 SpecArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="[SPEC]",
+        metavar="SPEC",
         help="A run spec or a folder with a matrix.yaml. Left out: ./matrix.yaml if there is one, "
         "else the built-in play-test matrix.",
         show_default=False,
     ),
 ]
 ResultsOption = Annotated[
-    str, typer.Option("--results", envvar="MATRIX_RESULTS", help="Folder of runs.")
+    str, typer.Option("--results", metavar="DIR", envvar="MATRIX_RESULTS", help="Folder of runs.")
 ]
 SessionsOption = Annotated[
     int | None,
-    typer.Option("--sessions", help="Sessions in all, over the whole matrix.", show_default=False),
+    typer.Option(
+        "--sessions",
+        metavar="N",
+        help="Sessions in all, over the whole matrix.",
+        show_default=False,
+    ),
 ]
 PerCellOption = Annotated[
     int | None,
-    typer.Option("--per-cell", help="Rounds: sessions per cell.", show_default=False),
+    typer.Option("--per-cell", metavar="N", help="Rounds: sessions per cell.", show_default=False),
 ]
 SeedOption = Annotated[
-    int | None, typer.Option("--seed", help="Seed of every draw.", show_default=False)
+    int | None, typer.Option("--seed", metavar="N", help="Seed of every draw.", show_default=False)
 ]
 MaxCostOption = Annotated[
     float | None,
     typer.Option("--max-cost", metavar="USD", help="Hard cap on money.", show_default=False),
 ]
 MaxTurnsOption = Annotated[
-    int | None, typer.Option("--max-turns", help="Turns per session.", show_default=False)
+    int | None,
+    typer.Option("--max-turns", metavar="N", help="Turns per session.", show_default=False),
 ]
 TimeLimitOption = Annotated[
     float | None,
@@ -48,7 +54,9 @@ TimeLimitOption = Annotated[
 ]
 OpenSessionsOption = Annotated[
     int | None,
-    typer.Option("--open-sessions", help="Sessions played at the same time.", show_default=False),
+    typer.Option(
+        "--open-sessions", metavar="N", help="Sessions played at the same time.", show_default=False
+    ),
 ]
 AtCapOption = Annotated[
     str | None,
@@ -90,15 +98,15 @@ InProcessOption = Annotated[
 def overrides_of(
     settings: list[str] | None, models: list[str] | None, **flags: Any
 ) -> list[Override]:
-    """Environment, then ``--set``, then ``--model``, then flags: lowest first.
+    """``--set``, then ``--model``, then flags: lowest first. Variables go under all of them.
 
     Raises:
         BadInput: Every setting and assignment that is not of its form.
     """
     from matrix.model.errors import BadInput
-    from matrix.model.overrides import from_environment, from_flags, from_models, from_settings
+    from matrix.model.overrides import from_flags, from_models, from_settings
 
-    layers: list[Override] = from_environment()
+    layers: list[Override] = []
     mistakes: list[Mistake] = []
     for read, given in ((from_settings, settings or []), (from_models, models or [])):
         try:

@@ -23,8 +23,10 @@ from matrix.cli.options import (
 if TYPE_CHECKING:
     from matrix.engine.prepare import Prepared
 
-HELP = """Show what a run would do, without starting anything: cells, sessions, models, estimate.
+HELP = """Show what a run would do, without starting anything. It prints the cells, the number of
+sessions, the models and the expected cost.
 
+\b
     matrix plan --sessions 500
     matrix plan matrix.yaml --json
 
@@ -67,10 +69,10 @@ def plan(
 
 def print_plan(prepared: Prepared, *, json: bool) -> None:
     """Print a plan; shared with ``matrix run --dry-run``."""
-    from matrix.cli.printing import print_json
+    from matrix.cli.printing import print_json, text_width
     from matrix.report.plan import plan_as_data, plan_as_text
 
     if json:
         print_json(plan_as_data(prepared))
     else:
-        typer.echo(plan_as_text(prepared, cells=True))
+        typer.echo(plan_as_text(prepared, cells=True, width=text_width()))

@@ -20,10 +20,11 @@ from matrix.cli.options import (
 if TYPE_CHECKING:
     from matrix.model.overrides import Override
 
-HELP = """Go on with a run that did not reach its end, from the last turn of every session.
+HELP = """Go on with a run that did not reach its end. Every session continues from its last turn.
 
+\b
     matrix resume last
-    matrix resume playtest-20260301 --max-cost 80   with a higher cap
+    matrix resume playtest-2026 --max-cost 80   with a higher cap
 
 Calls that are paid for are answered from the journal. Only limits can change.
 """
@@ -35,7 +36,9 @@ def register(app: typer.Typer) -> None:
 
 
 def resume(
-    run: Annotated[str, typer.Argument(help="Id, beginning of an id, path, or 'last'.")] = "last",
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+    ] = "last",
     max_cost: MaxCostOption = None,
     time_limit: TimeLimitOption = None,
     open_sessions: OpenSessionsOption = None,
@@ -45,10 +48,8 @@ def resume(
     json: JsonOption = False,
 ) -> None:
     """Go on with a run."""
-    from matrix.model.overrides import from_flags
-
-    layers = from_flags(
-        {"max_cost": max_cost, "time_limit": time_limit, "open_sessions": open_sessions}
+    layers = overrides_of(
+        None, None, max_cost=max_cost, time_limit=time_limit, open_sessions=open_sessions
     )
     executor = "in-process" if in_process else "ray"
     resume_run(run, results, layers, executor, quiet=quiet, json=json)
@@ -67,6 +68,3 @@ def resume_run(
             run, results=results, executor=executor, listener=listener, overrides=layers
         )
     finish(done, quiet=quiet, json=json)
-
-
-__all__ = ["overrides_of", "register", "resume_run"]

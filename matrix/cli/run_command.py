@@ -28,13 +28,14 @@ from matrix.cli.options import (
 
 HELP = """Play a matrix to its end and say which variant won.
 
-    matrix run --sessions 500                      the built-in matrix, simulated
-    matrix run matrix.yaml --max-cost 5            your own, under a cap of 5 dollars
+\b
+    matrix run --sessions 500            the built-in matrix, simulated
+    matrix run matrix.yaml --max-cost 5  your own, under a cap of 5 dollars
     matrix run --per-cell 10 --set limits.turns=30
-    matrix run --dry-run                           only show the plan
+    matrix run --dry-run                 only show the plan
 
 Ctrl-C once: finish the calls in flight and leave a run that `matrix resume` goes on with.
-Twice: stop at once. Every flag is also a variable, e.g. MATRIX_SESSIONS=500.
+Twice: stop at once. Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
 """
 
 
@@ -56,10 +57,12 @@ def run(
     model: ModelOption = None,
     settings: SetOption = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Run ids start with it.", show_default=False)
+        str | None,
+        typer.Option("--name", metavar="NAME", help="Run ids start with it.", show_default=False),
     ] = None,
     run_id: Annotated[
-        str | None, typer.Option("--run-id", help="Name this run yourself.", show_default=False)
+        str | None,
+        typer.Option("--run-id", metavar="ID", help="Name this run yourself.", show_default=False),
     ] = None,
     results: ResultsOption = "results",
     resume: Annotated[
@@ -122,7 +125,7 @@ def _confirm(prepared: object, yes: bool) -> None:
         return
     typer.echo(
         f"This run is expected to cost {show_usd(expected)}, above its cap of {show_usd(cap)}: "
-        "it will stop at the cap with fewer rounds than planned.",
+        "it will stop at the cap with fewer sessions than planned.",
         err=True,
     )
     if not yes and sys.stdin.isatty() and not typer.confirm("Start it all the same?"):

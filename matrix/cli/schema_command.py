@@ -8,9 +8,12 @@ import typer
 
 HELP = """Print the JSON Schema of the run spec, for editors.
 
+\b
     matrix schema > matrix.schema.json
 
 With the YAML extension of most editors, a first line in matrix.yaml then gives completion:
+
+\b
     # yaml-language-server: $schema=matrix.schema.json
 """
 
@@ -22,7 +25,7 @@ def register(app: typer.Typer) -> None:
 
 def schema(
     kind: Annotated[
-        str, typer.Option("--kind", help="Kind whose options to include.")
+        str, typer.Option("--kind", metavar="KIND", help="Kind whose options to include.")
     ] = "playtest",
 ) -> None:
     """Print the schema."""

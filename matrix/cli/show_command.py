@@ -10,6 +10,7 @@ from matrix.cli.options import JsonOption, ResultsOption
 
 HELP = """Show a run's summary, or one session's transcript.
 
+\b
     matrix show last
     matrix show last 3f2a            the session whose id begins so
     matrix show last best            or: worst, longest, failed
@@ -24,17 +25,23 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    run: Annotated[str, typer.Argument(help="Id, beginning of an id, path, or 'last'.")] = "last",
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+    ] = "last",
     session: Annotated[
         str | None,
-        typer.Argument(help="Session id or its beginning; best, worst, longest or failed."),
+        typer.Argument(
+            metavar="SESSION",
+            help="Session id or its beginning; best, worst, longest or failed.",
+            show_default=False,
+        ),
     ] = None,
     results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:
     """Show a run or a session."""
     from matrix import api
-    from matrix.cli.printing import print_json, print_text
+    from matrix.cli.printing import print_json, text_width
     from matrix.report.summary import summary_as_data, summary_as_text
 
     found = api.open_run(run, results=results)
@@ -43,7 +50,7 @@ def show(
         if json:
             print_json(summary_as_data(summary))
         else:
-            typer.echo(summary_as_text(summary))
+            typer.echo(summary_as_text(summary, width=text_width()))
         return
     from matrix.report.transcript import session_as_data, session_as_text
 
@@ -51,4 +58,5 @@ def show(
     if json:
         print_json(session_as_data(transcript))
     else:
-        print_text(session_as_text(transcript))
+        simulated = found.file.simulated
+        typer.echo(session_as_text(transcript, simulated=simulated, width=text_width()))

@@ -6,10 +6,11 @@ import typer
 
 from matrix.cli.options import JsonOption, SpecArgument
 
-HELP = """Check a run spec and every pack it names; every mistake is one line.
+HELP = """Check a run spec and every pack it names. Every mistake is one line.
 
-    matrix validate
-    matrix validate my-project/matrix.yaml
+\b
+    matrix validate                  ./matrix.yaml, or the built-in matrix
+    matrix validate my-project       a folder with a matrix.yaml
 
 Exit code 2 if there is any mistake.
 """

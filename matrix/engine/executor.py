@@ -16,8 +16,17 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 
-PUBLISH_EVERY_S = 2.0
-"""How long finished sessions wait, at most, until readers can see them."""
+PUBLISH_EVERY_S = 5.0
+"""How long finished sessions wait, about, until readers can see them."""
+
+PUBLISH_SHARE = 0.01
+"""In long runs the wait grows to this share of the time so far, so that parts stay few."""
+
+
+def publish_pause(elapsed_s: float) -> float:
+    """Seconds until tables are published again, ``elapsed_s`` into a run."""
+    return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
+
 
 News = SessionEnded | SessionSuspended | RunFailed
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from matrix.engine.executor import PUBLISH_EVERY_S, News
+from matrix.engine.executor import News, publish_pause
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.hosting import build_host, embedded_providers
@@ -103,9 +104,11 @@ class InProcessExecutor:
 
     async def _publish(self) -> None:
         assert self._publisher is not None
+        began = time.monotonic()
         while not self._closing.is_set():
+            pause = publish_pause(time.monotonic() - began)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._closing.wait(), PUBLISH_EVERY_S)
+                await asyncio.wait_for(self._closing.wait(), pause)
             try:
                 await asyncio.to_thread(self._publisher.step, flush=True)
             except Exception as error:

@@ -18,6 +18,7 @@ from tenacity.wait import wait_random_exponential
 from matrix.admission.pricing import input_bound, usable
 from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, ToGovernor
 from matrix.engine.setup import ModelEntry
+from matrix.engine.storable import MAX_REASON, storable_text
 from matrix.model.errors import (
     Censored,
     DigestMismatch,
@@ -142,6 +143,8 @@ class ProviderHost:
             reply = await self._providers[entry.provider].complete(call, grant.attempt)
         except ProviderError as error:
             return await self._after_error(call, grant, error, started, last)
+        except Exception as defect:  # or its hold would stay open, and block others at the cap
+            return await self._after_error(call, grant, defect, started, last=True)
         took = self._clock() - started
         usage = reply.usage
         if usage is None or not usable(usage):
@@ -172,20 +175,22 @@ class ProviderHost:
         )
 
     async def _after_error(
-        self, call: Call, grant: Granted, error: ProviderError, started: float, last: bool
+        self, call: Call, grant: Granted, error: Exception, started: float, last: bool
     ) -> _Said | None:
         name = type(error).__name__
-        final = last or not error.retryable
+        retryable, unsent, pause = False, False, 0.0
+        if isinstance(error, ProviderError):
+            retryable, unsent = error.retryable, error.unsent
+            pause = min(error.retry_after_s or 0.0, MAX_WAIT_S)
+        final = last or not retryable
         answer = None
         if final:
-            answer = Answer(
-                "", _NO_USAGE, 0, 0.0, call.model, "error", Failure(name, str(error)[:2000])
-            )
-        pause = min(error.retry_after_s or 0.0, MAX_WAIT_S)
+            failure = Failure(name, storable_text(str(error)[:MAX_REASON]))
+            answer = Answer("", _NO_USAGE, 0, 0.0, call.model, "error", failure)
         settle = Settle(
             call.key,
             grant.hold_id,
-            "released" if error.unsent else "presumed",
+            "released" if unsent else "presumed",
             0,
             _NO_USAGE,
             self._clock() - started,
@@ -201,7 +206,8 @@ class ProviderHost:
 
 
 def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
-    return Answer(reply.text, usage, cost, reply.duration_s, call.model, reply.finish_reason)
+    text = storable_text(reply.text)
+    return Answer(text, usage, cost, reply.duration_s, call.model, reply.finish_reason)
 
 
 def _retry_state(attempt: int) -> RetryCallState:

@@ -12,7 +12,8 @@ import asyncio
 import random
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol, TypeVar, cast
 
@@ -20,6 +21,7 @@ import orjson
 from pydantic import BaseModel
 
 from matrix.engine.messages import EMPTY_TALLY, Snapshot
+from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.kinds.protocol import Context, Kind, Log
 from matrix.model.entries import Ended, Share, Tally, TurnDone
 from matrix.model.errors import (
@@ -48,8 +50,9 @@ from matrix.model.seeds import content_hash, derive_seed, stream
 
 T = TypeVar("T")
 
-MAX_REASON = 2000
-"""Characters of an error message that a row keeps."""
+CLOCK_DIGITS = 6
+"""Decimals of a session's clock at a checkpoint: rounded in memory as well as on the disk, so that
+a session that went on and one that was taken up again read the same time."""
 
 
 class CallPort(Protocol):
@@ -64,6 +67,7 @@ class SessionLog:
     def __init__(self, messages: Sequence[Message]) -> None:
         self._messages: list[Message] = []
         self._channels: dict[str, list[Message]] = {}
+        self._blocks = 0
         for message in messages:
             self.append(message)
 
@@ -74,7 +78,16 @@ class SessionLog:
         return self._messages[position]
 
     def append(self, message: Message) -> int:
-        """Add a message; returns its position."""
+        """Add a message; returns its position.
+
+        Raises:
+            UndeclaredConcurrency: A parallel block is under way.
+        """
+        if self._blocks:
+            raise UndeclaredConcurrency(
+                "a message was added to the log inside ctx.parallel, where its place would depend "
+                "on timing; return it from the child and add it after the block"
+            )
         self._messages.append(message)
         self._channels.setdefault(message.channel, []).append(message)
         return len(self._messages) - 1
@@ -91,6 +104,15 @@ class SessionLog:
         """Messages from ``position`` on."""
         return tuple(self._messages[position:])
 
+    @contextmanager
+    def closed(self) -> Iterator[None]:
+        """No message may be added for as long as a parallel block is under way."""
+        self._blocks += 1
+        try:
+            yield
+        finally:
+            self._blocks -= 1
+
 
 class _Step:
     """What one phase or turn collects until its checkpoint."""
@@ -101,6 +123,18 @@ class _Step:
         self.scores: list[Score] = []
         self.players: list[Player] = []
         self.ended: tuple[Outcome, str] | None = None
+
+    def branch(self) -> _Step:
+        """What one child of a parallel block collects."""
+        return _Step(self.phase, self.turn, self.log_at)
+
+    def join(self, branches: Iterable[_Step]) -> None:
+        """Take over what children collected, in list order, whichever came first in time."""
+        for branch in branches:
+            self.events += branch.events
+            self.scores += branch.scores
+            self.players += branch.players
+            self.ended = branch.ended or self.ended
 
 
 class _Meter:
@@ -119,7 +153,7 @@ class _Meter:
         )
 
     def tally(self, clock_s: float) -> Tally:
-        return Tally(round(clock_s, 6), dict(self._roles))
+        return Tally(clock_s, dict(self._roles))
 
 
 class Scope:
@@ -182,16 +216,17 @@ class Scope:
         return answer
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
-        with self._exclusive():
+        with self._exclusive(), self._session.log.closed():
             block = self._take_slot()
             scopes = [
-                Scope(self._session, self._step, f"{block}.{index}.", self._clock_s)
+                Scope(self._session, self._step.branch(), f"{block}.{index}.", self._clock_s)
                 for index in range(len(children))
             ]
             results = await asyncio.gather(
                 *(child(scope) for child, scope in zip(children, scopes, strict=True)),
                 return_exceptions=True,
             )
+        self._step.join(scope._step for scope in scopes)
         self._clock_s = max([self._clock_s, *(scope.elapsed_s for scope in scopes)])
         for result in results:
             if isinstance(result, BaseException):
@@ -306,7 +341,7 @@ class DurableSession:
         return Ended(
             session_id=self.plan.session_id,
             outcome=outcome,
-            reason=reason[:MAX_REASON],
+            reason=storable_text(reason[:MAX_REASON]),
             error_class=error_class,
             turns=self._turn,
             score=self._score if outcome in ("completed", "timeout") else None,
@@ -319,7 +354,8 @@ class DurableSession:
         step = _Step("start", 0, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
         result = await self.kind.prelude(scope)
-        self._clock_s = scope.elapsed_s
+        check_result(result)
+        self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         self._store(step, b"null")
         return result
 
@@ -355,7 +391,7 @@ class DurableSession:
         step = _Step(phase, turn, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
         state = await play(scope)
-        self._clock_s = scope.elapsed_s
+        self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         if phase != "finish":
             self._end = step.ended
         for score in step.scores:
@@ -365,22 +401,22 @@ class DurableSession:
         return state
 
     def _store(self, step: _Step, state: bytes) -> None:
-        self._save(
-            TurnDone(
-                session_id=self.plan.session_id,
-                phase=step.phase,
-                turn=step.turn,
-                state=state,
-                messages=self.log.since(step.log_at),
-                events=tuple(step.events),
-                scores=tuple(step.scores),
-                players=tuple(step.players),
-                tally=self.meter.tally(self._clock_s),
-                ended=self._end,
-                versions=(self.kind.version, self.kind.state_version),
-                at=self._utc(),
-            )
+        done = TurnDone(
+            session_id=self.plan.session_id,
+            phase=step.phase,
+            turn=step.turn,
+            state=state,
+            messages=self.log.since(step.log_at),
+            events=tuple(step.events),
+            scores=tuple(step.scores),
+            players=tuple(step.players),
+            tally=self.meter.tally(self._clock_s),
+            ended=self._end,
+            versions=(self.kind.version, self.kind.state_version),
+            at=self._utc(),
         )
+        check_turn(done)
+        self._save(done)
 
     def resource(self, name: str) -> JSON:
         """The text or data behind a name of the plan."""

@@ -34,7 +34,7 @@ FILE_NAME = "model_prices_and_context_window_backup.json"
 Listing: TypeAlias = Mapping[str, Any]
 """One entry of the list, as it stands there."""
 
-_CHAT_MODES = frozenset({"chat", "responses", "completion", None})
+_CHAT_MODES = frozenset({"chat", "responses", None})
 _KINDS = ("input", "output", "cached", "cache_write", "reasoning")
 _KEYS = (
     "input_cost_per_token",

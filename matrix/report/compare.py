@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
 from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
+from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 
 SESSION_METRICS = ("score", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
 """Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
+
+FLAGS: Mapping[Flag, str] = {
+    "fragile": "fragile: the sessions without a score could overturn it",
+    "these scenarios only": "about the scenarios played, not others like them",
+}
+"""What the flags of a verdict say to people."""
 
 LOWER_IS_BETTER = ("cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
 
@@ -172,6 +180,7 @@ def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> Va
     outcomes = mine["outcome"].value_counts()
     completed = int(outcomes.get("completed", 0))
     summary = verdict.variants[index]
+    bounds = verdict.rules.score_bounds or (-inf, inf)  # a mean cannot lie outside them either
     return VariantRow(
         level=level,
         sessions=len(mine),
@@ -180,8 +189,8 @@ def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> Va
         errored=int(outcomes.get("errored", 0)),
         censored=int(outcomes.get("censored", 0)),
         mean=summary.mean,
-        low=None if summary.interval is None else summary.interval.low,
-        high=None if summary.interval is None else summary.interval.high,
+        low=None if summary.interval is None else max(summary.interval.low, bounds[0]),
+        high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
         cost_per_completed_usd=float(mine["cost_usd"].sum()) / completed if completed else None,
     )
 
@@ -189,7 +198,7 @@ def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> Va
 def _rests_on(verdict: Verdict, run: RunFile) -> str:
     parts = [
         f"{verdict.rounds_used} complete rounds of {verdict.rounds_planned}, paired by round",
-        f"{1 - verdict.rules.alpha:.0%} t intervals on round differences"
+        f"{100 * (1 - verdict.rules.alpha):.4g} % t intervals on round differences"
         + (
             f", level {verdict.comparisons[0].level:.3g} per pair"
             if len(verdict.variants) > 2
@@ -200,7 +209,7 @@ def _rests_on(verdict: Verdict, run: RunFile) -> str:
         parts.append(f"{verdict.pairs_errored} pairs dropped for infrastructure errors")
     if verdict.pairs_unscored:
         parts.append(f"{verdict.pairs_unscored} pairs without a score because a variant failed")
-    parts += [f"flag: {flag}" for flag in verdict.flags]
+    parts += [FLAGS[flag] for flag in verdict.flags]
     if run.simulated:
         parts.append("simulated models")
     return "; ".join(parts)

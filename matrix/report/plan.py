@@ -6,15 +6,15 @@ from matrix.engine.estimate import Interval
 from matrix.engine.prepare import Prepared
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
-from matrix.report.text import columns, facts, plural
+from matrix.report.text import WIDTH, columns, facts, plural, wrapped
 
 
-def plan_as_text(prepared: Prepared, *, cells: bool = False) -> str:
+def plan_as_text(prepared: Prepared, *, cells: bool = False, width: int = WIDTH) -> str:
     """A few lines that say what a run will do; with ``cells``, the whole matrix as well."""
     head = f"{prepared.spec.name}: {_shape(prepared)}"
     if prepared.simulated:
         head += ", on simulated models"
-    parts = [head, facts(_facts(prepared))]
+    parts = [wrapped(head, width=width), facts(_facts(prepared), width=width)]
     if cells:
         parts += ["", _cells(prepared)]
     return "\n".join(parts)

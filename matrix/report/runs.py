@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matrix.model.money import show_usd
-from matrix.report.text import columns
+from matrix.report.text import columns, harmless
 from matrix.store.run_folder import ListedRun
+
+STATUS_WIDTH = 60
+"""Characters of a status that a table of runs has room for."""
 
 
 def runs_as_text(runs: Sequence[ListedRun]) -> str:
@@ -15,13 +18,14 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
     for listed in runs:
         run = listed.run
         if run is None:
-            rows.append([listed.path.name, "-", "-", "-", "-", listed.problem[:60]])
+            rows.append([listed.path.name, "-", "-", "-", "-", _one_line(listed.problem)])
             continue
         spent = "-"
         if run.totals is not None:
             spent = show_usd(run.totals.settled_nano + run.totals.presumed_nano)
+            spent += " simulated" if run.simulated else ""
         status = (
-            run.status if run.end_reason in ("", "done") else (f"{run.status} ({run.end_reason})")
+            run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"
         )
         rows.append(
             [
@@ -29,10 +33,16 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
                 run.created_at.strftime("%Y-%m-%d %H:%M"),
                 run.kind,
                 f"{run.plan.sessions:,}",
-                spent + (" simulated" if run.simulated else ""),
-                status[:60],
+                spent,
+                _one_line(status),
             ]
         )
     return columns(
         ["run", "started (UTC)", "kind", "sessions", "spent", "status"], rows, right=(3,)
     )
+
+
+def _one_line(text: str) -> str:
+    """The beginning of a text that may hold an error message of somebody else's."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= STATUS_WIDTH else line[: STATUS_WIDTH - 3] + "..."

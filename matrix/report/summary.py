@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,10 +12,23 @@ from matrix.model.errors import BadInput
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.compare import FactorComparison, VariantRow, compare_factor
-from matrix.report.text import columns, duration, facts, interval, number, plural
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    duration,
+    facts,
+    interval,
+    number,
+    plural,
+    tokens,
+    wrapped,
+)
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 from matrix.store.transcript import SessionNotFound
+
+DEFAULT_RESULTS = "results"
+"""Folder of runs that commands look in when they are not told otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +154,13 @@ def verdict_line(summary: Summary) -> str:
     return summary.comparison.sentence + suffix
 
 
-def summary_as_text(summary: Summary) -> str:
+def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
-    parts = [_head(summary), facts(_facts(summary))]
+    parts = [_head(summary), facts(_facts(summary), width=width)]
     if summary.comparison is not None:
         parts += ["", _variants(summary.comparison)]
-        parts += ["", f"Verdict: {verdict_line(summary)}"]
-        parts += [f"  rests on: {summary.comparison.rests_on}"]
+        parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
+        parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
     parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
     return "\n".join(parts)
 
@@ -170,7 +184,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
         (
             "used",
             f"{plural(summary.turns, 'turn')}, {plural(summary.calls, 'call')}, "
-            f"{summary.tokens_in / 1e6:,.1f} M tokens in, {summary.tokens_out / 1e6:,.1f} M out",
+            f"{tokens(summary.tokens_in)} tokens in, {tokens(summary.tokens_out)} out",
         )
     )
     simulated = " (simulated)" if run.simulated else ""
@@ -191,7 +205,7 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _variants(comparison: FactorComparison) -> str:
-    confidence = f"{1 - comparison.verdict.rules.alpha:.0%} interval"
+    confidence = f"{100 * (1 - comparison.verdict.rules.alpha):.4g} % interval"
     headers = [
         comparison.factor,
         comparison.metric,
@@ -200,7 +214,7 @@ def _variants(comparison: FactorComparison) -> str:
         "failed",
         "errored",
         "censored",
-        "$ per completed",
+        "$ each",
     ]
     digits = 1 if comparison.metric == "score" else 3
     rows = [_variant_cells(row, digits) for row in comparison.rows]
@@ -223,12 +237,14 @@ def _variant_cells(row: VariantRow, digits: int) -> list[str]:
 
 def _next(summary: Summary) -> list[str]:
     run = summary.run
+    folder = str(summary.run_dir.parent)
+    where = "" if folder == DEFAULT_RESULTS else f" --results {shlex.quote(folder)}"
     lines = []
     if run.status in ("incomplete", "failed"):
         more = " --max-cost USD" if run.end_reason == "cap" else ""
-        lines.append(f"matrix resume {run.run_id}{more}")
+        lines.append(f"matrix resume {run.run_id}{where}{more}")
     if "worst" in summary.extremes:
-        lines.append(f"matrix show {run.run_id} worst      # read the session that scored lowest")
+        lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
     lines.append(
         f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
         "/sessions').describe())\""

@@ -89,5 +89,5 @@ def harmless(text: str) -> str:
 
 
 def harmless_json(text: str) -> str:
-    """The same for JSON, which loses nothing: what could drive a terminal is written as \\uXXXX."""
+    """The same for JSON, where nothing is lost: such characters are written as escapes."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

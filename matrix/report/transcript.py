@@ -8,25 +8,23 @@ from collections.abc import Iterable
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score
-from matrix.report.text import columns, duration, facts, harmless
+from matrix.report.text import WIDTH, columns, duration, facts, harmless
 from matrix.store.transcript import Transcript
 
-WIDTH = 96
 
-
-def session_as_text(session: Transcript) -> str:
-    """The transcript as text; control characters in it are made harmless."""
-    parts = [_head(session)]
+def session_as_text(session: Transcript, *, simulated: bool = False, width: int = WIDTH) -> str:
+    """The transcript as text, about ``width`` wide; control characters are made harmless."""
+    parts = [_head(session, " (simulated)" * simulated, width)]
     if session.players:
         parts += ["", _players(session)]
     for turn in session.turns:
         if turn.messages or turn.events:
-            parts += ["", *_turn(turn)]
-    parts += ["", _end(session)]
+            parts += ["", *_turn(turn, width)]
+    parts += ["", _end(session, width)]
     return harmless("\n".join(parts))
 
 
-def _head(session: Transcript) -> str:
+def _head(session: Transcript, note: str, width: int) -> str:
     plan, tally = session.plan, session.tally
     levels = ", ".join(f"{factor} {level}" for factor, level in plan.levels.items())
     return f"session {session.session_id}\n" + facts(
@@ -36,9 +34,10 @@ def _head(session: Transcript) -> str:
             (
                 "used",
                 f"{tally.calls} calls, {show_usd(tally.cost)}, "
-                f"{duration(tally.clock_s)} of model time",
+                f"{duration(tally.clock_s)} of model time{note}",
             ),
-        ]
+        ],
+        width=width,
     )
 
 
@@ -55,47 +54,47 @@ def _players(session: Transcript) -> str:
     return columns(["player (* relays)", "archetype", "model", "mood"], rows)
 
 
-def _turn(turn: TurnDone) -> list[str]:
+def _turn(turn: TurnDone, width: int) -> list[str]:
     title = {"start": "before the story", "finish": "afterwards"}.get(
         turn.phase, f"turn {turn.turn}"
     )
-    lines = [f"--- {title} " + "-" * max(0, WIDTH - len(title) - 5)]
+    lines = [f"--- {title} " + "-" * max(0, width - len(title) - 5)]
     for message in turn.messages:
         if message.channel.startswith("persona/"):
             continue
-        lines.append(_message(message))
-    lines += [_event(event) for event in turn.events]
+        lines.append(_message(message, width))
+    lines += [_event(event, width) for event in turn.events]
     return lines
 
 
-def _message(message: Message) -> str:
+def _message(message: Message, width: int) -> str:
     whom = ""
     if message.channel.startswith("private/"):
         whom = f" (aside, {message.channel.removeprefix('private/')})"
     label = f" [{message.label}]" if message.label else ""
     head = f"{message.speaker}{whom}{label}: "
     paragraphs = message.text.split("\n")
-    first = textwrap.fill(paragraphs[0], WIDTH, initial_indent=head, subsequent_indent="    ")
+    first = textwrap.fill(paragraphs[0], width, initial_indent=head, subsequent_indent="    ")
     rest = [
-        textwrap.fill(text, WIDTH, initial_indent="    ", subsequent_indent="    ")
+        textwrap.fill(text, width, initial_indent="    ", subsequent_indent="    ")
         for text in paragraphs[1:]
         if text.strip()
     ]
     return "\n".join([first, *rest])
 
 
-def _event(event: Event) -> str:
+def _event(event: Event, width: int) -> str:
     severity = f" ({event.severity})" if event.severity else ""
     # a pulse's detail is the narration itself, which stands just above
     detail = f": {event.detail}" if event.detail and event.kind != "pulse" else ""
     return textwrap.fill(
         f"  * {event.kind.replace('_', ' ')}{severity} {event.subject}{detail}".rstrip(),
-        WIDTH,
+        width,
         subsequent_indent="    ",
     )
 
 
-def _end(session: Transcript) -> str:
+def _end(session: Transcript, width: int) -> str:
     if session.ended is None:
         return "still open"
     ended = session.ended
@@ -107,7 +106,7 @@ def _end(session: Transcript) -> str:
         news = score.reason if score.reason != reason else ""  # a judge gives one for all it scored
         rows.append((score.name, f"{value}   {news}".rstrip()))
         reason = score.reason
-    return facts(rows, indent="")
+    return facts(rows, indent="", width=width)
 
 
 def session_as_data(session: Transcript) -> JSON:

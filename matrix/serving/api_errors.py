@@ -106,9 +106,3 @@ def policy_refusal() -> ApiError:
         "that is not allowed by our safety system."
     )
     return bad_request(message, code="content_policy_violation")
-
-
-def unexpected(error: Exception) -> ApiError:
-    """500 for a defect of this server; names it, so that a test that meets it says what it was."""
-    message = f"Defect in the simulated server: {type(error).__name__}: {error}"
-    return ApiError(500, message, kind=SERVER, code="defect")

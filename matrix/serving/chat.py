@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, Literal
 
 import orjson
@@ -22,13 +22,14 @@ from matrix.serving.options import ANY, ECHO, ServeOptions
 from matrix.serving.request import ChatRequest, read_request
 from matrix.serving.schemas import BadSchema
 from matrix.serving.stats import Stats
-from matrix.serving.writing import Speaker, Written, echo, simulated, write
+from matrix.serving.writing import Choice, Speaker, Written, echo, simulated, write
 
 FAULT_HEADER: Final = "X-Matrix-Fault"
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream; charset=utf-8"
 
 Ending = Literal["whole", "cut", "hang", "reset"]
+_ENDINGS: Final[Mapping[str, Ending]] = {"cut": "cut", "hang": "hang", "reset": "reset"}
 
 
 @dataclass(slots=True)
@@ -50,17 +51,6 @@ class Outcome:
     ending: Ending = "whole"
 
 
-@dataclass(slots=True)
-class _Answer:
-    """A good answer on its way to an outcome, while a fault may still spoil it."""
-
-    request: ChatRequest
-    written: Written
-    fault: Fault | None
-    head: Head
-    parts: list[bytes] = field(default_factory=list)
-
-
 class ChatService:
     """Answers requests for chat completions.
 
@@ -77,7 +67,7 @@ class ChatService:
         self.stats = Stats()
         self.faults = FaultPlan(options.faults)
         self._limiter = Limiter(options.rpm, options.tpm, options.burst, clock)
-        self._wall = wall
+        self._wall, self._ordinal = wall, 0
         self._key = options.api_key and f"Bearer {options.api_key}".encode()
         self._simulated = simulated(SimulatedProvider(options.simulation, _never))
         self._real_time = options.real_time or options.simulation.time == "real"
@@ -104,12 +94,13 @@ class ChatService:
             outcome = self.refused(error)
         except orjson.JSONEncodeError:
             outcome = self.refused(bad_request("The request is nested too deeply."))
-        self.stats.answered(outcome.status)
+        if outcome.ending in ("whole", "cut"):
+            self.stats.answered(outcome.status)
         outcome.headers.update(self._limiter.headers())
         return outcome
 
     def refused(self, error: ApiError) -> Outcome:
-        """An error as an outcome, after the usual latency."""
+        """An error as an outcome; it is sent at once."""
         headers = {"Content-Type": _JSON, **error.headers}
         return Outcome(error.status, headers, [error.body()])
 
@@ -121,20 +112,52 @@ class ChatService:
     def _admitted(
         self, request: ChatRequest, speak: Speaker, headers: Mapping[str, str]
     ) -> Outcome:
-        asked = headers.get(FAULT_HEADER)
         self._limiter.admit(request.model, request.tokens)
         used = 0
         try:
-            fault = self.faults.next(asked)
-            if fault is not None:
-                self.stats.faults[fault.name] += 1
-                if error := error_of(fault, request.tokens):
-                    raise error
+            fault = self._next_fault(headers.get(FAULT_HEADER))
+            if fault and (error := error_of(fault, request.tokens)):
+                raise error
             written = write(request, speak)
             used = written.used.input + written.used.output
-        except (ValueError, BadSchema) as error:
-            raise bad_request(str(error)) from None
+        except BadSchema as error:
+            raise bad_request(f"Invalid schema: {error}", code="invalid_schema") from None
         finally:
             self._limiter.settle(request.tokens, used)
         self.stats.accept(written.used)
         return self._outcome(request, written, fault)
+
+    def _next_fault(self, asked: str | None) -> Fault | None:
+        try:
+            fault = self.faults.next(asked)
+        except ValueError as error:
+            raise bad_request(f"{FAULT_HEADER}: {error}") from None
+        if fault is not None:
+            self.stats.faults[fault.name] += 1
+        return fault
+
+    def _outcome(self, request: ChatRequest, written: Written, fault: Fault | None) -> Outcome:
+        """A good answer, or what the fault makes of it."""
+        name = fault.name if fault else ""
+        choices = written.choices
+        if name == "empty":
+            choices = tuple(Choice("", "stop") for _ in choices)
+        usage = reported(written.reported, fault)
+        self._ordinal += 1
+        head = Head(f"chatcmpl-sim{self._ordinal}", int(self._wall()), request.model)
+        works_s = written.duration_s if self._real_time else 0.0
+        outcome = Outcome(200, {"Content-Type": _JSON}, [], ending=_ENDINGS.get(name, "whole"))
+        outcome.delay_s = self.options.latency_ms / 1000 + ((fault and fault.seconds) or 0.0)
+        if request.stream:
+            outcome.headers["Content-Type"] = _EVENTS
+            parts = events(head, choices, usage, include_usage=request.include_usage)
+            outcome.pace_s = works_s / len(parts)
+        else:
+            parts = [completion(head, choices, usage)]
+            outcome.delay_s += works_s
+        outcome.parts = [garbled(parts[0]), *parts[1:]] if name == "malformed" else parts
+        return outcome
+
+
+async def _never(seconds: float) -> None:
+    raise AssertionError(f"the server itself waits, not its models; asked for {seconds} s")

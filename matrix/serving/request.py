@@ -69,12 +69,7 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     Raises:
         ApiError: 400, for the first mistake.
     """
-    try:
-        data = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise bad_request(f"We could not parse the JSON body of your request: {error}") from None
-    if not isinstance(data, dict):
-        raise bad_request("The body must be a JSON object.")
+    data = _loaded(body)
     messages = read_messages(data.get("messages"))
     tools = _tools(data.get("tools"))
     schema, json_object = _response_format(data.get("response_format"))
@@ -98,6 +93,16 @@ def read_request(body: bytes, headers: Mapping[str, str]) -> ChatRequest:
     )
 
 
+def _loaded(body: bytes) -> dict[str, Any]:
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise bad_request(f"We could not parse the JSON body of your request: {error}") from None
+    if not isinstance(data, dict):
+        raise bad_request("The body must be a JSON object.")
+    return data
+
+
 def call_of(request: ChatRequest, index: int = 0) -> Call:
     """The call of choice number ``index`` (from 0): as the engine would make it.
 
@@ -106,7 +111,7 @@ def call_of(request: ChatRequest, index: int = 0) -> Call:
     """
     params = CallParams(request.max_tokens, request.temperature)
     digest = content_hash(
-        [request.model, request.messages, [*params[:2], request.schema]], length=32
+        [request.model, [*map(list, request.messages)], [*params[:2], request.schema]], length=32
     )
     seed = derive_seed("chat", digest) if request.seed is None else request.seed
     return Call(

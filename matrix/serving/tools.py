@@ -48,10 +48,11 @@ def example(schema: JSON, rng: random.Random) -> JSON:
     Raises:
         BadSchema: None was found, or it is no schema; the message says where it got stuck.
     """
-    value = _Examples(schema, rng).of(schema, "", _DEPTH)
-    if not conforms(value, schema, schema):
-        raise BadSchema("no example was found that follows the whole schema")
-    return value
+    for _ in range(_TRIES):
+        value = _Examples(schema, rng).of(schema, "", _DEPTH)
+        if conforms(value, schema, schema):
+            return value
+    raise BadSchema("no example was found that follows the whole schema")
 
 
 class _Examples:
@@ -104,9 +105,7 @@ class _Examples:
             whole = _both(self._merged(part, depth - 1), whole)
         return whole
 
-    def _of_any(
-        self, options: list[JSON], rest: dict[str, JSON], name: str, depth: int
-    ) -> JSON:
+    def _of_any(self, options: list[JSON], rest: dict[str, JSON], name: str, depth: int) -> JSON:
         """A value for one of several options beside what all of them share."""
         ordered = self._ordered(options, depth)
         return self._first(ordered, lambda each: self._joined(rest, each, name, depth))
@@ -153,7 +152,9 @@ class _Examples:
                 break
             rule = properties.get(name, True if others is None else others)
             try:
-                made[name] = self.of(rule, name, depth - 1)
+                each = self.of(rule, name, depth - 1)
+                if name in required or self._fits(each, rule):
+                    made[name] = each
             except BadSchema:
                 if name in required:
                     raise
@@ -205,7 +206,7 @@ class _Examples:
                 return str(self._pick(words))
         return str(self._pick(WORDS))
 
-    def _fits(self, value: JSON, schema: dict[str, JSON]) -> bool:
+    def _fits(self, value: JSON, schema: JSON) -> bool:
         return conforms(value, schema, self._root)
 
     def _pick(self, options: list[JSON] | tuple[str, ...]) -> JSON:

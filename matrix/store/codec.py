@@ -122,7 +122,7 @@ def decode(kind: int, session_id: str, body: bytes) -> Entry:
     """
     try:
         return _decode(kind, session_id, body)
-    except (orjson.JSONDecodeError, zlib.error, ValueError, TypeError, IndexError) as error:
+    except (zlib.error, ValueError, TypeError, LookupError, AttributeError) as error:
         raise StoreError(
             f"a journal entry of session {session_id} cannot be read ({error}); "
             "the journal is damaged or was written by a later version of matrix"

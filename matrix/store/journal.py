@@ -12,16 +12,16 @@ import fcntl
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any, Final, NamedTuple, Protocol
 
 import orjson
 
 from matrix.model.entries import Entry, session_of
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
 from matrix.model.records import JSON
-from matrix.store.codec import JOURNAL_VERSION, decode, encode
+from matrix.store.codec import ENDED, JOURNAL_VERSION, OPENED, decode, encode
 
 JOURNAL_NAME = "journal.sqlite"
 
@@ -34,6 +34,16 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_by_session ON entries (session, seq);
 CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 """
+
+
+MAX_SEQ: Final = 2**62
+"""Above every sequence number."""
+
+
+class Reading(Protocol):
+    """Runs one query and gives all its rows."""
+
+    def __call__(self, sql: str, values: Sequence[object] = (), /) -> list[tuple[Any, ...]]: ...
 
 
 class Row(NamedTuple):
@@ -123,17 +133,27 @@ class JournalWriter:
 
     def session(self, session_id: str) -> list[Entry]:
         """Every entry of one session, in order."""
-        return _session_entries(self._db, session_id)
+        return [row.entry for row in _session_rows(self._read, session_id, MAX_SEQ)]
 
     def rows(self) -> Iterator[Row]:
         """Every entry of the journal, in order."""
-        return _rows(self._db, 0, self._seq, None)
+        return _rows(self._read, 0, self._seq, None)
 
     def close(self) -> None:
-        """Let go of the journal, leaving one file behind."""
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        self._db.close()
-        self._lock.close()
+        """Let go of the journal; if nobody reads it now, one file is left, readable anywhere."""
+        try:
+            with suppress(sqlite3.Error):  # a full disk or a reader: the entries are safe in WAL
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._db.execute("PRAGMA journal_mode=DELETE")
+            self._db.close()
+        finally:
+            self._lock.close()
+
+    def _read(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise _store_error(error, self._path) from None
 
     def _raise_epoch(self, path: Path) -> int:
         with self._transaction(check_epoch=False):
@@ -196,54 +216,75 @@ class JournalReader:
 
     def last_seq(self) -> int:
         """Sequence number of the newest entry; 0 for an empty journal."""
-        (last,) = self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
+        ((last,),) = self._rows_of("SELECT COALESCE(MAX(seq), 0) FROM entries")
         return int(last)
 
     def rows(self, after: int, up_to: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
         """Entries with ``after < seq <= up_to``, in order, optionally of some kinds only."""
-        return _rows(self._db, after, up_to, kinds)
+        return _rows(self._rows_of, after, up_to, kinds)
 
     def session(self, session_id: str) -> list[Entry]:
         """Every entry of one session, in order."""
-        return _session_entries(self._db, session_id)
+        return [row.entry for row in self.session_rows(session_id)]
+
+    def session_rows(self, session_id: str, *, before: int = MAX_SEQ) -> Iterator[Row]:
+        """Entries of one session with ``seq < before``, in order."""
+        return _session_rows(self._rows_of, session_id, before)
+
+    def has_ended(self, session_id: str) -> bool:
+        """Whether the session is over, and has not been opened again since."""
+        rows = self._rows_of(
+            "SELECT e.kind FROM entries e JOIN sessions s ON s.id = e.session "
+            "WHERE s.session_id = ? AND e.kind IN (?, ?) ORDER BY e.seq DESC LIMIT 1",
+            (session_id, OPENED, ENDED),
+        )
+        return bool(rows) and rows[0][0] == ENDED
 
     def session_ids(self) -> list[str]:
         """Every session the journal knows."""
-        return [row[0] for row in self._db.execute("SELECT session_id FROM sessions ORDER BY id")]
+        return [row[0] for row in self._rows_of("SELECT session_id FROM sessions ORDER BY id")]
 
     def resources(self) -> dict[str, JSON]:
         """Every stored text and data by content hash."""
-        rows = self._db.execute("SELECT hash, body FROM resources")
+        rows = self._rows_of("SELECT hash, body FROM resources")
         return {key: orjson.loads(body) for key, body in rows}
+
+    def _rows_of(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """One short read transaction.
+
+        Raises:
+            StoreError: SQLite refused; the message says what and where.
+        """
+        try:
+            return self._db.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise _store_error(error, self._path) from None
 
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
 
 
-def _rows(
-    db: sqlite3.Connection, after: int, up_to: int, kinds: Iterable[int] | None
-) -> Iterator[Row]:
+def _rows(read: Reading, after: int, up_to: int, kinds: Iterable[int] | None) -> Iterator[Row]:
     wanted = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
+    sql = (
+        "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
+        f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {wanted} ORDER BY e.seq"
+    )
     step = 2000
     while after < up_to:
-        rows = db.execute(
-            "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
-            f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {wanted} ORDER BY e.seq",
-            (after, min(after + step, up_to)),
-        ).fetchall()
-        for seq, kind, session_id, body in rows:
+        for seq, kind, session_id, body in read(sql, (after, min(after + step, up_to))):
             yield Row(seq, decode(kind, session_id, body))
         after += step
 
 
-def _session_entries(db: sqlite3.Connection, session_id: str) -> list[Entry]:
-    rows = db.execute(
-        "SELECT e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
-        "WHERE s.session_id = ? ORDER BY e.seq",
-        (session_id,),
-    ).fetchall()
-    return [decode(kind, session_id, body) for kind, body in rows]
+def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
+    rows = read(
+        "SELECT e.seq, e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
+        "WHERE s.session_id = ? AND e.seq < ? ORDER BY e.seq",
+        (session_id, before),
+    )
+    return (Row(seq, decode(kind, session_id, body)) for seq, kind, body in rows)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -23,8 +23,7 @@ from matrix.model.errors import RunLocked, StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.disk import Disk
 from matrix.store.folders import WORK_FOLDER, TableFolders
-from matrix.store.history import HistoryReader
-from matrix.store.journal import JOURNAL_NAME
+from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.journal import Row as JournalRow
 from matrix.store.projection import PROJECTED, Projection
 from matrix.store.tables import TABLES, Row, RunInfo
@@ -61,7 +60,7 @@ class Publisher:
         self._run_dir = run_dir
         self._info = info
         self._pace = pace or Pace()
-        self._reader: HistoryReader | None = None
+        self._reader: JournalReader | None = None
         self._folders = TableFolders(run_dir, info, disk or Disk())
         self._projection = Projection(info.factors, self._look_back)
         self._read_to = 0
@@ -168,9 +167,9 @@ class Publisher:
             self._reader = None
         self._lock.close()
 
-    def _journal(self) -> HistoryReader:
+    def _journal(self) -> JournalReader:
         if self._reader is None:
-            self._reader = HistoryReader(self._run_dir / JOURNAL_NAME)
+            self._reader = JournalReader(self._run_dir / JOURNAL_NAME)
         return self._reader
 
     def _read(self, last: int) -> int:

@@ -181,7 +181,7 @@ class LedgerLaws(RuleBasedStateMachine):
 
 
 LedgerLaws.TestCase.settings = settings(
-    max_examples=150, stateful_step_count=40, deadline=None, derandomize=False
+    max_examples=100, stateful_step_count=40, deadline=None
 )
 TestLedgerLaws = LedgerLaws.TestCase
 

@@ -12,7 +12,6 @@ import pytest
 from matrix.model.entries import Opened
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
 from matrix.store.codec import OPENED, SETTLED
-from matrix.store.history import HistoryReader
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from tests.store.journals import LONG_STORY, plan, tell, write_journal
 
@@ -76,7 +75,7 @@ def test_readers_can_ask_for_some_kinds_of_entries_only(path: Path) -> None:
 
 def test_a_session_is_read_by_id(path: Path) -> None:
     write_journal(path.parent, ENTRIES)
-    reader = HistoryReader(path)
+    reader = JournalReader(path)
     rows = list(reader.session_rows("session-1", before=len(ENTRIES) + 1))
     assert [row.entry for row in rows] == reader.session("session-1")
     assert all(row.entry == ENTRIES[row.seq - 1] for row in rows)

@@ -175,6 +175,13 @@ def test_nothing_to_publish_writes_no_parts(tmp_path: Path) -> None:
         assert sorted(tmp_path.rglob("*.parquet")) == files
 
 
+def test_a_restarted_publisher_reads_nothing_that_is_published(tmp_path: Path) -> None:
+    write_journal(tmp_path, tell([(0, "turn"), (0, "call"), (0, "turn")]))  # no session ends
+    publish_all(tmp_path)
+    with publisher(tmp_path) as one:
+        assert one.step() == 0
+
+
 def test_a_step_before_the_journal_exists_has_nothing_to_do(tmp_path: Path) -> None:
     with publisher(tmp_path / "run") as one:
         assert one.step(flush=True) == 0
@@ -187,7 +194,7 @@ def test_a_damaged_journal_is_reported_as_this_projects_own_error(tmp_path: Path
     journal = tmp_path / JOURNAL_NAME
     content = journal.read_bytes()
     journal.write_bytes(content[: len(content) // 2] + bytes(len(content) // 2))
-    with publisher(tmp_path) as one, pytest.raises(StoreError, match="cannot read the journal"):
+    with publisher(tmp_path) as one, pytest.raises(StoreError, match="malformed"):
         one.step()
 
 

@@ -1,0 +1,161 @@
+"""``python -m benchmarks``: measure speed and memory on this machine.
+
+python -m benchmarks                              everything, in less than 8 minutes
+python -m benchmarks engine --sessions 200        one section, at a size of your own
+python -m benchmarks engine cli --json out.json   two of them, and a file for later
+python -m benchmarks --quick                      tiny sizes: does everything still work?
+
+Keep the machine quiet meanwhile. Figures move with the machine; ratios are taken in the same run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+from benchmarks import cli, engine, hotspots, journal, startup
+from benchmarks.figures import Benchmark, Section, document, machine, rendered
+from benchmarks.measuring import CommandFailed
+from benchmarks.runs import WrongRun
+from benchmarks.sizes import Sizes
+
+SECTIONS: Final = {
+    "engine": Benchmark("Model calls per second through everything", engine.measure),
+    "startup": Benchmark("The main job: start, length, memory", startup.measure),
+    "journal": Benchmark("Journal and tables", journal.measure),
+    "cli": Benchmark("Command line", cli.measure),
+    "hotspots": Benchmark("Where the time goes", hotspots.measure),
+}
+
+_OPTIONS: Final = {
+    "sessions": "engine: play-tests",
+    "counter_sessions": "engine: sessions of the counter kind",
+    "counter_turns": "engine: turns of each of them",
+    "open_sessions": "engine: sessions open at the same time",
+    "main_job": "startup: sessions of the main job",
+    "few": "startup: sessions of the smaller run for memory growth",
+    "many": "startup: sessions of the larger one",
+    "growth_open": "startup: sessions open at the same time in both",
+    "growth_turns": "startup: turn limit in both",
+    "entries": "journal: entries to make tables from",
+    "journal_sessions": "journal: play-tests to copy entries from",
+    "profiled": "hotspots: play-tests",
+    "repeats": "repeats of what is cheap",
+}
+
+_QUICK: Final = {
+    "sessions": 20,
+    "counter_sessions": 40,
+    "counter_turns": 5,
+    "open_sessions": 20,
+    "main_job": 20,
+    "few": 20,
+    "many": 40,
+    "growth_open": 20,
+    "growth_turns": 2,
+    "entries": 5_000,
+    "journal_sessions": 4,
+    "profiled": 4,
+    "repeats": 1,
+}
+
+
+def main() -> int:
+    """Measure what was asked for; 0 when everything was measured, 1 otherwise."""
+    options = _parser().parse_args()
+    for name in [name for name in os.environ if name.startswith("MATRIX_")]:
+        del os.environ[name]
+    began = time.monotonic()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print("  ".join(f"{key}: {value}" for key, value in machine().items()))
+    done: list[Section] = []
+    failed = 0
+    for name in options.sections or SECTIONS:
+        section = _measured(name, options)
+        if section is None:
+            failed += 1
+        else:
+            done.append(section)
+            print(rendered(section), flush=True)
+    seconds = time.monotonic() - began
+    print(f"\n{len(done)} sections in {seconds:.0f} s")
+    if options.json is not None:
+        options.json.write_bytes(document(done, seconds))
+    return 1 if failed else 0
+
+
+def _measured(name: str, options: argparse.Namespace) -> Section | None:
+    """A section, measured in a folder that is removed afterwards; ``None`` if it failed."""
+    chosen = _chosen(options)
+    said = "".join(f" --{key.replace('_', '-')} {value}" for key, value in chosen.items())
+    quick = " --quick" if options.quick else ""
+    section = Section(SECTIONS[name].title, f"python -m benchmarks {name}{quick}{said}")
+    with tempfile.TemporaryDirectory(
+        prefix=f".bench-{name}-", dir=options.folder, ignore_cleanup_errors=True
+    ) as folder:
+        changes = (_QUICK if options.quick else {}) | chosen
+        sizes = Sizes(Path(folder).resolve(), **changes)
+        try:
+            SECTIONS[name].measure(sizes, section)
+        except (CommandFailed, WrongRun) as error:
+            print(f"\n{name}: {error}", file=sys.stderr, flush=True)
+            return None
+    return section
+
+
+def _chosen(options: argparse.Namespace) -> dict[str, int]:
+    """Sizes that were given on the command line."""
+    given = {name: getattr(options, name) for name in _OPTIONS}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        metavar="SECTION",
+        type=_section,
+        help=f"what to measure: {', '.join(SECTIONS)}; everything if left out",
+    )
+    defaults = {f.name: f.default for f in fields(Sizes)}
+    for name, text in _OPTIONS.items():
+        flag = f"--{name.replace('_', '-')}"
+        text = f"{text} ({defaults[name]})"
+        parser.add_argument(flag, type=_positive, metavar="N", help=text)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes, to check the code")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("results"),
+        help="where runs are written and removed again; on the disk whose speed counts",
+    )
+    return parser
+
+
+def _section(text: str) -> str:
+    if text not in SECTIONS:
+        raise argparse.ArgumentTypeError(f"no section {text!r}; there are: {', '.join(SECTIONS)}")
+    return text
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("at least 1")
+    return number
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,210 @@
+"""The floor to compare with: the same kinds and simulated models on a bare asyncio loop.
+
+No processes, no governor, no journal, no digests, no retries: a context in memory whose calls go
+straight to the provider. Seeds and slots are those of the engine, so that it makes the very same
+calls, and the counts can be checked against each other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import BaseModel
+
+from matrix.engine.prepare import Prepared
+from matrix.engine.session import SessionLog  # a list with an index; nothing durable about it
+from matrix.kinds.protocol import Context, Kind, Log
+from matrix.model.plan import RoundPlan
+from matrix.model.records import (
+    JSON,
+    Answer,
+    Call,
+    CallKey,
+    CallParams,
+    ChatMessage,
+    Outcome,
+    Phase,
+    Player,
+    SessionPlan,
+)
+from matrix.model.seeds import derive_seed, stream
+from matrix.providers.simulated import SimulatedProvider
+from matrix.providers.simulated.settings import SimulationSettings
+
+T = TypeVar("T")
+
+
+class BareLoop:
+    """Plays the sessions of a plan, some at a time, and counts calls."""
+
+    def __init__(self, prepared: Prepared, open_sessions: int) -> None:
+        self.prepared = prepared
+        self.provider = SimulatedProvider(
+            SimulationSettings.model_validate(prepared.spec.simulation), sleep=asyncio.sleep
+        )
+        self.calls = 0
+        self.ended = 0
+        self._open = asyncio.Semaphore(open_sessions)
+
+    async def play(self) -> None:
+        """Play every round."""
+        await asyncio.gather(*(self._round(r) for r in self.prepared.plan.all_rounds()))
+
+    async def _round(self, planned: RoundPlan) -> None:
+        ids = [plan.session_id for plan in planned.preludes]
+        made = await asyncio.gather(*(self._prelude(plan) for plan in planned.preludes))
+        preludes: dict[str | None, JSON] = dict(zip(ids, made, strict=True))
+        await asyncio.gather(
+            *(self._session(plan, preludes.get(plan.prelude_id)) for plan in planned.sessions)
+        )
+
+    async def _prelude(self, plan: SessionPlan) -> JSON:
+        async with self._open:
+            session = _Session(self, plan, None)
+            made = await session.kind.prelude(_Scope(session, "start", 0, "", 0.0))
+            return orjson.loads(orjson.dumps(made))
+
+    async def _session(self, plan: SessionPlan, prelude: JSON) -> None:
+        async with self._open:
+            await _Session(self, plan, prelude).play()
+        self.ended += 1
+
+
+class _Session:
+    """One session in memory."""
+
+    def __init__(self, loop: BareLoop, plan: SessionPlan, prelude: JSON) -> None:
+        self.loop, self.plan, self.prelude = loop, plan, prelude
+        self.kind: Kind = loop.prepared.kind
+        self.log = SessionLog(())
+        self.ended = False
+
+    async def play(self) -> None:
+        """Play to the end, with the limits of the engine."""
+        scope = _Scope(self, "start", 0, "", 0.0)
+        state: BaseModel = await self.kind.start(scope)
+        turn = 0
+        while not self.ended and turn < self.plan.max_turns:
+            if scope.elapsed_s >= self.plan.max_session_s:
+                break
+            turn += 1
+            scope = _Scope(self, "turn", turn, "", scope.elapsed_s)
+            state = await self.kind.turn(scope, state)
+        await self.kind.finish(_Scope(self, "finish", turn, "", scope.elapsed_s), state)
+
+
+class _Scope:
+    """The smallest :class:`Context`: notes nothing down, asks at once."""
+
+    def __init__(
+        self, session: _Session, phase: Phase, turn: int, prefix: str, clock_s: float
+    ) -> None:
+        self._session, self._phase, self._turn, self._prefix = session, phase, turn, prefix
+        self._clock_s = clock_s
+        self._next = 0
+
+    @property
+    def plan(self) -> SessionPlan:
+        return self._session.plan
+
+    @property
+    def turn(self) -> int:
+        return self._turn
+
+    @property
+    def log(self) -> Log:
+        return self._session.log
+
+    @property
+    def prelude(self) -> JSON:
+        return self._session.prelude
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._clock_s
+
+    def resource(self, name: str) -> JSON:
+        return self._session.loop.prepared.resources[self.plan.resources[name]]
+
+    def rng(self, name: str) -> random.Random:
+        return stream(self.plan.seed, self._phase, self._turn, self._prefix, name)
+
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str | None = None,
+        max_tokens: int = 512,
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        plan, slot = self.plan, self._slot()
+        name = model or plan.roles[role]
+        call = Call(
+            key=CallKey(plan.session_id, self._phase, self._turn, slot),
+            digest="",
+            order=plan.order,
+            role=role,
+            model=name,
+            messages=tuple(messages),
+            params=CallParams(
+                max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
+            ),
+            seed=derive_seed("call", plan.seed, self._phase, self._turn, slot, role),
+            cell=plan.levels,
+        )
+        await asyncio.sleep(0)  # sessions take turns, as they do where answers take time
+        reply = await self._session.loop.provider.complete(call, 1)
+        assert reply.usage is not None
+        self._session.loop.calls += 1
+        self._clock_s += reply.duration_s
+        return Answer(reply.text, reply.usage, 0, reply.duration_s, name, reply.finish_reason)
+
+    async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
+        block = self._slot()
+        scopes = [
+            _Scope(self._session, self._phase, self._turn, f"{block}.{index}.", self._clock_s)
+            for index in range(len(children))
+        ]
+        results = await asyncio.gather(
+            *(child(scope) for child, scope in zip(children, scopes, strict=True))
+        )
+        self._clock_s = max([self._clock_s, *(scope.elapsed_s for scope in scopes)])
+        return results
+
+    def event(
+        self,
+        kind: str,
+        *,
+        subject: str = "",
+        detail: str = "",
+        value: float | None = None,
+        severity: str = "",
+    ) -> None: ...
+
+    def score(
+        self,
+        name: str,
+        value: float | None,
+        *,
+        whole_session: bool = True,
+        label: str = "",
+        reason: str = "",
+        judge_model: str = "",
+        rubric_hash: str = "",
+    ) -> None: ...
+
+    def player(self, player: Player) -> None: ...
+
+    def end(self, outcome: Outcome, reason: str) -> None:
+        self._session.ended = True
+
+    def _slot(self) -> str:
+        slot = f"{self._prefix}{self._next}"
+        self._next += 1
+        return slot

@@ -1,0 +1,105 @@
+"""Model calls per second through everything, beside a bare asyncio loop over the same models."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import time
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from benchmarks.bare import BareLoop
+from benchmarks.figures import Section
+from benchmarks.measuring import timed
+from benchmarks.runs import COUNTER_SPEC, Played, WrongRun, play
+from benchmarks.sizes import Sizes
+from matrix.api import plan
+from matrix.model.overrides import from_flags
+
+_RAY: Final = "Ray"
+_IN_PROCESS: Final = "in-process"
+
+
+class _Load(NamedTuple):
+    """What is played: by every way of playing, the same."""
+
+    name: str
+    sessions: int
+    spec: str | None
+    goal: str
+
+
+def measure(sizes: Sizes, section: Section) -> None:
+    """Fill the section: the counter kind, then play-tests."""
+    for load in (
+        _Load("counter", sizes.counter_sessions, COUNTER_SPEC % sizes.counter_turns, ">= 1,500"),
+        _Load("play-test", sizes.sessions, None, ">= 1,000"),
+    ):
+        _measure(load, sizes, section)
+    section.note(
+        "steady: from the first answered call to the last, by the times in the journal; "
+        "end to end: from the command to its exit, with Ray's start and the final tables."
+    )
+    section.note("The bare loop has one core and makes the same calls, journalling nothing.")
+
+
+def _measure(load: _Load, sizes: Sizes, section: Section) -> None:
+    bare_s, calls = _bare(load, sizes)
+    bare = calls / bare_s
+    name = load.name
+    section.add(f"{name}: calls played by each", calls, "calls")
+    section.add(f"{name}: bare asyncio loop", bare, "calls/s", "benchmarks.bare, this process")
+    for way in (_IN_PROCESS, _RAY):
+        played = play(
+            sizes.folder,
+            f"{name}-{way}",
+            sessions=load.sessions,
+            spec=load.spec,
+            open_sessions=sizes.open_sessions,
+            in_process=way == _IN_PROCESS,
+        )
+        if played.calls != calls:
+            raise WrongRun(f"{name}: {way} made {played.calls} calls, the bare loop {calls}")
+        goal = load.goal if way == _RAY else ""
+        _report(f"{name}, {way}", played, bare, goal, section)
+
+
+def _report(name: str, played: Played, bare: float, goal: str, section: Section) -> None:
+    steady = played.steady_rate
+    section.add(f"{name}: steady", steady, "calls/s", played.command, goal)
+    section.add(f"{name}: middle 80 % of calls", played.middle_rate, "calls/s", "same run")
+    end_to_end = played.calls / played.watched.wall_s
+    section.add(f"{name}: end to end", end_to_end, "calls/s", "same run")
+    section.add(f"{name}: steady / bare loop", steady / bare, "ratio", "same run")
+    for role, use in played.watched.by_role().items():
+        each = use.cpu_s * 1000 / played.calls
+        section.add(f"{name}: CPU of {role}", each, "ms/call", "same run, start and end included")
+
+
+def _bare(load: _Load, sizes: Sizes) -> tuple[float, int]:
+    """Median seconds of playing everything on a bare loop, and the calls that it made."""
+    prepared = plan(
+        _spec_file(load, sizes.folder),
+        overrides=from_flags({"sessions": load.sessions, "max_cost": 1_000_000}),
+    )
+    counted: list[int] = []
+
+    def once() -> None:
+        loop = BareLoop(prepared, sizes.open_sessions)
+        asyncio.run(loop.play())
+        if loop.ended != load.sessions:
+            raise WrongRun(f"{load.name}: {loop.ended} of {load.sessions} sessions ended")
+        counted.append(loop.calls)
+
+    once()  # caches of the simulated models fill; every way of playing has that behind it soon
+    gc.collect()
+    time.sleep(0.5)
+    return timed(once, sizes.repeats), counted[-1]
+
+
+def _spec_file(load: _Load, folder: Path) -> Path | None:
+    if load.spec is None:
+        return None
+    path = folder / f"{load.name}.yaml"
+    path.write_text(load.spec)
+    return path

@@ -1,0 +1,145 @@
+"""Real runs to measure: ``matrix run`` in a process of its own, checked after it has ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from benchmarks.measuring import Watched, watch
+from matrix.model.entries import Settled
+from matrix.store.codec import SETTLED
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+
+COUNTER_SPEC: Final = """\
+version: 1
+name: counter
+kind: counter
+scenarios: [one]
+options: {turns: %d}
+"""
+"""A run spec of the ``counter`` kind: one call per turn, and a checkpoint after each."""
+
+PLENTY_USD: Final = "1000000"
+_LIMIT_S: Final = 600.0
+
+
+@dataclass(frozen=True)
+class Played:
+    """A run that ended, with the processes that played it."""
+
+    command: str
+    run_dir: Path
+    watched: Watched
+
+    @cached_property
+    def answered_at(self) -> list[float]:
+        """When each call was answered, in UTC seconds, sorted: as the governor journalled it."""
+        reader = JournalReader(self.run_dir / JOURNAL_NAME)
+        try:
+            rows = reader.rows(0, reader.last_seq(), kinds=(SETTLED,))
+            return sorted(
+                row.entry.at
+                for row in rows
+                if isinstance(row.entry, Settled) and row.entry.answer is not None
+            )
+        finally:
+            reader.close()
+
+    @property
+    def calls(self) -> int:
+        """Calls that were answered."""
+        return len(self.answered_at)
+
+    @property
+    def steady_rate(self) -> float:
+        """Calls per second from the first answered call to the last."""
+        return _rate(self.answered_at)
+
+    @property
+    def middle_rate(self) -> float:
+        """Calls per second over the middle 80 % of the answers, without start and tail."""
+        tenth = self.calls // 10
+        return _rate(self.answered_at[tenth : self.calls - tenth])
+
+
+class WrongRun(RuntimeError):
+    """A run did not do the work that was to be measured."""
+
+
+def matrix_command(*arguments: str) -> list[str]:
+    """The ``matrix`` program of this environment."""
+    return [str(Path(sys.executable).with_name("matrix")), *arguments]
+
+
+def play(
+    folder: Path,
+    name: str,
+    *,
+    sessions: int,
+    spec: str | None = None,
+    open_sessions: int | None = None,
+    in_process: bool = False,
+    max_turns: int | None = None,
+    memory: bool = False,
+) -> Played:
+    """Play a matrix with ``matrix run``, wait for its end, and check that all of it was played.
+
+    Args:
+        folder: Where the run's results go, in a folder of their own.
+        name: Name of that folder.
+        sessions: Sessions in all.
+        spec: Text of a run spec; the built-in play-tests if left out.
+        open_sessions: Sessions being played at the same time, under a cap that does not bind.
+        in_process: Without Ray.
+        max_turns: Turns per session, if fewer than the spec has.
+        memory: Whether to follow the memory of its processes.
+
+    Raises:
+        CommandFailed: The command failed.
+        WrongRun: It did less than it was asked to do.
+    """
+    own = folder / name
+    own.mkdir(parents=True)
+    arguments = ["run", "--sessions", str(sessions)]
+    if spec is not None:
+        (own / "spec.yaml").write_text(spec)
+        arguments.insert(1, "spec.yaml")
+    if open_sessions is not None:
+        arguments += ["--open-sessions", str(open_sessions), "--max-cost", PLENTY_USD]
+    if max_turns is not None:
+        arguments += ["--max-turns", str(max_turns)]
+    if in_process:
+        arguments += ["--in-process"]
+    shown = " ".join(["matrix", *arguments])
+    command = matrix_command(*arguments, "--yes", "--results", ".", "--run-id", "measured")
+    watched = watch(command, folder=own, limit_s=_LIMIT_S, memory=memory)
+    played = Played(shown, own / "measured", watched)
+    check_tables(played.run_dir, sessions=sessions, calls=played.calls)
+    return played
+
+
+def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
+    """Check that a run's tables hold every session, played to its end, and every call.
+
+    Raises:
+        WrongRun: They do not.
+    """
+    from matrix.store.reader import RunTables
+
+    tables = RunTables(run_dir)
+    outcomes = tables.table("sessions", ["outcome"])["outcome"].to_pylist()
+    played = sum(outcome in ("completed", "timeout") for outcome in outcomes)
+    rows = tables.table("calls", ["session_id"]).num_rows
+    if played != sessions or len(outcomes) != sessions:
+        raise WrongRun(f"{run_dir}: {played} of {sessions} sessions were played to their end")
+    if calls <= sessions or rows != calls:
+        raise WrongRun(f"{run_dir}: {rows} calls in the tables, {calls} answered in the journal")
+
+
+def _rate(times: Sequence[float]) -> float:
+    spent = times[-1] - times[0] if len(times) > 1 else 0.0
+    return (len(times) - 1) / spent if spent > 0 else 0.0

@@ -1,0 +1,43 @@
+"""How much each benchmark does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of every benchmark.
+
+    Attributes:
+        folder: Where runs are written; on the disk whose speed counts.
+        sessions: Play-tests of the engine benchmark, about 200 calls each.
+        counter_sessions: Sessions of the counter kind.
+        counter_turns: Their turns, a call each.
+        open_sessions: Sessions being played at the same time.
+        main_job: Sessions of the whole job that is timed from command to verdict.
+        few: Sessions of the smaller run that memory growth is taken from.
+        many: Sessions of the larger one.
+        growth_open: Sessions open at the same time in both.
+        growth_turns: Turn limit in both, so that many sessions end in little time.
+        entries: Journal entries, at least, that tables are made from.
+        journal_sessions: Play-tests that those entries are copies of.
+        profiled: Play-tests that are profiled.
+        repeats: Repeats of what is cheap; the median is reported.
+    """
+
+    folder: Path
+    sessions: int = 200
+    counter_sessions: int = 600
+    counter_turns: int = 20
+    open_sessions: int = 200
+    main_job: int = 500
+    few: int = 200
+    many: int = 1000
+    growth_open: int = 100
+    growth_turns: int = 6
+    entries: int = 50_000
+    journal_sessions: int = 20
+    profiled: int = 20
+    repeats: int = 3

@@ -1,0 +1,73 @@
+"""The main job as a person sees it: how soon it plays, how long it takes, how much memory."""
+
+from __future__ import annotations
+
+from benchmarks.figures import Section, mebibytes
+from benchmarks.runs import Played, play
+from benchmarks.sizes import Sizes
+from matrix.model.entries import Opened, Settled
+from matrix.store.codec import OPENED, SETTLED
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+
+
+def measure(sizes: Sizes, section: Section) -> None:
+    """Fill the section: the main job, then memory over the number of finished sessions."""
+    _main_job(sizes, section)
+    _growth(sizes, section)
+    section.note(
+        "memory: all processes together (driver, actors, raylet, gcs), read every 0.25 s; "
+        "PSS counts shared pages once, RSS in every process."
+    )
+
+
+def _main_job(sizes: Sizes, section: Section) -> None:
+    job = play(sizes.folder, "main-job", sessions=sizes.main_job, memory=True)
+    section.add("command to first session playing", first_playing_s(job), "s", job.command, "< 20")
+    section.add("command to exit", job.watched.wall_s, "s", "same run", "< 180")
+    section.add("calls", job.calls, "calls", "same run")
+    section.add("calls, steady", job.steady_rate, "calls/s", "same run, while memory is read")
+    section.add("peak memory, PSS", mebibytes(job.watched.peak_pss), "MiB", "same run", "< 2,384")
+    section.add("peak memory, RSS", mebibytes(job.watched.peak_rss), "MiB", "same run")
+    for role, use in job.watched.by_role().items():
+        section.add(f"peak memory of {role}, PSS", mebibytes(use.pss), "MiB", "same run")
+    section.add("processor time of reading memory", job.watched.sampling_s, "s", "same run")
+
+
+def _growth(sizes: Sizes, section: Section) -> None:
+    few, many = (
+        play(
+            sizes.folder,
+            f"growth-{sessions}",
+            sessions=sessions,
+            open_sessions=sizes.growth_open,
+            max_turns=sizes.growth_turns,
+            memory=True,
+        )
+        for sessions in (sizes.few, sizes.many)
+    )
+    for run, sessions in ((few, sizes.few), (many, sizes.many)):
+        peak = mebibytes(run.watched.peak_pss)
+        section.add(f"peak memory, {sessions} short sessions, PSS", peak, "MiB", run.command)
+    more = sizes.many - sizes.few
+    grown = (many.watched.peak_pss - few.watched.peak_pss) / 1024 / more
+    section.add("growth per finished session", grown, "KiB", "difference of the two peaks", "~ 0")
+    before, after = few.watched.by_role(), many.watched.by_role()
+    for role in sorted(before.keys() & after.keys()):
+        each = (after[role].pss - before[role].pss) / 1024 / more
+        section.add(f"growth per finished session, {role}", each, "KiB", "same runs")
+
+
+def first_playing_s(job: Played) -> float:
+    """Seconds from the command to the first answered call of a session proper."""
+    reader = JournalReader(job.run_dir / JOURNAL_NAME)
+    preludes: set[str] = set()
+    try:
+        for row in reader.rows(0, reader.last_seq(), kinds=(OPENED, SETTLED)):
+            match row.entry:
+                case Opened() as opened if opened.plan.part == "prelude":
+                    preludes.add(opened.plan.session_id)
+                case Settled() as call if call.key.session_id not in preludes:
+                    return call.at - job.watched.started_at
+    finally:
+        reader.close()
+    raise ValueError(f"no call in {job.run_dir}")

@@ -1,0 +1,71 @@
+"""From a call to what litellm is given: messages, limits, and how the answer should look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import orjson
+
+from matrix.model.records import CallParams, ChatMessage
+from matrix.providers.litellm_adapter.settings import SchemaMode
+
+Message: TypeAlias = dict[str, Any]
+
+CACHED_FROM_CHARS = 4_000
+"""Shorter system messages are below every provider's smallest cacheable prompt (1,024 tokens)."""
+
+_MARKED_PROVIDERS = frozenset({"anthropic"})
+"""Providers that cache only what is marked; the others cache by themselves or not at all."""
+
+
+def messages_of(messages: Sequence[ChatMessage], mark_cache: bool) -> list[Message]:
+    """Chat messages as dictionaries, new ones each time, since litellm may change them."""
+    asked: list[Message] = [{"role": m.role, "content": m.content} for m in messages]
+    if mark_cache:
+        for message in asked:
+            if message["role"] == "system" and len(message["content"]) >= CACHED_FROM_CHARS:
+                mark = {"type": "ephemeral"}
+                block = {"type": "text", "text": message["content"], "cache_control": mark}
+                message["content"] = [block]
+                break
+    return asked
+
+
+def wants_mark(provider: str, allowed: bool) -> bool:
+    """Whether a long system message is to be marked for this provider's cache."""
+    return allowed and provider in _MARKED_PROVIDERS
+
+
+def parameters_of(params: CallParams, mode: SchemaMode) -> dict[str, Any]:
+    """Parameters of ``litellm.acompletion``; ``mode`` is already resolved from ``auto``."""
+    asked: dict[str, Any] = {"max_tokens": params.max_tokens}
+    if params.temperature is not None:
+        asked["temperature"] = params.temperature
+    if params.schema is not None and mode == "schema":
+        asked["response_format"] = _schema_format(orjson.loads(params.schema))
+    elif params.schema is not None and mode == "object":
+        asked["response_format"] = {"type": "json_object"}
+    return asked
+
+
+def _schema_format(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    shape = {"name": "answer", "schema": schema, "strict": _is_strict(schema)}
+    return {"type": "json_schema", "json_schema": shape}
+
+
+def _is_strict(schema: Any) -> bool:
+    """Whether strict mode would accept a schema: closed objects whose fields are all required."""
+    if isinstance(schema, Mapping):
+        fields = schema.get("properties")
+        if isinstance(fields, Mapping) or schema.get("type") == "object":
+            closed = schema.get("additionalProperties") is False
+            if not closed or set(schema.get("required", ())) != set(fields or ()):
+                return False
+        return all(map(_is_strict, schema.values()))
+    return not isinstance(schema, list) or all(map(_is_strict, schema))
+
+
+def mentions_json(messages: Sequence[ChatMessage]) -> bool:
+    """Whether the prompt says "JSON"; asking for a JSON object without it is refused by OpenAI."""
+    return any("json" in message.content.lower() for message in reversed(messages))
