@@ -1,8 +1,8 @@
 """The floor to compare with: the same kinds and simulated models on a bare asyncio loop.
 
-No processes, no governor, no journal, no digests, no retries: a context in memory whose calls go
-straight to the provider. Seeds and slots are those of the engine, so that it makes the very same
-calls, and the counts can be checked against each other.
+No processes, no governor, no journal, no retries: a context in memory whose calls go straight to
+the provider. Seeds and slots are those of the engine, so that it makes the very same calls, and the
+counts can be checked against each other.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import orjson
 from pydantic import BaseModel
 
 from matrix.engine.prepare import Prepared
-from matrix.engine.session import SessionLog  # a list with an index; nothing durable about it
+from matrix.engine.session import SessionLog, messages_digest
 from matrix.kinds.protocol import Context, Kind, Log
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
@@ -31,7 +31,7 @@ from matrix.model.records import (
     Player,
     SessionPlan,
 )
-from matrix.model.seeds import derive_seed, stream
+from matrix.model.seeds import content_hash, derive_seed, stream
 from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.settings import SimulationSettings
 
@@ -143,27 +143,15 @@ class _Scope:
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
     ) -> Answer:
-        plan, slot = self.plan, self._slot()
-        name = model or plan.roles[role]
-        call = Call(
-            key=CallKey(plan.session_id, self._phase, self._turn, slot),
-            digest="",
-            order=plan.order,
-            role=role,
-            model=name,
-            messages=tuple(messages),
-            params=CallParams(
-                max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
-            ),
-            seed=derive_seed("call", plan.seed, self._phase, self._turn, slot, role),
-            cell=plan.levels,
-        )
+        form = orjson.dumps(schema).decode() if schema else None
+        params = CallParams(max_tokens, temperature, form)
+        call = self._call(role, model or self.plan.roles[role], tuple(messages), params)
         await asyncio.sleep(0)  # sessions take turns, as they do where answers take time
         reply = await self._session.loop.provider.complete(call, 1)
         assert reply.usage is not None
         self._session.loop.calls += 1
         self._clock_s += reply.duration_s
-        return Answer(reply.text, reply.usage, 0, reply.duration_s, name, reply.finish_reason)
+        return Answer(reply.text, reply.usage, 0, reply.duration_s, call.model, reply.finish_reason)
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
         block = self._slot()
@@ -203,6 +191,23 @@ class _Scope:
 
     def end(self, outcome: Outcome, reason: str) -> None:
         self._session.ended = True
+
+    def _call(
+        self, role: str, model: str, messages: tuple[ChatMessage, ...], params: CallParams
+    ) -> Call:
+        plan, slot = self.plan, self._slot()
+        digest = content_hash([role, model, messages_digest(messages), list(params)])
+        return Call(
+            key=CallKey(plan.session_id, self._phase, self._turn, slot),
+            digest=digest,
+            order=plan.order,
+            role=role,
+            model=model,
+            messages=messages,
+            params=params,
+            seed=derive_seed("call", plan.seed, self._phase, self._turn, slot, digest),
+            cell=plan.levels,
+        )
 
     def _slot(self) -> str:
         slot = f"{self._prefix}{self._next}"

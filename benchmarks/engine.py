@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from benchmarks.bare import BareLoop
 from benchmarks.figures import Section
 from benchmarks.measuring import timed
-from benchmarks.runs import COUNTER_SPEC, Played, WrongRun, play
+from benchmarks.runs import COUNTER_SPEC, Job, Played, WrongRun, play
 from benchmarks.sizes import Sizes
 from matrix.api import plan
 from matrix.model.overrides import from_flags
@@ -50,14 +48,8 @@ def _measure(load: _Load, sizes: Sizes, section: Section) -> None:
     section.add(f"{name}: calls played by each", calls, "calls")
     section.add(f"{name}: bare asyncio loop", bare, "calls/s", "benchmarks.bare, this process")
     for way in (_IN_PROCESS, _RAY):
-        played = play(
-            sizes.folder,
-            f"{name}-{way}",
-            sessions=load.sessions,
-            spec=load.spec,
-            open_sessions=sizes.open_sessions,
-            in_process=way == _IN_PROCESS,
-        )
+        job = Job(load.sessions, load.spec, sizes.open_sessions, in_process=way == _IN_PROCESS)
+        played = play(sizes.folder, f"{name}-{way}", job)
         if played.calls != calls:
             raise WrongRun(f"{name}: {way} made {played.calls} calls, the bare loop {calls}")
         goal = load.goal if way == _RAY else ""
@@ -71,9 +63,10 @@ def _report(name: str, played: Played, bare: float, goal: str, section: Section)
     end_to_end = played.calls / played.watched.wall_s
     section.add(f"{name}: end to end", end_to_end, "calls/s", "same run")
     section.add(f"{name}: steady / bare loop", steady / bare, "ratio", "same run")
-    for role, use in played.watched.by_role().items():
-        each = use.cpu_s * 1000 / played.calls
-        section.add(f"{name}: CPU of {role}", each, "ms/call", "same run, start and end included")
+    first, last = played.answered_at[0], played.answered_at[-1]
+    for role, cores in played.watched.cores_between(first, last).items():
+        how = f"{cores:.2f} processors busy, steady part"
+        section.add(f"{name}: CPU of {role}", cores * 1000 / steady, "ms/call", how)
 
 
 def _bare(load: _Load, sizes: Sizes) -> tuple[float, int]:
@@ -91,9 +84,6 @@ def _bare(load: _Load, sizes: Sizes) -> tuple[float, int]:
             raise WrongRun(f"{load.name}: {loop.ended} of {load.sessions} sessions ended")
         counted.append(loop.calls)
 
-    once()  # caches of the simulated models fill; every way of playing has that behind it soon
-    gc.collect()
-    time.sleep(0.5)
     return timed(once, sizes.repeats), counted[-1]
 
 

@@ -9,14 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import cProfile
+import gc
 import pstats
 import re
+import time
 from collections import defaultdict
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple, ParamSpec, TypeVar, cast
 
+import matrix
 from benchmarks.figures import Section
 from benchmarks.runs import PLENTY_USD, check_tables
 from benchmarks.sizes import Sizes
@@ -41,10 +45,8 @@ _BUILTINS: Final = (
     ("fsync", re.compile(r"fsync|fdatasync")),
     ("random numbers", re.compile(r"_random\.|seed")),
 )
-_PACKAGES: Final = (
-    (re.compile(r"/matrix/providers/simulated/"), "simulated models"),
-    (re.compile(r"/matrix/kinds/"), "kinds"),
-    (re.compile(r"/matrix/(\w+)(?:/|\.py)"), ""),
+_HOME: Final = Path(matrix.__file__).parent
+_OTHERS: Final = (
     (re.compile(r"/asyncio/|/selectors\.py|/concurrent/"), "asyncio"),
     (re.compile(r"/site-packages/(\w+)"), ""),
     (re.compile(r"/random\.py"), "random numbers"),
@@ -64,12 +66,15 @@ class _Stat(NamedTuple):
 
 def measure(sizes: Sizes, section: Section) -> None:
     """Fill the section with shares of self time, by part and by function."""
-    stats, calls = profile_run(sizes)
+    collecting = _Collecting()
+    stats, calls = profile_run(sizes, collecting)
     active = {key: stat for key, stat in stats.items() if not _IDLE.search(key[2])}
     whole = sum(stat.self_s for stat in active.values())
     how = f"cProfile, in-process executor, {sizes.profiled} play-tests"
     section.add("profiled time", whole, "s", how)
     section.add("profiled time per call", whole * 1000 / calls, "ms", "same run")
+    share = 100 * collecting.seconds / whole
+    section.add("garbage collection, in whatever part it strikes", share, "%", "gc.callbacks")
     for part, seconds in sorted(parts_of(active).items(), key=lambda item: -item[1]):
         if seconds / whole >= 0.002:
             section.add(f"self time in {part}", 100 * seconds / whole, "%", "same run")
@@ -77,18 +82,15 @@ def measure(sizes: Sizes, section: Section) -> None:
         section.add(f"function {_label(key)}", 100 * stat.self_s / whole, "%", "self time")
 
 
-def profile_run(sizes: Sizes) -> tuple[dict[Function, _Stat], int]:
+def profile_run(sizes: Sizes, collecting: _Collecting) -> tuple[dict[Function, _Stat], int]:
     """Profile one run of play-tests; its functions, and the calls that it made."""
     flags = {"sessions": sizes.profiled, "max_cost": float(PLENTY_USD)}
     prepared = api.plan(None, overrides=from_flags(flags))
+    start = partial(api.start, prepared, executor="in-process", listener=_InLine())
+    start(results=sizes.folder / "warm-up")  # imports and caches are not what is asked about
     profiler = cProfile.Profile()
-    run = profiler.runcall(
-        api.start,
-        prepared,
-        results=sizes.folder / "profile",
-        executor="in-process",
-        listener=_InLine(),
-    )
+    with collecting:
+        run = profiler.runcall(start, results=sizes.folder / "profile")
     totals = run.file.totals
     assert totals is not None
     check_tables(run.path, sessions=sizes.profiled, calls=totals.calls)
@@ -113,7 +115,10 @@ def _part(key: Function) -> str | None:
     file, _, name = key
     if file == "~":
         return next((part for part, found in _BUILTINS if found.search(name)), None)
-    for pattern, part in _PACKAGES:
+    if Path(file).is_relative_to(_HOME):
+        inside = Path(file).relative_to(_HOME)
+        return "simulated models" if "simulated" in inside.parts else inside.parts[0]
+    for pattern, part in _OTHERS:
         if (found := pattern.search(file)) is not None:
             return part or found[1]
     return "standard library"
@@ -122,7 +127,7 @@ def _part(key: Function) -> str | None:
 def _label(key: Function) -> str:
     file, line, name = key
     if file == "~":
-        return name
+        return re.sub(r" at 0x\w+", "", name)
     path = Path(file)
     return f"{path.parent.name}/{path.name}:{line} {name}"
 
@@ -130,6 +135,27 @@ def _label(key: Function) -> str:
 def _stat(value: Any) -> _Stat:
     _, _, self_s, _, callers = value
     return _Stat(self_s, {caller: numbers[2] for caller, numbers in callers.items()})
+
+
+class _Collecting:
+    """Seconds that Python's cyclic garbage collector takes inside the block."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._began = 0.0
+
+    def __enter__(self) -> None:
+        gc.callbacks.append(self._note)
+
+    def __exit__(self, *_: object) -> None:
+        gc.callbacks.remove(self._note)
+
+    def _note(self, phase: str, info: dict[str, int]) -> None:
+        now = time.perf_counter()
+        if phase == "start":
+            self._began = now
+        else:
+            self.seconds += now - self._began
 
 
 class _InLine(Silent):

@@ -17,7 +17,7 @@ from typing import Final
 
 from benchmarks.figures import Section
 from benchmarks.measuring import timed
-from benchmarks.runs import Played, check_tables, play
+from benchmarks.runs import Job, Played, check_tables, play
 from benchmarks.sizes import Sizes
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.store.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
@@ -42,9 +42,8 @@ _TABLES: Final = ("sessions", "calls", "messages")
 
 def measure(sizes: Sizes, section: Section) -> None:
     """Fill the section."""
-    played = play(
-        sizes.folder, "journal", sessions=sizes.journal_sessions, open_sessions=200, in_process=True
-    )
+    job = Job(sizes.journal_sessions, open_sessions=200, in_process=True)
+    played = play(sizes.folder, "journal", job)
     _bytes(played, sizes.journal_sessions, section)
     entries = _entries(played.run_dir)
     copies = -(-sizes.entries // len(entries))

@@ -20,6 +20,8 @@ from typing import Final, NamedTuple
 
 _PROC: Final = Path("/proc")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
+_EVERY_S: Final = 0.25
+"""Seconds between two looks at the processes of a command."""
 _STOP_S: Final = 15.0
 """How long a command that is interrupted may take to go away by itself."""
 
@@ -37,11 +39,10 @@ class Reading(NamedTuple):
 
 
 class Use(NamedTuple):
-    """What one role used at most (memory, in bytes) or in all (processor, in seconds)."""
+    """The most memory that the processes of one role took, in bytes."""
 
     pss: int
     rss: int
-    cpu_s: float
 
 
 @dataclass(slots=True)
@@ -53,16 +54,18 @@ class Watched:
         wall_s: Seconds until it exited.
         sampling_s: Processor seconds that looking at it took, in this process.
         roles: Process id -> ``driver``, ``governor``, ``workers``, ``publisher``, ``ray`` ...
+        parents: Process id -> the process that started it, of every process seen.
         samples: Process id -> reading, at each moment.
+        moments: When those samples were taken, in UTC seconds.
     """
 
-    returncode: int = -1
     started_at: float = 0.0
     wall_s: float = 0.0
     sampling_s: float = 0.0
-    output: str = ""
     roles: dict[int, str] = field(default_factory=dict)
+    parents: dict[int, int] = field(default_factory=dict)
     samples: list[dict[int, Reading]] = field(default_factory=list)
+    moments: list[float] = field(default_factory=list)
 
     @property
     def peak_pss(self) -> int:
@@ -75,17 +78,27 @@ class Watched:
         return max(sum(reading.rss for reading in sample.values()) for sample in self.samples)
 
     def by_role(self) -> dict[str, Use]:
-        """Peak memory and total processor time of each role; peaks need not coincide."""
+        """Peak memory of each role; these peaks need not coincide."""
         return {role: self._use(role) for role in sorted(set(self.roles.values()))}
+
+    def cores_between(self, start: float, end: float) -> dict[str, float]:
+        """Processors that each role kept busy, on average, between two UTC moments."""
+        inside = [i for i, moment in enumerate(self.moments) if start <= moment <= end]
+        if len(inside) < 2:
+            return {}
+        first, last = self.samples[inside[0]], self.samples[inside[-1]]
+        spent = self.moments[inside[-1]] - self.moments[inside[0]]
+        busy: dict[str, float] = dict.fromkeys(sorted(set(self.roles.values())), 0.0)
+        for pid in first.keys() & last.keys():
+            busy[self.roles[pid]] += (last[pid].cpu_s - first[pid].cpu_s) / spent
+        return busy
 
     def _use(self, role: str) -> Use:
         pids = {pid for pid, name in self.roles.items() if name == role}
         moments = [[s[pid] for pid in pids & s.keys()] for s in self.samples]
-        last = {pid: s[pid].cpu_s for s in self.samples for pid in pids & s.keys()}
         return Use(
             max((sum(r.pss for r in moment) for moment in moments), default=0),
             max((sum(r.rss for r in moment) for moment in moments), default=0),
-            sum(last.values()),
         )
 
 
@@ -93,22 +106,11 @@ class CommandFailed(RuntimeError):
     """A measured command failed or did not end, so there is nothing to report."""
 
 
-def watch(
-    command: Sequence[str],
-    *,
-    folder: Path,
-    limit_s: float,
-    every_s: float = 0.25,
-    memory: bool = True,
-) -> Watched:
-    """Run a command to its end and look at all its processes every ``every_s`` seconds.
+def watch(command: Sequence[str], *, folder: Path, limit_s: float, memory: bool = True) -> Watched:
+    """Run a command to its end and look at all its processes every quarter of a second.
 
-    Args:
-        command: What to run.
-        folder: Where to run it; its output goes to ``output.txt`` there.
-        limit_s: Seconds after which it is stopped.
-        every_s: Seconds between two looks.
-        memory: Whether to read memory as well; without it, looking costs next to nothing.
+    Its output goes to ``output.txt`` in ``folder``. After ``limit_s`` seconds it is stopped.
+    Looking costs next to nothing without ``memory``.
 
     Raises:
         CommandFailed: It ended with an error, or not in time.
@@ -116,19 +118,17 @@ def watch(
     seen = Watched(started_at=time.time())
     began = time.monotonic()
     log = folder / "output.txt"
-    with log.open("wb") as output, _started(command, folder, output.fileno()) as process:
+    with _started(command, folder, log) as process:
         while process.poll() is None:
             _look(process.pid, seen, memory)
             with suppress(subprocess.TimeoutExpired):
-                process.wait(every_s)
+                process.wait(_EVERY_S)
             if time.monotonic() - began > limit_s:
                 raise CommandFailed(f"not done after {limit_s:.0f} s: {' '.join(command)}")
     seen.wall_s = time.monotonic() - began
-    seen.returncode = process.returncode
-    seen.output = log.read_text(errors="replace")
-    if seen.returncode != 0:
-        tail = "\n".join(seen.output.splitlines()[-15:])
-        raise CommandFailed(f"exit code {seen.returncode}: {' '.join(command)}\n{tail}")
+    if process.returncode != 0:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-15:])
+        raise CommandFailed(f"exit code {process.returncode}: {' '.join(command)}\n{tail}")
     return seen
 
 
@@ -175,10 +175,11 @@ def clean_environment() -> Mapping[str, str]:
 class _started:  # noqa: N801  reads as a function where it is used
     """A command that is stopped, with all its descendants, if its block is left early."""
 
-    def __init__(self, command: Sequence[str], folder: Path, output: int) -> None:
-        self._process = subprocess.Popen(
-            command, cwd=folder, env=clean_environment(), stdout=output, stderr=output
-        )
+    def __init__(self, command: Sequence[str], folder: Path, log: Path) -> None:
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(
+                command, cwd=folder, env=clean_environment(), stdout=output, stderr=output
+            )
 
     def __enter__(self) -> subprocess.Popen[bytes]:
         return self._process
@@ -186,7 +187,7 @@ class _started:  # noqa: N801  reads as a function where it is used
     def __exit__(self, *_: object) -> None:
         if self._process.poll() is not None:
             return
-        family = list(_family(self._process.pid))
+        family = list(_family(self._process.pid, {}))
         self._process.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(_STOP_S)
@@ -199,13 +200,14 @@ class _started:  # noqa: N801  reads as a function where it is used
 def _look(root: int, seen: Watched, memory: bool) -> None:
     began = time.thread_time()
     sample = {}
-    for pid in _family(root):
+    for pid in _family(root, seen.parents):
         with suppress(OSError, ValueError):  # it may end while it is being looked at
             sample[pid] = _reading(pid, memory)
             role = DRIVER if pid == root else _role(_PROC / str(pid) / "cmdline")
             if role != "ray" or pid not in seen.roles:
                 seen.roles[pid] = role
     seen.samples.append(sample)
+    seen.moments.append(time.time())
     seen.sampling_s += time.thread_time() - began
 
 
@@ -229,14 +231,15 @@ def _role(cmdline: Path) -> str:
     return "ray"
 
 
-def _family(root: int) -> Iterator[int]:
-    """A process and all its descendants that are alive."""
+def _family(root: int, parents: dict[int, int]) -> Iterator[int]:
+    """A process and all its descendants that are alive; ``parents`` remembers who is whose."""
     children: dict[int, list[int]] = {}
-    for entry in _PROC.iterdir():
-        if entry.name.isdigit():
-            with suppress(OSError):
-                pid = int(entry.name)
-                children.setdefault(int(_stat(pid)[1]), []).append(pid)
+    for pid in [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]:
+        with suppress(OSError):
+            parent = parents.get(pid)
+            if parent is None:
+                parent = parents[pid] = int(_stat(pid)[1])
+            children.setdefault(parent, []).append(pid)
     waiting = [root]
     while waiting:
         pid = waiting.pop()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.measuring import Watched, watch
+from matrix.engine.prepare import SPEC_NAME
 from matrix.model.entries import Settled
 from matrix.store.codec import SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
@@ -24,6 +25,7 @@ options: {turns: %d}
 """A run spec of the ``counter`` kind: one call per turn, and a checkpoint after each."""
 
 PLENTY_USD: Final = "1000000"
+_NO_CAP: Final = ("--max-cost", PLENTY_USD)
 _LIMIT_S: Final = 600.0
 
 
@@ -75,28 +77,41 @@ def matrix_command(*arguments: str) -> list[str]:
     return [str(Path(sys.executable).with_name("matrix")), *arguments]
 
 
-def play(
-    folder: Path,
-    name: str,
-    *,
-    sessions: int,
-    spec: str | None = None,
-    open_sessions: int | None = None,
-    in_process: bool = False,
-    max_turns: int | None = None,
-    memory: bool = False,
-) -> Played:
-    """Play a matrix with ``matrix run``, wait for its end, and check that all of it was played.
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run to play.
 
-    Args:
-        folder: Where the run's results go, in a folder of their own.
-        name: Name of that folder.
+    Attributes:
         sessions: Sessions in all.
         spec: Text of a run spec; the built-in play-tests if left out.
         open_sessions: Sessions being played at the same time, under a cap that does not bind.
-        in_process: Without Ray.
         max_turns: Turns per session, if fewer than the spec has.
+        in_process: Without Ray.
         memory: Whether to follow the memory of its processes.
+    """
+
+    sessions: int
+    spec: str | None = None
+    open_sessions: int | None = None
+    max_turns: int | None = None
+    in_process: bool = False
+    memory: bool = False
+
+    @property
+    def arguments(self) -> list[str]:
+        """Arguments of the ``matrix`` program."""
+        return [
+            "run",
+            *([SPEC_NAME] if self.spec else []),
+            *("--sessions", str(self.sessions)),
+            *(["--open-sessions", str(self.open_sessions), *_NO_CAP] if self.open_sessions else []),
+            *(["--max-turns", str(self.max_turns)] if self.max_turns else []),
+            *(["--in-process"] if self.in_process else []),
+        ]
+
+
+def play(folder: Path, name: str, job: Job) -> Played:
+    """Play a job in ``folder/name``, wait for its end, and check that all of it was played.
 
     Raises:
         CommandFailed: The command failed.
@@ -104,21 +119,12 @@ def play(
     """
     own = folder / name
     own.mkdir(parents=True)
-    arguments = ["run", "--sessions", str(sessions)]
-    if spec is not None:
-        (own / "spec.yaml").write_text(spec)
-        arguments.insert(1, "spec.yaml")
-    if open_sessions is not None:
-        arguments += ["--open-sessions", str(open_sessions), "--max-cost", PLENTY_USD]
-    if max_turns is not None:
-        arguments += ["--max-turns", str(max_turns)]
-    if in_process:
-        arguments += ["--in-process"]
-    shown = " ".join(["matrix", *arguments])
-    command = matrix_command(*arguments, "--yes", "--results", ".", "--run-id", "measured")
-    watched = watch(command, folder=own, limit_s=_LIMIT_S, memory=memory)
-    played = Played(shown, own / "measured", watched)
-    check_tables(played.run_dir, sessions=sessions, calls=played.calls)
+    if job.spec is not None:
+        (own / SPEC_NAME).write_text(job.spec)
+    command = matrix_command(*job.arguments, "--yes", "--results", ".", "--run-id", "measured")
+    watched = watch(command, folder=own, limit_s=_LIMIT_S, memory=job.memory)
+    played = Played(" ".join(["matrix", *job.arguments]), own / "measured", watched)
+    check_tables(played.run_dir, sessions=job.sessions, calls=played.calls)
     return played
 
 

@@ -39,5 +39,5 @@ class Sizes:
     growth_turns: int = 6
     entries: int = 50_000
     journal_sessions: int = 20
-    profiled: int = 20
+    profiled: int = 40
     repeats: int = 3

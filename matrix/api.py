@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Mapping
@@ -27,7 +28,7 @@ from matrix.engine.progress import Listener, RunEnd, Silent
 from matrix.engine.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.documents import Document, check, overlay
-from matrix.model.errors import BadInput, Mistake, StoreError
+from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.model.overrides import (
     Override,
@@ -61,6 +62,9 @@ if TYPE_CHECKING:
 
 RESULTS = "results"
 """Where runs land unless told otherwise."""
+
+NEWEST = "last"
+"""What stands for the newest run instead of an id."""
 
 
 class Run:
@@ -254,20 +258,20 @@ def start(
     """Start a prepared run in a folder of its own and see it to its end.
 
     Raises:
+        BadInput: ``run_id`` cannot name a folder.
         RunExists: A run of this id is there already.
         StoreError: The folder cannot be written.
     """
     engine = load_executor(executor)
     now = datetime.now(UTC)
-    identity = run_id or new_run_id(prepared.spec.name, now, SystemRandom())
+    identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     run_dir = create_run(Path(results), _run_file(prepared, identity, now))
-    write_plan(run_dir, prepared)
-    _create_journal(run_dir, prepared)
+    _set_up(run_dir, prepared)
     return _drive(prepared, run_dir, engine, listener or Silent())
 
 
 def resume(
-    run: str | Path = "last",
+    run: str | Path = NEWEST,
     *,
     results: str | Path = RESULTS,
     executor: str = "ray",
@@ -283,10 +287,11 @@ def resume(
     """
     run_dir = find_run(Path(results), str(run))
     prepared = _prepare_again(run_dir, list(overrides))
+    _refuse_if_alive(run_dir)
     return _drive(prepared, run_dir, load_executor(executor), listener or Silent())
 
 
-def open_run(run: str | Path = "last", *, results: str | Path = RESULTS) -> Run:
+def open_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Run:
     """A run by id, unique beginning of an id, path, or ``last``.
 
     Raises:
@@ -355,6 +360,8 @@ def _drive(prepared: Prepared, run_dir: Path, engine: Executor, listener: Listen
     write_run(run_dir, running)
     try:
         end = asyncio.run(driver.run())
+    except RunLocked:
+        raise  # somebody else was quicker, and how the run stands is theirs to write
     except BaseException as error:
         stopped = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
         reason = "interrupted" if stopped else str(error)[:500]
@@ -368,11 +375,40 @@ def _drive(prepared: Prepared, run_dir: Path, engine: Executor, listener: Listen
     return Run(run_dir)
 
 
-def _create_journal(run_dir: Path, prepared: Prepared) -> None:
-    """Put the run's texts on the disk, so that it can be resumed whatever happens next."""
-    journal = JournalWriter(run_dir / JOURNAL_NAME)
-    journal.add_resources(prepared.resources)
-    journal.close()
+def _checked(run_id: str) -> str:
+    """``run_id`` if it can name a folder in the results folder, and only that."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", run_id) or run_id == NEWEST:
+        allowed = (
+            "up to 121 letters, digits, dots, dashes and underscores, starting with a letter or "
+            f"digit, and not {NEWEST!r}, which means the newest run"
+        )
+        raise BadInput([Mistake("--run-id", None, "", f"found {run_id!r}; {allowed}")])
+    return run_id
+
+
+def _refuse_if_alive(run_dir: Path) -> None:
+    """Raise ``RunLocked`` for a live run before anything of it is touched."""
+    JournalWriter(run_dir / JOURNAL_NAME).close()
+
+
+def _set_up(run_dir: Path, prepared: Prepared) -> None:
+    """Put the run's texts and then its plan on the disk: with a plan, a run can be resumed.
+
+    Raises:
+        StoreError: They cannot be written; the folder is gone again.
+    """
+    try:
+        journal = JournalWriter(run_dir / JOURNAL_NAME)
+        journal.add_resources(prepared.resources)
+        journal.close()
+        write_plan(run_dir, prepared)
+    except (OSError, StoreError) as error:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        reason = error.strerror if isinstance(error, OSError) else str(error).split(";")[0]
+        raise StoreError(
+            f"the run could not be set up in {run_dir}: {reason}; nothing was started; free some "
+            "space, or choose another folder with --results"
+        ) from None
 
 
 def _cap(prepared: Prepared) -> int:

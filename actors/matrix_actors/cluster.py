@@ -7,6 +7,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from matrix.model.errors import MatrixError
+
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Nothing big goes through the object store, so a laptop need not set much memory aside."""
 
@@ -28,16 +30,39 @@ def prepare_environment() -> None:
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(folder / "token")
 
 
+class RayUnavailable(MatrixError):
+    """Ray did not start, or the cluster cannot be joined."""
+
+
 def start_ray(address: str | None) -> None:
-    """Start a local Ray, or join the cluster at ``address``."""
+    """Start a local Ray, or join the cluster at ``address``.
+
+    Raises:
+        RayUnavailable: It did not work out; nothing is left behind.
+    """
     import ray
 
     logging.getLogger("ray").setLevel(logging.ERROR)
     if ray.is_initialized():
         return
-    if address not in (None, "", "local"):
-        ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
-        return
+    local = address in (None, "", "local")
+    try:
+        if local:
+            _start_local()
+        else:
+            ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+    except Exception as error:  # Ray raises bare exceptions of many kinds here
+        ray.shutdown()
+        what = "a local Ray did not start" if local else f"cannot join the Ray at {address}"
+        raise RayUnavailable(
+            f"{what}: {str(error).strip() or type(error).__name__}; try again when the machine is "
+            "less busy, or run with --in-process"
+        ) from error
+
+
+def _start_local() -> None:
+    import ray
+
     ray.init(
         address="local",
         include_dashboard=False,

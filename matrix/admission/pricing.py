@@ -1,15 +1,9 @@
-"""Prices: what an attempt can cost at most, and what it did cost.
-
-Rates are integer nano-dollars per token, so a price list in dollars per million tokens converts
-exactly down to a thousandth of a dollar per million tokens.
-"""
+"""What goes into a price: a bound on a request's input tokens, and usage that can be believed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import ChatMessage, Usage
 
 MESSAGE_OVERHEAD_TOKENS = 16
@@ -17,27 +11,6 @@ MESSAGE_OVERHEAD_TOKENS = 16
 
 ABSURD_TOKENS = 100_000_000
 """No model reads or writes this many tokens in one call; such usage is a broken report."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tariff:
-    """Rates of one model, in nano-dollars per token."""
-
-    input: NanoUSD
-    output: NanoUSD
-
-    @classmethod
-    def from_usd_per_mtok(cls, input_usd: float, output_usd: float) -> Tariff:
-        """From dollars per million tokens, rounded up to a whole nano-dollar per token."""
-        return cls(-(-from_usd(input_usd) // 1_000_000), -(-from_usd(output_usd) // 1_000_000))
-
-    def bound(self, input_tokens: int, max_tokens: int) -> NanoUSD:
-        """The most an attempt can cost, if the provider honours ``max_tokens``."""
-        return input_tokens * self.input + max_tokens * self.output
-
-    def cost(self, usage: Usage) -> NanoUSD:
-        """What an attempt cost, from usage that :func:`usable` accepts."""
-        return usage.input * self.input + usage.output * self.output
 
 
 def input_bound(messages: Sequence[ChatMessage]) -> int:

@@ -206,7 +206,8 @@ class Driver:
             resources=prepared.resources,
             simulation=dict(prepared.spec.simulation),
             attempts=prepared.spec.limits.attempts,
-            clients={},
+            clients=prepared.clients,
+            timeout_s=prepared.spec.providers.timeout_s,
         )
 
     # --- counting ---------------------------------------------------------------------------------

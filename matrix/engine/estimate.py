@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from matrix.admission.pricing import Tariff
+from matrix.admission.tariffs import Tariff
 from matrix.kinds.protocol import RoleProfile
 from matrix.model.money import NanoUSD
+from matrix.model.records import Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ def session_cost(
     costs: dict[str, Interval] = {}
     for use in profile:
         tariff = tariffs[use.model]
-        per_call = use.input_tokens * tariff.input + use.output_tokens * tariff.output
+        per_call = tariff.cost(Usage(math.ceil(use.input_tokens), math.ceil(use.output_tokens)))
         low, middle, high = (round(calls * per_call) for calls in use.calls)
         costs[use.role] = costs.get(use.role, NOTHING) + Interval(low, middle, high)
     return costs

@@ -99,6 +99,7 @@ class History(NamedTuple):
     overrun: NanoUSD = 0
     last_hold_id: int = 0
     spent_by_role: Mapping[str, NanoUSD] = {}
+    counters: Counters = Counters()
 
 
 class GovernorCore:
@@ -116,8 +117,11 @@ class GovernorCore:
         self._mail: list[tuple[str, FromGovernor]] = []
         self._spent_by_role: dict[str, NanoUSD] = dict(past.spent_by_role)
         self._draining = False
-        self._answered = self._attempts = self._retries = self._limited = self._turns = 0
-        self._tokens_in = self._tokens_out = 0
+        before = past.counters
+        self._answered, self._attempts = before.answered, before.attempts
+        self._retries, self._limited = before.retries, before.rate_limited
+        self._turns = before.turns
+        self._tokens_in, self._tokens_out = before.tokens_in, before.tokens_out
 
     # --- messages ---------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from matrix.engine.governor_core import History
-from matrix.engine.messages import Snapshot
+from matrix.engine.messages import Counters, Snapshot
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, Message, SessionPlan
@@ -71,14 +71,19 @@ def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
     """Fold the journal's holds and settlements; an attempt's last settlement counts."""
     open_holds: dict[int, Held] = {}
     closed: dict[int, Settled] = {}
-    last_hold_id = 0
+    last_hold_id = attempts = retries = turns = 0
     for entry in entries:
-        if isinstance(entry, Held):
-            open_holds[entry.hold_id] = entry
-            last_hold_id = max(last_hold_id, entry.hold_id)
-        elif isinstance(entry, Settled):
-            open_holds.pop(entry.hold_id, None)
-            closed[entry.hold_id] = entry
+        match entry:
+            case Held():
+                open_holds[entry.hold_id] = entry
+                last_hold_id = max(last_hold_id, entry.hold_id)
+                attempts += 1
+                retries += entry.attempt > 1
+            case Settled():
+                open_holds.pop(entry.hold_id, None)
+                closed[entry.hold_id] = entry
+            case TurnDone():
+                turns += entry.phase == "turn"
     spent: dict[str, dict[str, NanoUSD]] = {"settled": {}, "presumed": {}, "released": {}}
     for entry in closed.values():
         by_role = spent[entry.disposition]
@@ -90,7 +95,24 @@ def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
     history = History(
         settled=sum(spent["settled"].values()),
         presumed=sum(spent["presumed"].values()),
+        overrun=sum(map(_overrun, closed.values())),
         last_hold_id=last_hold_id,
         spent_by_role=roles,
+        counters=Counters(
+            answered=sum(entry.answer is not None for entry in closed.values()),
+            attempts=attempts,
+            retries=retries,
+            rate_limited=sum(entry.error_class == "RateLimited" for entry in closed.values()),
+            turns=turns,
+            tokens_in=sum(entry.usage.input for entry in closed.values()),
+            tokens_out=sum(entry.usage.output for entry in closed.values()),
+        ),
     )
     return MoneyHistory(history, list(open_holds.values()))
+
+
+def _overrun(entry: Settled) -> NanoUSD:
+    """What an attempt cost above its hold, at which it was settled."""
+    if entry.answer is None or entry.disposition != "settled":
+        return 0
+    return max(0, entry.answer.cost - entry.cost)

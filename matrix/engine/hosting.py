@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
-from matrix.engine.catalogue import SIMULATED
+from matrix.engine.catalogue import LITELLM, SIMULATED
 from matrix.engine.messages import ToGovernor
-from matrix.engine.provider_host import ProviderHost
+from matrix.engine.provider_host import MAX_WAIT_S, ProviderHost
 from matrix.engine.setup import RunSetup
 from matrix.providers.base import Provider
 
@@ -30,6 +30,25 @@ def build_provider(name: str, setup: RunSetup) -> Provider:
         return SimulatedProvider(
             SimulationSettings.model_validate(setup.simulation), sleep=asyncio.sleep
         )
+    if name == LITELLM:
+        from matrix.providers.litellm_adapter.provider import LiteLLMProvider
+        from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
+
+        mine = {n: e for n, e in setup.models.items() if e.provider == LITELLM}
+        return LiteLLMProvider(
+            LiteLLMSettings(
+                models={
+                    n: ModelSettings(
+                        e.target,
+                        e.api_base,
+                        e.api_key_env,
+                        prompt_cache=e.tariff.rates.cached < e.tariff.rates.input,
+                    )
+                    for n, e in mine.items()
+                },
+                timeout_s=setup.timeout_s,
+            )
+        )
     raise KeyError(name)
 
 
@@ -48,11 +67,13 @@ def build_host(
 ) -> ProviderHost:
     """A provider host for some of the run's providers."""
     providers: Mapping[str, Provider] = {name: build_provider(name, setup) for name in names}
-    return ProviderHost(
-        providers, setup.models, send, attempts=setup.attempts, sleep=_pause_for(names, setup)
-    )
-
-
-def _pause_for(names: list[str], setup: RunSetup) -> Callable[[float], Awaitable[None]]:
+    # in virtual time nobody waits, a limit group that was told "429" no more than a host
     virtual = names == [SIMULATED] and setup.simulation.get("time") != "real"
-    return _no_wait if virtual else asyncio.sleep
+    return ProviderHost(
+        providers,
+        setup.models,
+        send,
+        attempts=setup.attempts,
+        sleep=_no_wait if virtual else asyncio.sleep,
+        max_wait_s=0.0 if virtual else MAX_WAIT_S,
+    )

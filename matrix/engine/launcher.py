@@ -131,7 +131,7 @@ class Launcher:
         if ended.outcome == "censored":
             self.cap_reached = True
         else:
-            self._ready.extendleft(reversed(waiting))
+            self._ready = deque(sorted([*waiting, *self._ready], key=_launch_order))
         if plan.part == "play" and ended.outcome in ("completed", "timeout"):
             self.upper[plan.order % len(self.plan.cells)].observe(ended.tally.cost)
 
@@ -162,3 +162,8 @@ class Launcher:
             else:
                 total += self.upper[plan.order % cells].upper
         return total + self.prelude_upper * len(preparing)
+
+
+def _launch_order(plan: SessionPlan) -> tuple[int, bool, int]:
+    """Oldest round first, its preludes before its sessions."""
+    return plan.round, plan.part == "play", plan.order

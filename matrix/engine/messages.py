@@ -145,7 +145,7 @@ FromGovernor: TypeAlias = (
 
 
 class Counters(NamedTuple):
-    """Running totals since the run was opened, for the progress display."""
+    """Running totals of the whole run, earlier lives included; what waits is of this moment."""
 
     answered: int = 0
     attempts: int = 0

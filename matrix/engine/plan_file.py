@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from matrix.admission.pricing import Tariff
+from matrix.admission.tariffs import Tariff
 from matrix.engine.estimate import Interval
 from matrix.engine.prepare import CellCost, Prepared
 from matrix.engine.registry import load_kind
@@ -39,8 +39,10 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
             name: [
                 entry.provider,
                 entry.target,
-                [entry.tariff.input, entry.tariff.output],
+                entry.tariff.to_json(),
                 entry.group,
+                entry.api_base,
+                entry.api_key_env,
             ]
             for name, entry in prepared.models.items()
         },
@@ -82,8 +84,8 @@ def read_plan(run_dir: Path) -> Prepared:
         ),
         resources=_resources(run_dir),
         models={
-            name: ModelEntry(provider, target, Tariff(*tariff), group)
-            for name, (provider, target, tariff, group) in found["models"].items()
+            name: ModelEntry(provider, target, Tariff.from_json(tariff), *rest)
+            for name, (provider, target, tariff, *rest) in found["models"].items()
         },
         groups={name: GroupLimits(*limits) for name, limits in found["groups"].items()},
         cell_costs=tuple(

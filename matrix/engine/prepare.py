@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from matrix.engine.catalogue import UnknownModel, resolve_model
+from matrix.engine.catalogue import SIMULATED, UnknownModel, resolve_model
 from matrix.engine.estimate import Interval, dearest_call, session_cost, total
 from matrix.engine.registry import kinds, load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
@@ -85,7 +85,13 @@ class Prepared:
     @property
     def simulated(self) -> bool:
         """Whether every model of the run is simulated."""
-        return all(entry.provider == "sim" for entry in self.models.values())
+        return all(entry.provider == SIMULATED for entry in self.models.values())
+
+    @property
+    def clients(self) -> dict[str, int]:
+        """Provider -> processes of its own; simulated models are embedded in the workers."""
+        needed = {entry.provider for entry in self.models.values()} - {SIMULATED}
+        return dict.fromkeys(sorted(needed), self.spec.providers.processes)
 
     @property
     def round_cost(self) -> Interval:
@@ -122,7 +128,7 @@ class Prepared:
     def prices_hash(self) -> str:
         """Content hash of every tariff in use."""
         return content_hash(
-            {n: [e.target, e.tariff.input, e.tariff.output] for n, e in self.models.items()}
+            {name: [e.target, e.tariff.to_json()] for name, e in self.models.items()}
         )
 
 

@@ -82,6 +82,8 @@ class ProviderClient:
             done = CallDone(call.key, await self._host.ask(call), "", "")
         except (SessionStop, ProviderError) as stop:
             done = CallDone(call.key, None, type(stop).__name__, str(stop))
+        except Exception as defect:  # or the session would wait for ever
+            done = CallDone(call.key, None, "", f"{type(defect).__name__}: {defect}")
         self._mailboxes.deliver(peer, [done])
 
 

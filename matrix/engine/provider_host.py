@@ -49,6 +49,7 @@ class ProviderHost:
         *,
         attempts: int,
         sleep: Callable[[float], Awaitable[None]],
+        max_wait_s: float = MAX_WAIT_S,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Take what one host needs.
@@ -59,12 +60,14 @@ class ProviderHost:
             send: Posts a message to the governor.
             attempts: Attempts per call, the first included.
             sleep: How to wait before another attempt; simulated models in virtual time do not.
+            max_wait_s: Longest pause before another attempt, and of a limit group after a 429.
             clock: For measuring attempts, in seconds.
         """
         self._providers, self._models = providers, models
         self._send, self._attempts = send, attempts
         self._sleep, self._clock = sleep, clock
-        self._backoff = wait_random_exponential(multiplier=1.0, max=MAX_WAIT_S)
+        self._max_wait_s = max_wait_s
+        self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
         self._expected: dict[CallKey, asyncio.Future[_Said]] = {}
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
 
@@ -181,7 +184,7 @@ class ProviderHost:
         retryable, unsent, pause = False, False, 0.0
         if isinstance(error, ProviderError):
             retryable, unsent = error.retryable, error.unsent
-            pause = min(error.retry_after_s or 0.0, MAX_WAIT_S)
+            pause = min(error.retry_after_s or 0.0, self._max_wait_s)
         final = last or not retryable
         answer = None
         if final:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from matrix.admission.pricing import Tariff
+from matrix.admission.tariffs import Tariff
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
 
@@ -20,12 +20,18 @@ class GroupLimits(NamedTuple):
 
 
 class ModelEntry(NamedTuple):
-    """A model the run may ask: which provider has it, its rates and its limit group."""
+    """A model the run may ask: which provider has it, its rates and its limit group.
+
+    ``api_key_env`` names the environment variable that holds the key; keys themselves are read
+    only in the process that sends requests.
+    """
 
     provider: str
     target: str
     tariff: Tariff
     group: str
+    api_base: str | None = None
+    api_key_env: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,7 @@ class RunSetup:
         attempts: Attempts per call.
         clients: Provider -> number of processes of its own; providers that are not named are
             embedded in the session workers.
+        timeout_s: Longest wait for one answer of a real model, in seconds.
     """
 
     run_id: str
@@ -54,3 +61,4 @@ class RunSetup:
     simulation: JSON
     attempts: int
     clients: Mapping[str, int]
+    timeout_s: float = 180.0

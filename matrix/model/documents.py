@@ -86,7 +86,7 @@ def parse_document(text: str, source: str) -> Document:
     except (ValueError, OverflowError):  # PyYAML lets those of chr() through
         message = "not YAML: an escape names a character that does not exist"
         raise BadInput([Mistake(source, None, "", message)]) from None
-    if root is None:
+    if root is None or (isinstance(root, yaml.ScalarNode) and not root.value and not root.style):
         return Document(source, {}, {(): 1}, {})
     reader = _NodeReader(source, lines, mistakes)
     value = reader.read(root, ())
@@ -103,6 +103,10 @@ class _Unreasonable(Exception):
         self.line = line
 
 
+class _Alias(yaml.ScalarNode):
+    """Stands where an alias of a list or mapping is, so that its own line is known."""
+
+
 class _Loader(yaml.SafeLoader):
     """Stops while it composes, before an unreasonable document has cost time and stack."""
 
@@ -113,13 +117,16 @@ class _Loader(yaml.SafeLoader):
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         self._nodes += 1
         self._depth += 1
-        line = self.peek_event().start_mark.line + 1  # type: ignore[no-untyped-call]
+        event = self.peek_event()  # type: ignore[no-untyped-call]
+        line = event.start_mark.line + 1
         if self._nodes > MAX_NODES:
             raise _Unreasonable("far too large for a YAML file here", line)
         if self._depth > MAX_DEPTH:
             raise _Unreasonable(f"nested deeper than {MAX_DEPTH} levels", line)
         node = super().compose_node(parent, index)
         self._depth -= 1
+        if isinstance(event, yaml.AliasEvent) and not isinstance(node, yaml.ScalarNode):
+            return _Alias("", event.anchor, event.start_mark)  # type: ignore[arg-type]
         return node
 
 
@@ -128,15 +135,13 @@ class _NodeReader:
 
     def __init__(self, source: str, lines: dict[PathKey, int], mistakes: list[Mistake]) -> None:
         self._source, self._lines, self._mistakes = source, lines, mistakes
-        self._seen: set[int] = set()
         self._scalars = yaml.SafeLoader("")
 
     def read(self, node: yaml.Node, path: PathKey) -> Any:
         self._lines[path] = node.start_mark.line + 1
-        if id(node) in self._seen and not isinstance(node, yaml.ScalarNode):
+        if isinstance(node, _Alias):
             self._fault(path, "YAML aliases are not supported; write the value out")
             return None
-        self._seen.add(id(node))
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
@@ -156,15 +161,16 @@ class _NodeReader:
             self._fault(path, f"{show_found(value)}; no number here may be beyond 64 bits")
         if not isinstance(value, (str, int, float, bool, type(None))):
             value = str(node.value)
-        if isinstance(value, str) and not _is_text(value):
+        if isinstance(value, str) and (whole := _whole(value)) is None:
             self._fault(path, f"{show_found(value)}; half of a surrogate pair is no text")
-        return value
+        return whole if isinstance(value, str) else value
 
     def _mapping(self, node: yaml.MappingNode, path: PathKey) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, child in node.value:
-            key = str(key_node.value)
-            if not isinstance(key_node, yaml.ScalarNode) or not key.isprintable():
+            key = _whole(str(key_node.value))
+            scalar = isinstance(key_node, yaml.ScalarNode)
+            if not scalar or key is None or not key.isprintable():
                 self._fault(path, f"a key on line {key_node.start_mark.line + 1} is not plain text")
                 continue
             if key in result:
@@ -178,9 +184,14 @@ class _NodeReader:
         self._mistakes.append(Mistake(self._source, self._lines[path], show_path(path), message))
 
 
-def _is_text(value: str) -> bool:
-    """Whether UTF-8 can carry it; YAML escapes can spell half a surrogate pair."""
-    return value.isascii() or not any("\ud800" <= character <= "\udfff" for character in value)
+def _whole(value: str) -> str | None:
+    """``value`` with surrogate pairs joined, as JSON escapes them; ``None`` with half a pair."""
+    if value.isascii():
+        return value
+    try:
+        return value.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        return None
 
 
 def overlay(base: Document, overrides: Iterable[tuple[PathKey, Any, str]]) -> Document:

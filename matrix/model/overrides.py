@@ -37,7 +37,11 @@ _COUNTS: Mapping[PathKey, PathKey] = {
 def from_flags(flags: Mapping[str, Any], origin: str = "--{}") -> list[Override]:
     """Overrides of the flags that were given; ``None`` means not given."""
     return _layer(
-        (FLAGS[flag], value, origin.format(flag.replace("_", "-")))
+        (
+            FLAGS[flag],
+            value,
+            origin.format(flag.replace("_", "-") if origin.startswith("--") else flag),
+        )
         for flag, value in flags.items()
         if value is not None and flag in FLAGS
     )
@@ -96,7 +100,11 @@ def from_models(assignments: Iterable[str]) -> list[Override]:
                 Mistake("--model", None, "", f"found {assignment!r}; write it as ROLE=MODEL")
             )
             continue
-        result.append((("roles", role), model, f"--model {role}"))
+        origin = f"--model {role}"
+        if role == "all":  # over whatever lower layers say of single roles, under these here
+            result.insert(0, (("roles",), {"all": model}, origin))
+        else:
+            result.append((("roles", role), model, origin))
     if mistakes:
         raise BadInput(mistakes)
     return result

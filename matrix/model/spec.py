@@ -58,6 +58,15 @@ class Price(SpecModel):
 
     input: float = Field(ge=0, le=100_000, description="USD per million input tokens.")
     output: float = Field(ge=0, le=100_000, description="USD per million output tokens.")
+    cached: float | None = Field(
+        default=None, ge=0, le=100_000, description="The same for cached input; as input if absent."
+    )
+    cache_write: float | None = Field(
+        default=None, ge=0, le=100_000, description="For writing the cache; as input if absent."
+    )
+    reasoning: float | None = Field(
+        default=None, ge=0, le=100_000, description="For reasoning tokens; as output if absent."
+    )
 
 
 class ModelSpec(SpecModel):
@@ -68,6 +77,17 @@ class ModelSpec(SpecModel):
     )
     price: Price | None = Field(
         default=None, description="Its price; needed when no price list knows the target."
+    )
+    free: bool = Field(
+        default=False, description="It really costs nothing, e.g. because it runs on this machine."
+    )
+    api_base: str | None = Field(
+        default=None, description="Address of an OpenAI-compatible service of your own."
+    )
+    api_key_env: str | None = Field(
+        default=None,
+        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        description="Environment variable that holds the key; the provider's usual one if absent.",
     )
     group: str | None = Field(
         default=None, description="Limit group; models that share a provider's limits share one."
@@ -81,6 +101,17 @@ class RateLimits(SpecModel):
     tpm: Positive | None = Field(default=None, description="Tokens per minute, input and output.")
     concurrency: int | None = Field(
         default=None, ge=1, description="Requests in flight at any moment."
+    )
+
+
+class Providers(SpecModel):
+    """The processes that talk to real models."""
+
+    processes: int = Field(
+        default=2, ge=1, le=64, description="Processes that send requests; about one per core."
+    )
+    timeout_s: Positive = Field(
+        default=180.0, description="Longest wait for one answer, in seconds; then it is retried."
     )
 
 
@@ -171,6 +202,9 @@ class RunSpec(SpecModel):
     )
     groups: Mapping[Name, RateLimits] = Field(
         default_factory=dict, description="Limit group -> its rate limits."
+    )
+    providers: Providers = Field(
+        default=Providers(), description="The processes that talk to real models."
     )
     simulation: Mapping[str, Any] = Field(
         default_factory=dict, description="How simulated models behave (see `matrix schema`)."

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from functools import cache
 from importlib.util import find_spec
@@ -79,13 +79,19 @@ class PriceMap:
     """A price list, looked up by model name as litellm does it."""
 
     def __init__(self, listings: Mapping[str, Listing], sha256: str) -> None:
-        """Args:
-        listings: Model name -> entry, in litellm's format.
-        sha256: Content hash of the list, in hex.
+        """Take a list as it is.
+
+        Args:
+            listings: Model name -> entry, in litellm's format.
+            sha256: Content hash of the list, in hex.
         """
         self._listings = listings
         self._by_lower = {name.lower(): name for name in listings}
         self.sha256 = sha256
+
+    def names(self) -> Iterable[str]:
+        """Every name on the list."""
+        return self._listings.keys()
 
     def find(self, target: str) -> ModelFacts | None:
         """What is known about a model, or ``None`` if it is not listed."""

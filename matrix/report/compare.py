@@ -9,6 +9,7 @@ from typing import Any
 
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
+from matrix.report.text import plural
 from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
@@ -197,7 +198,8 @@ def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> Va
 
 def _rests_on(verdict: Verdict, run: RunFile) -> str:
     parts = [
-        f"{verdict.rounds_used} complete rounds of {verdict.rounds_planned}, paired by round",
+        f"{plural(verdict.rounds_used, 'complete round')} of {verdict.rounds_planned:,}, "
+        "paired by round",
         f"{100 * (1 - verdict.rules.alpha):.4g} % t intervals on round differences"
         + (
             f", level {verdict.comparisons[0].level:.3g} per pair"

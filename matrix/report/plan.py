@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
 from matrix.engine.prepare import Prepared
 from matrix.model.money import from_usd, show_usd, to_usd
@@ -104,7 +105,10 @@ def plan_as_data(prepared: Prepared) -> JSON:
             name: {
                 "target": entry.target,
                 "provider": entry.provider,
-                "usd_per_mtok": [entry.tariff.input / 1000, entry.tariff.output / 1000],
+                "usd_per_mtok": {
+                    "input": entry.tariff.rates.input / ATTO_PER_NANO / 1e3,
+                    "output": entry.tariff.rates.output / ATTO_PER_NANO / 1e3,
+                },
             }
             for name, entry in prepared.models.items()
         },

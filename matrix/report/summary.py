@@ -33,12 +33,22 @@ DEFAULT_RESULTS = "results"
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A run in numbers. Money in nano-dollars; ``comparison`` is absent without a factor."""
+    """A run in numbers.
+
+    Attributes:
+        errors: Error class -> sessions that failed or errored with it.
+        censored: Why sessions were cut short -> how many.
+        role_nano: Role -> money spent on it, in nano-dollars, like all money here.
+        comparison: The compared factor's levels and verdict.
+        no_comparison: Why there is no comparison, if there is none.
+        extremes: ``best``, ``worst``, ``longest``, ``failed`` -> session id, as far as there are.
+    """
 
     run: RunFile
     run_dir: Path
     outcomes: Mapping[str, int]
     errors: Mapping[str, int]
+    censored: Mapping[str, int]
     role_nano: Mapping[str, int]
     settled_nano: int
     presumed_nano: int
@@ -47,6 +57,7 @@ class Summary:
     tokens_out: int
     turns: int
     comparison: FactorComparison | None
+    no_comparison: str
     extremes: Mapping[str, str]
 
     @property
@@ -72,11 +83,13 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     )
     counts = sessions["outcome"].value_counts()
     money = _money(tables)
+    comparison, no_comparison = _comparison(tables, run)
     return Summary(
         run=run,
         run_dir=run_dir,
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
-        errors=_errors(sessions),
+        errors=_classes(sessions[sessions["outcome"] != "censored"]),
+        censored=_classes(sessions[sessions["outcome"] == "censored"]),
         role_nano=money["roles"],
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
@@ -84,7 +97,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         tokens_in=int(sessions["tokens_in"].sum()),
         tokens_out=int(sessions["tokens_out"].sum()),
         turns=int(sessions["turns"].sum()),
-        comparison=_comparison(tables, run),
+        comparison=comparison,
+        no_comparison=no_comparison,
         extremes=_extremes(sessions),
     )
 
@@ -102,18 +116,20 @@ def _money(tables: RunTables) -> dict[str, Any]:
     }
 
 
-def _errors(sessions: Any) -> dict[str, int]:
+def _classes(sessions: Any) -> dict[str, int]:
     found = sessions["error_class"].dropna().value_counts()
     return {str(name): int(count) for name, count in found.items() if name}
 
 
-def _comparison(tables: RunTables, run: RunFile) -> FactorComparison | None:
+def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:
+    """The comparison, or why there is none: a young run may not have its metric yet."""
     if run.plan.compared is None:
-        return None
+        return None, "No factor with several levels, so there is nothing to compare."
     try:
-        return compare_factor(tables, run)
-    except BadInput:
-        return None  # the metric may not exist yet while the run is young
+        return compare_factor(tables, run), ""
+    except BadInput as error:
+        reasons = "; ".join(mistake.message for mistake in error.mistakes)
+        return None, f"No verdict on {run.plan.compared} by {run.plan.metric}: {reasons}"
 
 
 def _extremes(sessions: Any) -> dict[str, str]:
@@ -149,7 +165,7 @@ def extreme_session(run_dir: Path, which: str) -> str:
 def verdict_line(summary: Summary) -> str:
     """The verdict in one sentence, or why there is none."""
     if summary.comparison is None:
-        return "No factor with several levels, so there is nothing to compare."
+        return summary.no_comparison
     suffix = " (simulated)" if summary.run.simulated else ""
     return summary.comparison.sentence + suffix
 
@@ -161,6 +177,8 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
         parts += ["", _variants(summary.comparison)]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
+    else:
+        parts += ["", wrapped(verdict_line(summary), width=width)]
     parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
     return "\n".join(parts)
 
@@ -180,6 +198,9 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if summary.errors:
         found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
         rows.append(("errors", found))
+    if summary.censored:
+        cut = ", ".join(f"{count:,} by {name}" for name, count in summary.censored.items())
+        rows.append(("censored", f"{cut} (cut short, so they count for no variant)"))
     rows.append(
         (
             "used",
@@ -263,6 +284,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "simulated": summary.run.simulated,
         "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
         "errors": dict(summary.errors),
+        "censored": dict(summary.censored),
         "calls": summary.calls,
         "turns": summary.turns,
         "tokens_in": summary.tokens_in,

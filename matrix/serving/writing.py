@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
-from matrix.judging.answers import read_json_object
 from matrix.model.records import Usage
 from matrix.model.seeds import canonical, content_hash, derive_seed, stream
 from matrix.providers.base import Reply
@@ -93,7 +92,7 @@ def _choice(request: ChatRequest, index: int, reply: Reply) -> Choice:
     text, finish = reply.text, reply.finish_reason
     if request.schema is not None:
         text, finish = _fitting(_following(text, request, index), request.max_tokens, "stop")
-    elif request.json_object and read_json_object(text) is None:
+    elif request.json_object and not _is_object(text):
         wrapped = orjson.dumps({"answer": text}).decode()
         text, finish = _fitting(wrapped, request.max_tokens, finish)
     for stop in request.stop:
@@ -101,6 +100,13 @@ def _choice(request: ChatRequest, index: int, reply: Reply) -> Choice:
         if at >= 0:
             text, finish = text[:at], "stop"
     return Choice(text, finish)
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(orjson.loads(text), dict)
+    except orjson.JSONDecodeError:
+        return False
 
 
 def _following(text: str, request: ChatRequest, index: int) -> str:

@@ -8,7 +8,6 @@ the names of the parts where to go on, and no row is lost or doubled.
 from __future__ import annotations
 
 import fcntl
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -221,11 +220,9 @@ class Publisher:
 
     @contextmanager
     def _storing(self) -> Iterator[None]:
-        """Failures of the disk and of SQLite as this project's own error."""
+        """Failures of the disk as this project's own error."""
         try:
             yield
-        except sqlite3.Error as error:
-            raise StoreError(f"cannot read the journal of {self._run_dir}: {error}") from error
         except (OSError, pa.ArrowException) as error:
             raise StoreError(
                 f"cannot write the tables of {self._run_dir}: {error}; nothing is lost, the "

@@ -293,7 +293,7 @@ GateLaws.TestCase.settings = settings(max_examples=200, stateful_step_count=40, 
 TestGateLaws = GateLaws.TestCase
 
 
-# --- single laws, as examples ------------------------------------------------------------------------
+# --- single laws, as examples --------------------------------------------------------------------
 
 
 def asking(order: int, group: str = "free", bound: int = 10, tokens: float = 1.0) -> Request:

@@ -14,7 +14,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invar
 from matrix.admission.ledger import Ledger, LedgerError
 
 State = Literal["reserved", "sent", "settled", "released", "presumed"]
-OPEN = ("reserved", "sent")
+OPEN: tuple[State, ...] = ("reserved", "sent")
 OWNERS = st.sampled_from(["client-0", "client-1", "worker-7"])
 AMOUNTS = st.integers(0, 60) | st.integers(0, 10**18)
 COSTS = st.integers(0, 120) | st.integers(0, 10**30)
@@ -180,9 +180,7 @@ class LedgerLaws(RuleBasedStateMachine):
             operation()
 
 
-LedgerLaws.TestCase.settings = settings(
-    max_examples=100, stateful_step_count=40, deadline=None
-)
+LedgerLaws.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
 TestLedgerLaws = LedgerLaws.TestCase
 
 

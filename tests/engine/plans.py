@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from matrix.admission.pricing import Tariff
+from matrix.admission.tariffs import Tariff
 from matrix.engine.messages import Acquire, Settle
 from matrix.engine.setup import GroupLimits, ModelEntry, RunSetup
 from matrix.model.entries import Ended, Tally
@@ -22,7 +22,7 @@ from matrix.model.records import (
 
 MODEL = "sim/counter"
 GROUP = "pool"
-TARIFF = Tariff(10, 40)
+TARIFF = Tariff.from_usd_per_mtok(0.01, 0.04)
 USD = 1_000_000_000
 """A dollar in nano-dollars."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -38,7 +39,9 @@ from tests.engine.plans import GROUP, answer, ask, ended, key, plan, settle
 class Desk:
     """A core with one session open, spoken to one message and one tick at a time."""
 
-    def __init__(self, cap: int = 1000, sessions: int = 1, **groups: RateGroup) -> None:
+    def __init__(
+        self, cap: int = 1000, sessions: int = 1, groups: Mapping[str, RateGroup] | None = None
+    ) -> None:
         self.core = GovernorCore(cap, groups or {GROUP: RateGroup()})
         for number in range(1, sessions + 1):
             self.core.open_session(
@@ -152,7 +155,7 @@ def test_settling_twice_or_ending_twice_changes_nothing() -> None:
 
 
 def test_draining_refuses_who_waits_and_who_asks_later_and_lets_what_is_in_flight_settle() -> None:
-    desk = Desk(**{GROUP: RateGroup(concurrency=1)})
+    desk = Desk(groups={GROUP: RateGroup(concurrency=1)})
     desk.say(ask(key(slot="0")), ask(key(slot="1")))
     desk.core.drain()
     assert desk.tick().mail == [("worker", Refused(key(slot="1"), DRAINING))]
@@ -192,7 +195,7 @@ def test_a_retry_is_a_new_attempt_with_a_new_hold_and_no_answer_before_it() -> N
 
 
 def test_a_429_pauses_its_whole_limit_group() -> None:
-    desk = Desk(**{GROUP: RateGroup(), "other": RateGroup()})
+    desk = Desk(groups={GROUP: RateGroup(), "other": RateGroup()})
     desk.say(ask(key(slot="0")))
     desk.say(
         settle(
@@ -257,7 +260,7 @@ def test_an_overrun_closes_admission() -> None:
 
 
 def test_the_picture_adds_up() -> None:
-    desk = Desk(**{GROUP: RateGroup(concurrency=3)})
+    desk = Desk(groups={GROUP: RateGroup(concurrency=3)})
     desk.say(*(ask(key(slot=str(n)), role="ab"[n % 2], bound=100) for n in range(5)))
     desk.say(
         settle(key(slot="0"), 1),

@@ -45,7 +45,14 @@ BOUND = TARIFF.bound(input_bound(call().messages), 16)
 class World:
     """A host and a governor's core that talk at once; ``slept`` is every pause it made."""
 
-    def __init__(self, handler: Handler, *, cap: int = USD, attempts: int = ATTEMPTS) -> None:
+    def __init__(
+        self,
+        handler: Handler,
+        *,
+        cap: int = USD,
+        attempts: int = ATTEMPTS,
+        max_wait_s: float = MAX_WAIT_S,
+    ) -> None:
         self.core = GovernorCore(cap, {GROUP: RateGroup()})
         self.core.open_session("host", plan(), NOTHING_KNOWN.snapshot, {}, {}, 0.0)
         self.core.tick(0.0, 0.0)
@@ -59,6 +66,7 @@ class World:
             self.send,
             attempts=attempts,
             sleep=self._sleep,
+            max_wait_s=max_wait_s,
             clock=lambda: 7.0,
         )
         self.now = 0.0
@@ -106,7 +114,7 @@ async def test_an_answer_is_settled_at_its_usage_and_recorded_before_it_is_hande
     world = World(lambda of, attempt: Reply("6", Usage(20, 1), 0.5))
     answer = await world.host.ask(call())
     assert (answer.text, answer.usage, answer.duration_s) == ("6", Usage(20, 1), 0.5)
-    assert answer.cost == 20 * TARIFF.input + 1 * TARIFF.output
+    assert answer.cost == 20 * 10 + 1 * 40
     held, done = world.entries
     assert isinstance(held, Held)
     assert (held.amount, held.model) == (BOUND, MODEL)
@@ -212,6 +220,13 @@ async def test_pauses_grow_with_attempts_but_never_above_the_ceiling() -> None:
     assert longest[0] <= 1
     assert longest[1] <= 2
     assert longest[11] > 10
+
+
+async def test_in_virtual_time_neither_a_host_nor_a_limit_group_waits() -> None:
+    world = World(fails(2, lambda: RateLimited("429", retry_after_s=30.0)), max_wait_s=0.0)
+    await world.host.ask(call())
+    assert world.slept == [0.0, 0.0]
+    assert [m.pause_s for m in world.said if isinstance(m, Settle)] == [0.0, 0.0, 0.0]
 
 
 async def test_who_joins_a_call_that_is_under_way_gets_the_same_answer() -> None:

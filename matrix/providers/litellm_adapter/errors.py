@@ -44,7 +44,7 @@ class AnswerRefused(ContentRefused):
     unsent: ClassVar[bool] = False
 
 
-_NO_MONEY = re.compile(r"(?i)insufficient.{0,9}(quota|balance|funds|credit)|exceeded your current q")
+_NO_MONEY = re.compile(r"(?i)insufficient.{0,9}(quota|balance|funds|credit)|your current quota")
 _TOO_LONG = re.compile(
     r"(?i)context.{0,3}(length|window|size|limit)|prompt is too long|maximum.{0,12} (length|tokens)"
     r"|too many (input )?tokens|request.too.large"
@@ -72,9 +72,10 @@ def translate(
     text = str(getattr(error, "message", None) or error)[:_READ_AT_MOST]
     status = next(filter(None, map(_status, reversed(chain))), None)
     kind = _kind(chain, status, text)
+    text = text.partition("Traceback (most recent call last)")[0]
     said = _PREFIX.sub("", " ".join(redact(text, secrets).split())) or type(error).__name__
     code = f"HTTP {status}: " if status and status >= 400 else ""
-    wait = retry_after_s(_headers(chain), now) if kind.retryable else None
+    wait = retry_after_s(_headers(chain), now, text) if kind.retryable else None
     return kind(f"{target}: {code}{said}"[:LONGEST_MESSAGE], retry_after_s=wait)
 
 

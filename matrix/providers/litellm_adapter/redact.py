@@ -12,7 +12,8 @@ SHORTEST_SECRET = 6
 _HEADER = re.compile(
     r"""(?ix) (["']? \b (?: (?:proxy-)? authorization | [\w-]* api [-_ ]? key (?: [ ] provided )?
         | [\w-]* (?: secret | session | access )[-_] (?: token | key ) | (?:set-)? cookie )
-        ["']? \s* [:=] \s*) (?: (["']).*?\2 | (?: (?: bearer | basic | token ) \s+ )? [^\s"',;}\])]+)
+        ["']? \s* [:=] \s*)
+        (?: (["']).*?\2 | (?: (?: bearer | basic | token ) \s+ )? [^\s"',;}\])]+ )
     """
 )
 _BEARER = re.compile(r"(?i)\b(bearer|basic)\s+(?!\[)[\w.~+/=*-]{6,}")

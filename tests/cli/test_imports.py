@@ -1,0 +1,62 @@
+"""What a command loads: nothing that it can do without."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.program import environment
+
+SLOW = frozenset({"pydantic", "ray", "litellm", "pandas", "numpy", "scipy", "pyarrow", "rich"})
+
+LOADED = """
+import sys
+from matrix.cli.main import main
+try:
+    main()
+finally:
+    print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+def loaded_by(folder: Path, *args: str) -> set[str]:
+    """Top-level packages that ``matrix *args`` has loaded by its end."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED, *args],
+        cwd=folder,
+        env=environment(folder),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return set(done.stderr.splitlines()[-1].split())
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_help_loads_nothing_slow(here: Path, option: str) -> None:
+    assert loaded_by(here, option) & SLOW == set()
+
+
+def test_help_of_a_command_loads_no_more_than_its_options_need(here: Path) -> None:
+    assert loaded_by(here, "run", "--help") & SLOW <= {"pydantic"}, "typer reads options with it"
+
+
+def test_a_plan_loads_neither_ray_nor_litellm_nor_tables(project: Path) -> None:
+    loaded = loaded_by(project, "plan")
+    assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()
+
+
+def test_listing_runs_loads_no_tables(finished: Path) -> None:
+    loaded = loaded_by(finished, "list")
+    assert loaded & {"ray", "litellm", "pandas", "pyarrow"} == set()
+
+
+def test_a_run_in_this_process_loads_neither_ray_nor_litellm(project: Path) -> None:
+    loaded = loaded_by(project, "run", "--in-process", "--sessions", "4")
+    assert loaded & {"ray", "litellm"} == set()
+    assert {"pandas", "pyarrow"} <= loaded, "the test looks at the right list"

@@ -1,0 +1,246 @@
+"""Bad input: one line a mistake, all at once, nothing started, exit code 2."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from matrix import api
+from matrix.cli.options import overrides_of
+from matrix.model.errors import BadInput
+from tests.cli.program import Golden, GoldenRun, Matrix, normalised
+
+MANY = """\
+version: 1
+name: many
+kind: playtest
+scenarios: [put-it-bak, broken, no-guide]
+factors:
+  promt: [baseline]
+  prompt: [baseline, warmer]
+compare:
+  factor: promp
+  metrc: score
+per_cell: twelve
+roles:
+  narator: sim/opus
+limits:
+  cost_usd: -3
+options:
+  group_size_min: 9
+  colour: red
+simulation:
+  effects:
+    - {factor: prompt, level: warmer, trait: forced_seque, multiply: 0.5}
+colour: red
+"""
+
+BROKEN_PACK = """\
+kind: playtest
+titel: A Broken Story
+summary: It has mistakes.
+setting: Nowhere.
+pulses_expected: many
+"""
+
+BROKEN_ARCHETYPE = """\
+id: grump
+name: The Grump
+style: Complains.
+context: Had a long day.
+patterns: [sighs]
+quirk_frequency: 1.5
+model: opus
+teir: 2
+"""
+
+OWN_MODELS = """\
+roles: {judge: sim/secret, classifier: sim/opsu, spokesperson: gpt-9}
+models:
+  secret: {target: sim/secret}
+"""
+
+SINGLE = {
+    "not YAML": "name: [\n",
+    "a key twice": "name: a\nname: b\n",
+    "an alias": "factors:\n  prompt: &list [baseline]\n  group: *list\n",
+    "no mapping": "just text\n",
+    "unknown key": "sesions: 3\n",
+    "unknown key inside": "limits: {trns: 3}\n",
+    "wrong type": "sessions: many\n",
+    "out of range": "limits: {turns: 0}\n",
+    "a list instead of a mapping": "factors: [prompt]\n",
+    "one level instead of a list": "factors: {prompt: baseline}\n",
+    "two ways to count": "sessions: 3\nper_cell: 3\n",
+    "later format": "version: 2\n",
+    "name with a slash": "name: a/b\n",
+    "unknown kind": "kind: playtset\n",
+    "unknown scenario": "scenarios: [put-it-bak]\n",
+    "pattern that fits none": 'scenarios: ["x*"]\n',
+    "unknown role": "roles: {narator: sim/opus}\n",
+    "unknown factor": "factors: {promt: [a, b]}\n",
+    "a level twice": "factors: {prompt: [baseline, baseline]}\n",
+    "empty matrix": "factors: {prompt: []}\n",
+    "compares what does not vary": "compare: {factor: prompt}\n",
+    "unknown option": "options: {colour: red}\n",
+    "options at odds": "options: {group_size_min: 4, group_size_max: 3}\n",
+    "unknown models": OWN_MODELS,
+    "half a price": "models: {mine: {target: sim/mine, price: {input: 1}}}\n",
+    "unknown trait": "simulation: {traits: {forced_seque: 1}}\n",
+    "cap below one call": "limits: {cost_usd: 0.0001}\n",
+    "cap below one round": "limits: {cost_usd: 0.5}\n",
+    "unknown prompt": "scenarios: [put-it-back]\nfactors:\n  prompt: [baseline, warmr]\n",
+    "no such prompt file": "scenarios: [put-it-back]\noptions:\n  prompt: file://nope.md\n",
+    "unknown archetype": "scenarios: [put-it-back]\noptions:\n  archetypes: [joker, jokre]\n",
+    "one model for all archetypes": "roles:\n  judge: sim/by-archetype\n",
+}
+
+PLACELESS = ("unknown prompt", "no such prompt file", "unknown archetype",
+             "one model for all archetypes")  # fmt: skip
+"""Mistakes that a kind finds when it binds a cell; their place in the spec is lost so far."""
+
+
+@pytest.fixture
+def broken(project: Path) -> Path:
+    """A project with a broken story, a story without a guide, and a broken archetype."""
+    stories = project / "scenarios" / "playtest"
+    for name, text in (
+        ("broken", BROKEN_PACK),
+        ("no-guide", BROKEN_PACK.replace("titel", "title").replace("many", "8")),
+    ):
+        (stories / name).mkdir()
+        (stories / name / "scenario.yaml").write_text(text)
+    (stories / "broken" / "guide.md").write_text("# A guide\n")
+    (project / "archetypes").mkdir()
+    (project / "archetypes" / "grump.yaml").write_text(BROKEN_ARCHETYPE)
+    (project / "many.yaml").write_text(MANY)
+    return project
+
+
+def lines_of(project: Path, text: str) -> list[str]:
+    spec = project / "one.yaml"
+    spec.write_text(text)
+    return [str(mistake) for mistake in api.validate(spec)]
+
+
+@pytest.fixture(scope="module")
+def single(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """What is said about each spec of ``SINGLE``."""
+    folder = tmp_path_factory.mktemp("single")
+    api.init(folder)
+    return {
+        name: [normalised(line, folder).rstrip() for line in lines_of(folder, text)]
+        for name, text in SINGLE.items()
+    }
+
+
+def test_every_mistake_of_a_spec_and_its_packs_is_reported_at_once(
+    broken: Path, golden_run: GoldenRun
+) -> None:
+    assert golden_run("validate-many", "validate", "many.yaml").code == 2
+
+
+def test_a_run_and_a_plan_say_the_same_and_start_nothing(broken: Path, matrix: Matrix) -> None:
+    said = matrix("validate", "many.yaml")
+    assert matrix("plan", "many.yaml") == said
+    assert matrix("run", "--in-process", "many.yaml") == said
+    assert not (broken / "results").exists()
+
+
+def test_a_broken_archetype_is_reported_with_its_line(broken: Path, golden: Golden) -> None:
+    (broken / "one.yaml").write_text("scenarios: [put-it-back]\n")
+    found = [str(mistake) for mistake in api.validate(broken / "one.yaml")]
+    golden("archetype", normalised("\n".join(found), broken))
+
+
+def test_each_kind_of_mistake_in_one_line(single: dict[str, list[str]], golden: Golden) -> None:
+    said = [
+        f"--- {name}\n{text}=>\n" + "\n".join(single[name]) + "\n" for name, text in SINGLE.items()
+    ]
+    golden("mistakes", "\n".join(said))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.xfail(strict=True) if name in PLACELESS else ())
+        for name in SINGLE
+    ],
+)
+def test_a_mistake_names_its_file_and_line(single: dict[str, list[str]], name: str) -> None:
+    assert single[name]
+    assert [line for line in single[name] if not line.startswith("one.yaml:")] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "near"),
+    [
+        ("sesions: 3\n", "sessions"),
+        ("limits: {trns: 3}\n", "turns"),
+        ("kind: playtset\n", "playtest"),
+        ("scenarios: [put-it-bak]\n", "put-it-back"),
+        ("roles: {narator: sim/opus}\n", "narrator"),
+        ("factors: {promt: [a, b]}\n", "prompt"),
+        ("options: {promt: a}\n", "prompt"),
+        ("roles: {all: sim/opsu}\n", "opus"),
+        ("simulation: {traits: {forced_seque: 1}}\n", "forced_segue"),
+        ("factors: {prompt: [baseline, warmr]}\n", "warmer"),
+        ("options: {archetypes: [jokre]}\n", "joker"),
+    ],
+)
+def test_a_near_match_is_suggested(project: Path, text: str, near: str) -> None:
+    (line,) = lines_of(project, text)
+    assert line.endswith(f"; did you mean '{near}'?")
+
+
+def test_a_file_that_is_none_is_named(here: Path, matrix: Matrix) -> None:
+    (here / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    for name, problem in (("none.yaml", "no such file"), ("binary.yaml", "cannot be read")):
+        result = matrix("validate", name)
+        assert result.code == 2
+        assert result.stderr.startswith(f"{name}: {problem}")
+
+
+def test_mistakes_in_flags_and_variables_are_named_as_such(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    flags = ("--max-cost", "nan", "--at-cap", "never", "--set", "limits.trns=3")
+    variables = {"MATRIX_SESSIONS": "many"}
+    result = golden_run("mistakes-in-flags", "plan", *flags, variables=variables)
+    origins = [line.split(":")[0] for line in result.stderr.splitlines()]
+    assert sorted(origins) == ["--at-cap", "--max-cost", "--set limits.trns", "MATRIX_SESSIONS"]
+    assert result.code == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "models", "flags", "said"),
+    [
+        (["limits"], [], {}, "--set: found 'limits'; write it as PATH=VALUE"),
+        (["limits.turns=["], [], {}, "--set limits.turns: "),
+        ([], ["narrator"], {}, "--model: found 'narrator'; write it as ROLE=MODEL"),
+        ([], ["narator=sim/opus"], {}, "--model narator: roles.narator: unknown role; "),
+        ([], [], {"sessions": 0}, "--sessions: sessions: found 0; "),
+        ([], [], {"sessions": 4, "per_cell": 2}, "--per-cell: per_cell: give sessions or per_cell"),
+    ],
+)
+def test_a_mistake_in_a_flag_is_one_line(
+    project: Path, settings: list[str], models: list[str], flags: dict[str, int], said: str
+) -> None:
+    with pytest.raises(BadInput) as raised:
+        api.plan(project, overrides=overrides_of(settings, models, **flags))
+    assert str(raised.value).startswith(said)
+    assert len(raised.value.mistakes) == 1
+
+
+def test_mistakes_are_data_too(project: Path, matrix: Matrix) -> None:
+    (project / "one.yaml").write_text("version: 1\nsesions: 3\n")
+    result = matrix("validate", "one.yaml", "--json")
+    (mistake,) = json.loads(result.stdout)
+    assert (mistake["source"], mistake["line"], mistake["path"]) == ("one.yaml", 2, "sesions")
+    assert (result.stderr, result.code) == ("", 2)
+
+
+def test_a_sound_spec_is_fine(project: Path, matrix: Matrix) -> None:
+    assert matrix("validate") == ("fine: nothing wrong found\n", "", 0)

@@ -1,0 +1,215 @@
+"""`matrix run` from its first line to its exit code, in this process."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from matrix import api
+from tests.cli.conftest import PLAY
+from tests.cli.program import (
+    PROGRAM,
+    Golden,
+    GoldenRun,
+    Matrix,
+    Result,
+    environment,
+    shown,
+)
+
+SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]",
+         "--set", "options.group_size_max=2")  # fmt: skip
+"""A run of one short story with groups of two: the cheapest there is."""
+
+
+def test_a_run_says_what_it_will_do_and_what_came_of_it(
+    played: tuple[Path, Result], golden: Golden
+) -> None:
+    folder, result = played
+    assert result.code == 0
+    golden("run", shown(folder, PLAY, result))
+
+
+def test_the_results_are_on_the_standard_output_and_everything_else_is_not(
+    played: tuple[Path, Result],
+) -> None:
+    folder, result = played
+    assert result.stdout.startswith("run first (complete) in ")
+    assert result.stderr.endswith("run first in results/first\n")
+    assert len(pd.read_parquet(folder / "results" / "first" / "sessions")) == 8
+
+
+def test_the_same_seed_makes_the_same_run(played: tuple[Path, Result], here: Path) -> None:
+    api.init(here)
+    again = api.run(here, per_cell=2, results=here / "results", executor="in-process")
+    columns = ["session_id", "seed", "outcome", "turns", "cost_usd", "score"]
+    first = api.open_run("first", results=played[0] / "results")
+    for frame in (first.sessions(), again.sessions()):
+        frame.sort_values("session_id", inplace=True, ignore_index=True)
+    pd.testing.assert_frame_equal(
+        *(
+            run.sessions().sort_values("session_id", ignore_index=True)[columns]
+            for run in (first, again)
+        )
+    )
+
+
+def test_quiet_is_the_verdict_in_one_line(project: Path, golden_run: GoldenRun) -> None:
+    result = golden_run("run-quiet", *SMALL, "--sessions", "2", "--quiet")
+    assert result.stdout.count("\n") == 1
+
+
+def test_a_partial_last_round_is_played_to_the_session_and_its_name_is_kept(
+    project: Path, matrix: Matrix
+) -> None:
+    result = matrix(*SMALL, "--sessions", "3", "--json", "--name", "three")
+    summary = json.loads(result.stdout)
+    assert (result.stderr, result.code) == ("", 0), "progress is not mixed with data"
+    assert summary["run_id"].startswith("three-")
+    assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 3
+    assert summary["comparison"]["rounds"] == {
+        "planned": 2, "complete": 1, "used": 1, "still_needed": 9,
+    }  # fmt: skip
+    variants = {row["level"]: row["sessions"] for row in summary["comparison"]["variants"]}
+    assert variants == {"baseline": 2, "warmer": 1}
+
+
+def test_money_by_role_and_by_session_is_the_money_spent(played: tuple[Path, Result]) -> None:
+    run = api.open_run("first", results=played[0] / "results")
+    summary = run.summary()
+    calls = run.frame("calls")
+    assert sum(summary.role_nano.values()) == summary.spent_nano == calls["cost_nano"].sum()
+    assert summary.spent_nano <= run.file.cap_nano
+
+
+# --- the cap --------------------------------------------------------------------------------------
+
+
+def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
+    project: Path, golden: Golden, matrix: Matrix
+) -> None:
+    args = (*SMALL, "--per-cell", "12", "--at-cap", "spend-all", "--max-cost", "0.05")
+    args += ("--open-sessions", "2", "--run-id", "capped")
+    result = matrix(*args)
+    assert result.code == 4
+    run = api.open_run("capped", results=project / "results")
+    outcomes = run.sessions()["outcome"].value_counts().to_dict()
+    assert sum(outcomes.values()) == 24
+    assert outcomes["censored"] > 0
+    assert run.summary().spent_nano <= 50_000_000
+    assert "(incomplete: cap)" in result.stdout
+    assert "matrix resume capped --max-cost USD" in result.stdout
+    assert "above its cap of $0.05" in result.stderr
+
+
+def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matrix) -> None:
+    args = ("--per-cell", "4", "--at-cap", "spend-all", "--open-sessions", "2")
+    assert matrix(*SMALL, *args, "--max-cost", "0.05", "--quiet", "--yes").code == 4
+    result = matrix("resume", "--in-process", "--max-cost", "5", "--json")
+    summary = json.loads(result.stdout)
+    assert (result.code, summary["status"], summary["cap_usd"]) == (0, "complete", 5)
+    assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 8
+
+
+def test_only_limits_change_when_a_run_is_resumed(finished: Path, matrix: Matrix) -> None:
+    result = matrix("run", "--in-process", "--resume", "first", "--seed", "2")
+    assert result.code == 2
+    assert result.stderr == "--seed: cannot change when a run is resumed; only limits can\n"
+
+
+def test_variables_for_new_runs_do_not_stand_in_the_way_of_resuming(
+    finished: Path, matrix: Matrix
+) -> None:
+    variables = {"MATRIX_SEED": "2", "MATRIX_SESSIONS": "99"}
+    result = matrix("run", "--in-process", "--resume", "first", "--quiet", variables=variables)
+    assert (result.stderr, result.code) == ("", 0)
+
+
+def test_at_whole_rounds_no_variant_is_ahead_when_the_cap_ends_the_run(
+    project: Path, matrix: Matrix
+) -> None:
+    result = matrix(*SMALL, "--per-cell", "12", "--max-cost", "0.3", "--json")
+    rows = json.loads(result.stdout)["comparison"]["variants"]
+    assert result.code == 4
+    assert rows[0]["ended"] == rows[1]["ended"] > 0
+    assert all(row["ended"] + row["censored"] == row["sessions"] == 12 for row in rows)
+
+
+# --- what stops a run before it starts ------------------------------------------------------------
+
+
+def test_a_run_is_never_overwritten(finished: Path, golden_run: GoldenRun) -> None:
+    before = (finished / "results" / "first" / "run.json").read_bytes()
+    assert golden_run("run-exists", *PLAY, "--quiet").code == 2
+    assert (finished / "results" / "first" / "run.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("run_id", ["../elsewhere", "a/b", ".hidden", "last", "x" * 200, "a\nb"])
+def test_a_run_id_can_only_name_a_folder_in_the_results(project: Path, run_id: str) -> None:
+    prepared = api.plan(project, sessions=1)
+    with pytest.raises(api.BadInput, match="--run-id: found "):
+        api.start(prepared, run_id=run_id, results=project / "results", executor="in-process")
+    assert not (project / "results").exists()
+
+
+def test_results_that_cannot_be_written_are_named(project: Path, golden_run: GoldenRun) -> None:
+    (project / "taken").write_text("a file")
+    args = ("run", "--in-process", "--results", "taken/runs")
+    result = golden_run("results-unwritable", *args, "--quiet")
+    assert result.code == 1
+    assert (project / "taken").read_text() == "a file"
+
+
+# --- interrupts -----------------------------------------------------------------------------------
+
+
+def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -> None:
+    args = ("run", "--in-process", "--per-cell", "300", "--run-id", "stopped", "--yes")
+    with subprocess.Popen(
+        [PROGRAM, *args, "--max-cost", "1000"],
+        cwd=project,
+        env=environment(project),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as program:
+        assert program.stderr is not None
+        for line in program.stderr:
+            if line.startswith("run stopped in"):
+                break
+        _wait_for_journal(project / "results" / "stopped" / "journal.sqlite")
+        program.send_signal(signal.SIGINT)
+        stdout, stderr = program.communicate(timeout=60)
+    assert program.returncode == 4
+    assert "stopping (interrupted)" in stderr
+    assert "run stopped (incomplete: interrupted)" in stdout
+    assert "  matrix resume stopped\n" in stdout
+    run = api.open_run("stopped", results=project / "results")
+    assert len(run.sessions()) == 1200
+    assert run.status == "incomplete"
+
+
+def _wait_for_journal(path: Path) -> None:
+    """Until something has been played: the journal, or its log of writes, has grown."""
+    import time
+
+    for _ in range(600):
+        written: list[Any] = list(path.parent.glob("journal.sqlite*"))
+        if sum(file.stat().st_size for file in written) > 300_000:
+            return
+        time.sleep(0.05)
+    pytest.fail("nothing was played")
+
+
+def test_where_results_lie_elsewhere_the_next_commands_say_so(
+    project: Path, matrix: Matrix
+) -> None:
+    result = matrix(*SMALL, "--sessions", "2", "--results", "else where", "--run-id", "x")
+    (line,) = [line for line in result.stdout.splitlines() if "matrix show" in line]
+    assert line.startswith("  matrix show x worst --results 'else where'")

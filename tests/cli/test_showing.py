@@ -1,0 +1,89 @@
+"""Looking at runs: `matrix list` and `matrix show`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from matrix import api
+from tests.cli.program import GoldenRun, Matrix
+
+
+def test_runs_are_listed_oldest_first(finished: Path, golden_run: GoldenRun) -> None:
+    later = finished / "results" / "second"
+    shutil.copytree(finished / "results" / "first", later)
+    text = (later / "run.json").read_text().replace('"first"', '"second"')
+    text = text.replace('"created_at": "2', '"created_at": "3')
+    (later / "run.json").write_text(text.replace('"complete"', '"incomplete"'))
+    broken = finished / "results" / "broken"
+    broken.mkdir()
+    (broken / "run.json").write_text("{}")
+    golden_run("list", "list")
+
+
+def test_a_list_for_programs_has_every_run_and_its_problem(finished: Path, matrix: Matrix) -> None:
+    (listed,) = json.loads(matrix("list", "--json").stdout)
+    assert (listed["run_id"], listed["status"], listed["problem"]) == ("first", "complete", "")
+
+
+def test_an_empty_results_folder_says_what_fills_it(here: Path, matrix: Matrix) -> None:
+    said = "no runs in results; `matrix run --sessions 500` makes one\n"
+    assert matrix("list") == (said, "", 0)
+
+
+def test_a_run_is_shown_as_it_ended(finished: Path, matrix: Matrix, golden_run: GoldenRun) -> None:
+    result = golden_run("show", "show", "last")
+    assert matrix("show") == matrix("show", "first") == matrix("show", "results/first") == result
+    assert matrix("show", "fir") == result, "the beginning of an id"
+
+
+def test_a_session_is_a_transcript(finished: Path, golden_run: GoldenRun) -> None:
+    golden_run("show-best", "show", "last", "best")
+
+
+def test_sessions_are_found_by_name_and_by_the_beginning_of_their_id(finished: Path) -> None:
+    run = api.open_run("first", results=finished / "results")
+    frame = run.sessions().set_index("session_id")
+    assert run.session("best").session_id == frame["score"].idxmax()
+    assert run.session("worst").session_id == frame["score"].idxmin()
+    assert (
+        run.session("longest").plan.session_id
+        in frame.index[frame["turns"] == frame["turns"].max()]
+    )
+    for session_id in frame.index:
+        assert run.session(session_id[:10]).session_id == session_id
+
+
+def test_a_transcript_for_programs_is_the_same_session(finished: Path, matrix: Matrix) -> None:
+    data = json.loads(matrix("show", "last", "worst", "--json").stdout)
+    run = api.open_run("first", results=finished / "results")
+    frame = run.sessions().set_index("session_id")
+    row = frame.loc[data["session_id"]]
+    assert row["score"] == frame["score"].min()
+    assert (data["outcome"], data["turns"]) == (row["outcome"], row["turns"])
+    assert data["cost_usd"] == pytest.approx(row["cost_usd"])
+    messages = run.frame("messages").groupby("session_id").size()
+    assert len(data["messages"]) == messages[data["session_id"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("show-no-run", ("nope",)),
+        ("show-no-session", ("last", "nope")),
+        ("show-none-failed", ("last", "failed")),
+    ],
+)
+def test_what_is_not_there_is_named_with_what_is(
+    finished: Path, golden_run: GoldenRun, name: str, args: tuple[str, ...]
+) -> None:
+    result = golden_run(name, "show", *args)
+    assert (result.stdout, result.code) == ("", 2)
+
+
+def test_there_is_no_last_run_before_the_first(here: Path, matrix: Matrix) -> None:
+    said = "error: no runs in results yet; start one with `matrix run`\n"
+    assert matrix("show") == ("", said, 2)

@@ -1,0 +1,56 @@
+"""One Ray for all programs that want one, and the runs that others are compared with."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.executors import ray_host
+from tests.executors.programs import SPECS, Project
+
+
+class SharedRay(NamedTuple):
+    """A Ray that outlives the programs that join it.
+
+    Attributes:
+        environment: What a program needs to join it.
+        session: Operating-system session of all its processes.
+    """
+
+    environment: dict[str, str]
+    session: int
+
+
+@pytest.fixture(scope="session")
+def shared_ray() -> Iterator[SharedRay]:
+    """Started when the first test wants it."""
+    process = subprocess.Popen(
+        [sys.executable, ray_host.__file__],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdout is not None
+        host = json.loads(process.stdout.readline())
+        yield SharedRay({**host["environment"], "MATRIX_RAY_ADDRESS": host["address"]}, process.pid)
+
+
+@pytest.fixture(scope="session")
+def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Kind -> folder of a run in one process, which every other must equal."""
+    folders = {}
+    for kind, spec in SPECS.items():
+        project = Project(tmp_path_factory.mktemp(f"reference-{kind}"))
+        project.write(spec)
+        done = project.matrix("run", "--in-process", "--quiet", "--run-id", "reference")
+        assert done.code == 0, done.err
+        folders[kind] = project.path("reference")
+    return folders

@@ -1,0 +1,163 @@
+"""The ``matrix`` program in a process of its own, and what its results folder holds afterwards."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from matrix.model.errors import StoreError
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reader import RunTables
+
+PATIENCE_S = 240.0
+"""Seconds after which a program is taken for hung; a busy machine needs many."""
+
+SLOW = {"time": "real", "latency": {"first_token_s": 0.01, "tokens_per_s": 1e6, "jitter": 0}}
+"""Simulated models that take their time, so that a run lasts long enough to be killed."""
+
+
+def counter_spec(**changes: Any) -> dict[str, Any]:
+    """Two variants, five rounds, twenty turns with two calls at once: four hundred calls."""
+    spec: dict[str, Any] = {
+        "name": "count",
+        "kind": "counter",
+        "scenarios": ["one"],
+        "factors": {"step": [1, 2]},
+        "options": {"turns": 20, "width": 2},
+        "per_cell": 5,
+        "limits": {"cost_usd": 10},
+    }
+    return spec | changes
+
+
+def play_spec(**changes: Any) -> dict[str, Any]:
+    """A play-test of one story, two prompts, two rounds and four turns."""
+    spec: dict[str, Any] = {
+        "name": "play",
+        "kind": "playtest",
+        "scenarios": ["house-too-many"],
+        "factors": {"prompt": ["baseline", "pulse-aware"]},
+        "per_cell": 2,
+        "limits": {"cost_usd": 150, "turns": 4},
+    }
+    return spec | changes
+
+
+SPECS = {
+    "counter": counter_spec(options={"turns": 20, "width": 2, "shared_start": True}),
+    "playtest": play_spec(),
+}
+"""Small runs of every kind."""
+
+
+@dataclass
+class Done:
+    """How a program ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass
+class Project:
+    """A folder with a spec and results, and programs that are run in it."""
+
+    folder: Path
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def write(self, spec: Mapping[str, Any]) -> None:
+        (self.folder / "matrix.yaml").write_text(yaml.safe_dump(dict(spec)))
+
+    def path(self, run_id: str) -> Path:
+        return self.folder / "results" / run_id
+
+    def tables(self, run_id: str) -> RunTables:
+        return RunTables(self.path(run_id))
+
+    def start(self, *arguments: str, file_limit: int | None = None) -> subprocess.Popen[str]:
+        """Start ``matrix`` with these arguments.
+
+        Args:
+            arguments: After the program's name.
+            file_limit: Largest file that it may write, in bytes; then the disk is full for it.
+        """
+        return subprocess.Popen(
+            [sys.executable, "-c", "from matrix.cli.main import main; main()", *arguments],
+            cwd=self.folder,
+            env=_clean_environment() | dict(self.environment),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=_limit_files(file_limit),
+        )
+
+    def matrix(self, *arguments: str, file_limit: int | None = None) -> Done:
+        """Run ``matrix`` to its end."""
+        with self.started(*arguments, file_limit=file_limit) as process:
+            return finished(process)
+
+    @contextmanager
+    def started(
+        self, *arguments: str, file_limit: int | None = None
+    ) -> Iterator[subprocess.Popen[str]]:
+        """A program that does not outlive the block, nor does anything that it started."""
+        process = self.start(*arguments, file_limit=file_limit)
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                process.kill()
+            process.wait(30)
+            for stream in (process.stdout, process.stderr):
+                if stream is not None:
+                    stream.close()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
+
+def finished(process: subprocess.Popen[str]) -> Done:
+    """Wait for a program's end."""
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return Done(process.returncode, out, err)
+
+
+def entries_of(run_dir: Path) -> int:
+    """How many entries a run's journal has by now; 0 while it is being created."""
+    with suppress(StoreError):
+        reader = JournalReader(run_dir / JOURNAL_NAME)
+        try:
+            return reader.last_seq()
+        finally:
+            reader.close()
+    return 0
+
+
+def wait_for(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+    """Return once ``condition`` holds; fail if it does not in time."""
+    deadline = time.monotonic() + patience_s
+    while not condition():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.002)
+
+
+def _clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith("MATRIX_")}
+
+
+def _limit_files(size: int | None) -> Callable[[], None] | None:
+    if size is None:
+        return None
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))

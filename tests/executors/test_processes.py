@@ -1,0 +1,129 @@
+"""The processes of a run: where providers live, what each loads, and what remains of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from matrix.engine.inprocess import InProcessExecutor
+from matrix.store.comparer import compare_tables
+from matrix.store.run_folder import read_run
+from tests.executors import driving
+from tests.executors.conftest import SharedRay
+from tests.executors.programs import (
+    PATIENCE_S,
+    SLOW,
+    SPECS,
+    Project,
+    counter_spec,
+    entries_of,
+    finished,
+    wait_for,
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+async def test_providers_in_a_process_of_their_own_give_the_same_tables(
+    project: Project, reference: dict[str, Path]
+) -> None:
+    project.write(SPECS["counter"])
+    executor = driving.WithClients(InProcessExecutor(), 1)
+    end = await driving.drive(project.folder, "it", executor)
+    assert (end.status, end.reason) == ("complete", "done")
+    assert compare_tables(project.path("it"), reference["counter"]) == []
+
+
+@pytest.mark.ray
+def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwards(
+    project: Project, reference: dict[str, Path]
+) -> None:
+    project.write(SPECS["counter"])
+    with subprocess.Popen(
+        [sys.executable, driving.__file__, str(project.folder), "it"],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        out, _ = process.communicate(timeout=PATIENCE_S)
+    said = json.loads(out)
+    assert (process.returncode, said["status"]) == (0, "complete")
+    assert compare_tables(project.path("it"), reference["counter"]) == []
+    loaded = said["loaded"]
+    workers = {name for name in loaded if name.startswith("worker-")}
+    assert set(loaded) == {"governor", "publisher", "client-sim-0", "client-sim-1", *workers}
+    assert len(workers) == os.cpu_count()
+    assert {name for name, found in loaded.items() if "pyarrow" in found} == {"publisher"}
+    assert not any(found for name, found in loaded.items() if name != "publisher")
+    wait_for(lambda: not processes_of(process.pid), 30)
+
+
+def test_what_a_session_worker_imports_holds_neither_litellm_nor_arrow() -> None:
+    code = (
+        "import sys\n"
+        "from matrix.engine.registry import kinds\n"
+        "from matrix.engine.worker import SessionWorker\n"
+        "from matrix.engine.hosting import build_host\n"
+        "from matrix.engine.setup import RunSetup\n"
+        "setup = RunSetup('r', '.', 'counter', 1, {}, {}, {}, {}, 1, {})\n"
+        "build_host(['sim'], setup, print)\n"
+        "for load in kinds().values():\n"
+        "    load()\n"
+        "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+    )
+    loaded = set(done.stdout.split())
+    assert "matrix" in loaded
+    assert not loaded & {"litellm", "pyarrow", "ray", "pandas", "scipy"}
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("victim", ["SessionWorkerActor", "GovernorActor"])
+def test_a_process_that_dies_ends_the_run_clearly_and_the_run_can_be_resumed(
+    project: Project, shared_ray: SharedRay, victim: str, tmp_path: Path
+) -> None:
+    project = Project(tmp_path, shared_ray.environment)
+    project.write(counter_spec(simulation=SLOW, per_cell=10))
+    run_dir = project.path("hurt")
+    with project.started("run", "--quiet", "--run-id", "hurt") as process:
+        wait_for(lambda: entries_of(run_dir) >= 200 or process.poll() is not None)
+        named = processes_of(shared_ray.session, f"ray::{victim}")
+        assert named
+        os.kill(named[0], signal.SIGKILL)
+        done = finished(process)
+    assert done.code == 1, done.err
+    assert "is gone" in done.err
+    assert "Traceback" not in done.err
+    assert read_run(run_dir).status == "failed"
+    resumed = project.matrix("resume", "hurt", "--quiet")
+    assert resumed.code == 0, resumed.err
+    whole = project.matrix("run", "--quiet", "--in-process", "--run-id", "whole")
+    assert whole.code == 0, whole.err
+    assert compare_tables(run_dir, project.path("whole")) == []
+
+
+def processes_of(session: int, name: str = "") -> list[int]:
+    """Living processes of an operating-system session, by the beginning of their command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            state, _, _, sid = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            command = (folder / "cmdline").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(sid) == session and state != "Z" and command.startswith(name):
+            found.append(int(folder.name))
+    return found

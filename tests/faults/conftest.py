@@ -1,0 +1,44 @@
+"""One undisturbed run of the slow counter, which every disturbed one is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.executors.programs import SLOW, Project, counter_spec, entries_of
+
+
+def slow_counter(**changes: Any) -> dict[str, Any]:
+    """About a second of play, with a few retries: some attempts fail, none for good."""
+    faults = {"server_error": 0.005, "timeout": 0.01}
+    return counter_spec(
+        options={"turns": 20, "width": 2, "shared_start": True},
+        simulation={**SLOW, "faults": faults},
+        **changes,
+    )
+
+
+@pytest.fixture(scope="session")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run's folder."""
+    project = Project(tmp_path_factory.mktemp("undisturbed"))
+    project.write(slow_counter())
+    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    assert done.code == 0, done.err
+    return project.path("whole")
+
+
+@pytest.fixture(scope="session")
+def length(undisturbed: Path) -> int:
+    """Entries of the undisturbed run's journal."""
+    return entries_of(undisturbed)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A project with the same spec."""
+    project = Project(tmp_path)
+    project.write(slow_counter())
+    return project

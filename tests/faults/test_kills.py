@@ -1,0 +1,98 @@
+"""SIGKILL at any moment, then ``matrix resume``: the run comes to the end it would have come to."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.executors.programs import Project, entries_of, finished, wait_for
+from tests.faults.laws import assert_whole
+
+SHORT = [(1, 2), (2, 2)]
+"""Seed of the moments, and how often the run is killed."""
+
+LONG = [(seed, 1 + seed % 4) for seed in range(10, 40)]
+
+
+def kill_at(process: subprocess.Popen[str], run_dir: Path, entries: int) -> bool:
+    """Kill a program once its journal has that many entries; whether it was still alive."""
+    wait_for(lambda: entries_of(run_dir) >= entries or process.poll() is not None)
+    alive = process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    return alive
+
+
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [*SHORT, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)],
+)
+def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
+    project: Project, undisturbed: Path, length: int, seed: int, kills: int
+) -> None:
+    run_dir, rng = project.path("hurt"), random.Random(seed)
+    moments = sorted(rng.randrange(1, length) for _ in range(kills))
+    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    for moment in moments:
+        with project.started(*command) as process:
+            assert kill_at(process, run_dir, moment), "it should have been alive at this moment"
+        command = ["resume", "hurt", "--in-process", "--quiet"]
+    before = entries_of(run_dir)
+    done = project.matrix(*command)
+    assert done.code == 0, done.err
+    assert entries_of(run_dir) > before
+    assert_whole(run_dir, undisturbed)
+
+
+def test_killed_while_the_tables_are_finished_a_run_comes_to_the_same_tables(
+    project: Project, undisturbed: Path, length: int
+) -> None:
+    run_dir = project.path("hurt")
+    with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
+        kill_at(process, run_dir, length)
+    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    assert done.code == 0, done.err
+    assert_whole(run_dir, undisturbed)
+
+
+def test_a_run_that_is_whole_is_resumed_without_doing_anything(
+    project: Project, undisturbed: Path
+) -> None:
+    done = project.matrix("run", "--in-process", "--run-id", "calm", "--quiet")
+    assert done.code == 0, done.err
+    before = entries_of(project.path("calm"))
+    again = project.matrix("resume", "calm", "--in-process", "--quiet")
+    assert (again.code, again.out) == (0, done.out)
+    assert entries_of(project.path("calm")) == before
+    assert_whole(project.path("calm"), undisturbed)
+
+
+@pytest.mark.ray
+def test_when_the_driver_of_a_ray_run_is_killed_the_run_can_be_resumed(
+    project: Project, undisturbed: Path, length: int
+) -> None:
+    run_dir = project.path("hurt")
+    with project.started("run", "--run-id", "hurt", "--quiet") as process:
+        assert kill_at(process, run_dir, length // 3)
+        # its actors notice on their own, and the governor lets go of the journal
+        wait_for(lambda: not is_locked(run_dir))
+        with project.started("resume", "hurt", "--quiet") as resumed:
+            done = finished(resumed)
+    assert done.code == 0, done.err
+    assert_whole(run_dir, undisturbed)
+
+
+def is_locked(run_dir: Path) -> bool:
+    """Whether somebody holds the journal's lock."""
+    import fcntl
+
+    with (run_dir / "journal.lock").open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        return False
