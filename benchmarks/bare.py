@@ -81,20 +81,21 @@ class _Session:
         self.loop, self.plan, self.prelude = loop, plan, prelude
         self.kind: Kind = loop.prepared.kind
         self.log = SessionLog(())
-        self.ended = False
+        self.outcome: Outcome | None = None
 
     async def play(self) -> None:
         """Play to the end, with the limits of the engine."""
         scope = _Scope(self, "start", 0, "", 0.0)
         state: BaseModel = await self.kind.start(scope)
         turn = 0
-        while not self.ended and turn < self.plan.max_turns:
+        while self.outcome is None and turn < self.plan.max_turns:
             if scope.elapsed_s >= self.plan.max_session_s:
                 break
             turn += 1
             scope = _Scope(self, "turn", turn, "", scope.elapsed_s)
             state = await self.kind.turn(scope, state)
-        await self.kind.finish(_Scope(self, "finish", turn, "", scope.elapsed_s), state)
+        if self.outcome in (None, "completed", "timeout"):
+            await self.kind.finish(_Scope(self, "finish", turn, "", scope.elapsed_s), state)
 
 
 class _Scope:
@@ -190,7 +191,7 @@ class _Scope:
     def player(self, player: Player) -> None: ...
 
     def end(self, outcome: Outcome, reason: str) -> None:
-        self._session.ended = True
+        self._session.outcome = outcome
 
     def _call(
         self, role: str, model: str, messages: tuple[ChatMessage, ...], params: CallParams

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,8 @@ options: {turns: %d}
 PLENTY_USD: Final = "1000000"
 _NO_CAP: Final = ("--max-cost", PLENTY_USD)
 _LIMIT_S: Final = 600.0
+_PLAYED: Final = ("completed", "timeout", "failed")
+"""Ends of a session's own; the others are ends that something else put to it."""
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ def play(folder: Path, name: str, job: Job) -> Played:
 
 
 def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
-    """Check that a run's tables hold every session, played to its end, and every call.
+    """Check that a run's tables hold every session, played to its own end, and every call.
 
     Raises:
         WrongRun: They do not.
@@ -137,11 +140,10 @@ def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
     from matrix.store.reader import RunTables
 
     tables = RunTables(run_dir)
-    outcomes = tables.table("sessions", ["outcome"])["outcome"].to_pylist()
-    played = sum(outcome in ("completed", "timeout") for outcome in outcomes)
+    outcomes = Counter(tables.table("sessions", ["outcome"])["outcome"].to_pylist())
     rows = tables.table("calls", ["session_id"]).num_rows
-    if played != sessions or len(outcomes) != sessions:
-        raise WrongRun(f"{run_dir}: {played} of {sessions} sessions were played to their end")
+    if sum(outcomes[outcome] for outcome in _PLAYED) != sessions or outcomes.total() != sessions:
+        raise WrongRun(f"{run_dir}: {sessions} sessions were planned, but {dict(outcomes)}")
     if calls <= sessions or rows != calls:
         raise WrongRun(f"{run_dir}: {rows} calls in the tables, {calls} answered in the journal")
 

@@ -14,6 +14,7 @@ from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.setup import RunSetup
+from matrix.model.errors import MatrixError
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix_actors.cluster import leave_ray, prepare_environment, start_ray
@@ -21,6 +22,10 @@ from matrix_actors.transport import RayTransport
 
 STOP_TIMEOUT_S = 10.0
 """How long an orderly stop of one actor may take before it is killed."""
+
+
+class ProcessGone(MatrixError):
+    """A process of the run has died; what was acknowledged is in the journal."""
 
 
 class RayExecutor:
@@ -109,15 +114,15 @@ class RayExecutor:
         return news
 
     async def picture(self) -> Picture:
-        picture: Picture = await self._governor.picture.remote()
+        picture: Picture = await self._call("governor", self._governor.picture)
         return picture
 
     async def drain(self) -> None:
         if self._governor is not None:
-            await self._governor.drain.remote()
+            await self._call("governor", self._governor.drain)
 
     async def finish(self, plan: Plan, reason: str) -> None:
-        await self._publisher.finish.remote(plan, reason)
+        await self._call("publisher", self._publisher.finish, plan, reason)
 
     async def stop(self, *, at_once: bool = False) -> None:
         self._stopping = True
@@ -146,8 +151,22 @@ class RayExecutor:
             raise
         except Exception as error:
             if not self._stopping:
-                text = f"{name} (process {self.pids.get(name)}) is gone: {_first_line(error)}"
-                self._on_news(RunFailed(type(error).__name__, text))
+                self._on_news(RunFailed(type(error).__name__, self._gone(name, error)))
+
+    async def _call(self, name: str, method: Any, *arguments: Any) -> Any:
+        """Call an actor; Ray's errors become this project's own."""
+        from ray.exceptions import RayActorError, RayTaskError
+
+        try:
+            return await method.remote(*arguments)
+        except RayTaskError as error:
+            raise error.cause from None
+        except RayActorError as error:
+            raise ProcessGone(self._gone(name, error)) from None
+
+    def _gone(self, name: str, error: Exception) -> str:
+        process = f"{name} (process {self.pids.get(name)})"
+        return f"{process} is gone: {_first_line(error)}; `matrix resume` goes on with the run"
 
     def _named(self) -> list[tuple[str, Any]]:
         clients = [

@@ -13,9 +13,13 @@ ABSURD_TOKENS = 100_000_000
 """No model reads or writes this many tokens in one call; such usage is a broken report."""
 
 
-def input_bound(messages: Sequence[ChatMessage]) -> int:
+SCHEMA_OVERHEAD_TOKENS = 512
+"""Generous bound on what a provider adds around a JSON Schema."""
+
+
+def input_bound(messages: Sequence[ChatMessage], schema: str | None = None) -> int:
     """An upper bound on the input tokens: no tokenizer makes more tokens than UTF-8 bytes."""
-    total = 0
+    total = 0 if schema is None else len(schema.encode()) + SCHEMA_OVERHEAD_TOKENS
     for message in messages:
         text = message.content
         # models sometimes break off in mid-character, which plain UTF-8 refuses

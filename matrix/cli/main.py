@@ -14,6 +14,7 @@ from matrix.cli import (
     resume_command,
     run_command,
     schema_command,
+    serve_sim_command,
     show_command,
     validate_command,
 )
@@ -49,6 +50,7 @@ for module in (
     show_command,
     init_command,
     schema_command,
+    serve_sim_command,
 ):
     module.register(app)
 

@@ -52,6 +52,9 @@ def _real(name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec]) -> Mo
             f"unknown model {name!r}; write it as litellm does (provider/model), or one of: "
             f"{', '.join(known)}{did_you_mean(name, known)}"
         )
+    facts = bundled().find(target)
+    if facts is not None and facts.mode not in ("chat", "completion"):
+        raise UnknownModel(f"model {name!r} is a {facts.mode} model; a chat model is needed")
     return ModelEntry(
         LITELLM,
         target,

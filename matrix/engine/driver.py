@@ -198,7 +198,7 @@ class Driver:
         prepared = self._prepared
         return RunSetup(
             run_id=self._run_id,
-            run_dir=str(self._run_dir),
+            run_dir=str(self._run_dir.resolve()),  # processes elsewhere have other working folders
             kind=prepared.kind.name,
             cap_nano=from_usd(prepared.spec.limits.cost_usd),
             models=prepared.models,

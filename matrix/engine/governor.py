@@ -16,7 +16,7 @@ from pathlib import Path
 
 from matrix.admission.rates import RateGroup, per_minute
 from matrix.engine.governor_core import DRIVER, GovernorCore
-from matrix.engine.history import NOTHING_KNOWN, SessionHistory, fold_money, fold_session
+from matrix.engine.history import NOTHING_KNOWN, fold_money, fold_session
 from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import OpenSession, Picture, RunFailed, ToGovernor
 from matrix.engine.setup import GroupLimits, RunSetup
@@ -57,7 +57,7 @@ class Governor:
         self._core = GovernorCore(setup.cap_nano, groups, money.history)
         self._mailboxes = Mailboxes()
         self._inbox: list[tuple[str, ToGovernor]] = []
-        self._preludes: OrderedDict[str, JSON] = OrderedDict()
+        self._preludes: OrderedDict[str, tuple[JSON, str]] = OrderedDict()
         self._wake = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
         self._failed = False
@@ -137,7 +137,7 @@ class Governor:
         if tick.entries:
             for entry in tick.entries:
                 if isinstance(entry, Ended) and entry.result is not None:
-                    self._keep_prelude(entry.session_id, entry.result)
+                    self._keep_prelude(entry)
             await asyncio.to_thread(self._journal.append, tick.entries)
         self._core.sent(tick.mail)
         by_peer: dict[str, list[object]] = {}
@@ -149,27 +149,30 @@ class Governor:
 
     def _open(self, peer: str, message: OpenSession, at: float) -> None:
         plan = message.plan
-        prelude = None if plan.prelude_id is None else self._prelude(plan.prelude_id)
         if self._journal.knows(plan.session_id):
-            past = fold_session(self._journal.session(plan.session_id), prelude)
+            past = fold_session(self._journal.session(plan.session_id))
         else:
-            past = _new_session(prelude)
-        self._core.open_session(peer, plan, past.snapshot, past.answers, past.attempts, at)
+            past = NOTHING_KNOWN
+        snapshot = past.snapshot
+        if plan.prelude_id is not None:
+            made, failure = self._prelude(plan.prelude_id)
+            snapshot = snapshot._replace(prelude=made, prelude_failure=failure)
+        self._core.open_session(peer, plan, snapshot, past.answers, past.attempts, at)
 
-    def _prelude(self, session_id: str) -> JSON:
+    def _prelude(self, session_id: str) -> tuple[JSON, str]:
+        """What a prelude made, and why it failed if it did."""
         if session_id not in self._preludes:
             ends = [e for e in self._journal.session(session_id) if isinstance(e, Ended)]
-            self._keep_prelude(session_id, ends[-1].result if ends else None)
+            if not ends:
+                return None, "it has not ended"
+            self._keep_prelude(ends[-1])
         return self._preludes[session_id]
 
-    def _keep_prelude(self, session_id: str, result: JSON) -> None:
-        self._preludes[session_id] = result
+    def _keep_prelude(self, ended: Ended) -> None:
+        failure = "" if ended.outcome == "completed" else f"{ended.error_class}: {ended.reason}"
+        self._preludes[ended.session_id] = (ended.result, failure)
         while len(self._preludes) > PRELUDES_KEPT:
             self._preludes.popitem(last=False)
-
-
-def _new_session(prelude: JSON) -> SessionHistory:
-    return NOTHING_KNOWN._replace(snapshot=NOTHING_KNOWN.snapshot._replace(prelude=prelude))
 
 
 def _rate_group(limits: GroupLimits, now: float) -> RateGroup:

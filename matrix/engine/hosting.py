@@ -42,7 +42,8 @@ def build_provider(name: str, setup: RunSetup) -> Provider:
                         e.target,
                         e.api_base,
                         e.api_key_env,
-                        prompt_cache=e.tariff.rates.cached < e.tariff.rates.input,
+                        # marks only where the write rate that they bring is in the price
+                        prompt_cache=e.tariff.rates.cache_write > e.tariff.rates.input,
                     )
                     for n, e in mine.items()
                 },

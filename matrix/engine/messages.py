@@ -73,7 +73,8 @@ ToGovernor: TypeAlias = Acquire | Settle | OpenSession | SaveTurn | EndSession |
 class Snapshot(NamedTuple):
     """What the journal knows of a session: its newest checkpoint and its whole log.
 
-    ``checkpoint`` is ``None`` for a session that has not finished its start phase.
+    ``checkpoint`` is ``None`` for a session that has not finished its start phase. ``prelude`` is
+    what the shared preparation made; if it failed, ``prelude_failure`` says why.
     """
 
     checkpoint: TurnDone | None
@@ -81,6 +82,7 @@ class Snapshot(NamedTuple):
     prelude: JSON
     done: Ended | None
     score: float | None
+    prelude_failure: str = ""
 
 
 class SessionOpened(NamedTuple):

@@ -71,6 +71,7 @@ class ProviderClient:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._link.stop()
+        await self._host.close()
         self._mailboxes.close()
 
     def _on_message(self, message: FromGovernor) -> None:

@@ -77,6 +77,13 @@ class ProviderHost:
         if future is not None and not future.done():
             future.set_result(message)
 
+    async def close(self) -> None:
+        """Let the providers close their connections."""
+        for provider in self._providers.values():
+            close = getattr(provider, "aclose", None)
+            if close is not None:
+                await close()
+
     async def ask(self, call: Call) -> Answer:
         """The answer to a call; final errors come back as answers with a failure.
 
@@ -103,7 +110,7 @@ class ProviderHost:
 
     async def _answer(self, call: Call) -> Answer:
         entry = self._models[call.model]
-        size = input_bound(call.messages)
+        size = input_bound(call.messages, call.params.schema)
         request = Acquire(
             call.key,
             call.digest,

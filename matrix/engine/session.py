@@ -307,6 +307,7 @@ class DurableSession:
     ) -> None:
         self.kind, self.plan, self.calls = kind, plan, calls
         self.prelude = snapshot.prelude
+        self._prelude_failure = snapshot.prelude_failure
         self.log = SessionLog(snapshot.log)
         self._resources, self._save, self._utc = resources, save, utc
         self._checkpoint = snapshot.checkpoint
@@ -322,6 +323,12 @@ class DurableSession:
         error_class = ""
         result: JSON = None
         try:
+            if self._prelude_failure:
+                raise CallFailed(
+                    "PreludeFailed",
+                    f"what the variants of this round share could not be made: "
+                    f"{self._prelude_failure}",
+                )
             if self.plan.part == "prelude":
                 result = await self._prelude()
             else:

@@ -116,10 +116,9 @@ def _layer(overrides: Iterable[Override]) -> list[Override]:
     Within a layer nothing is taken back, so that saying it both ways is a mistake.
     """
     layer = list(overrides)
-    said = {path for path, _, _ in layer}
     back = [
         (other, None, origin)
         for path, _, origin in layer
-        if (other := _COUNTS.get(path)) is not None and other not in said
+        if (other := _COUNTS.get(path)) is not None
     ]
     return [*back, *layer]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from math import inf
 from typing import Any
 
@@ -11,9 +12,11 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
 from matrix.report.text import plural
 from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
+from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
+from matrix.store.tables import factor_columns
 
 SESSION_METRICS = ("score", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
 """Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
@@ -73,10 +76,12 @@ def compare_factor(
     chosen = _factor(factor or run.plan.compared, factors)
     metric = metric or run.plan.metric
     levels = list(factors[chosen])
-    data = _sessions(tables, [*factors], metric)
-    strata = [name for name in factors if name != chosen]
+    columns = factor_columns(factors)
+    data = _sessions(tables, list(columns.values()), metric)
+    data["level"] = data[columns[chosen]].astype(str)
+    strata = {columns[name]: seen for name, seen in factors.items() if name != chosen}
     verdict = fixed_n_verdict(
-        _round_table(data, run, chosen, strata, levels),
+        _round_table(data, run, {"scenario": run.plan.scenarios} | strata, levels),
         Rules(
             alpha=round(1.0 - spec.compare.confidence, 12),
             delta=margin if margin is not None else spec.compare.margin,
@@ -88,7 +93,7 @@ def compare_factor(
     return FactorComparison(
         factor=chosen,
         metric=metric,
-        rows=tuple(_row(data, chosen, level, verdict, index) for index, level in enumerate(levels)),
+        rows=tuple(_row(data, level, verdict, index) for index, level in enumerate(levels)),
         verdict=verdict,
         sentence=verdict_sentence(
             verdict,
@@ -125,7 +130,7 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
 
 
 def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
-    """A frame with round, scenario, factors, outcome, cost and ``value`` (the metric)."""
+    """A frame with round, scenario, factor columns, outcome, cost and ``value`` (the metric)."""
     columns = ["session_id", "round", "scenario", *factors, "outcome", "cost_usd"]
     if metric in SESSION_METRICS:
         extra = [] if metric in columns else [metric]
@@ -157,27 +162,32 @@ def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
 
 
 def _round_table(
-    data: Any, run: RunFile, factor: str, strata: Sequence[str], levels: Sequence[str]
-) -> Any:
+    data: Any, run: RunFile, strata: Mapping[str, Sequence[str]], levels: Sequence[str]
+) -> RoundTable:
+    """Rounds by the plan's strata: every scenario with every level of every other factor.
+
+    All planned strata count, so that a live run's rounds are not complete before they are.
+    """
     import numpy as np
 
-    keys = data[["scenario", *strata]].astype(str).agg("\x1f".join, axis=1)
-    names = sorted(set(keys))
+    order = {key: index for index, key in enumerate(product(*strata.values()))}
+    keys = zip(*(data[column].astype(str) for column in strata), strict=True)
+    variants = {level: index for index, level in enumerate(levels)}
     scored = data["outcome"].isin(["completed", "timeout"])
     return complete_rounds(
         data["round"].to_numpy(dtype=np.int64),
-        keys.map({name: index for index, name in enumerate(names)}).to_numpy(dtype=np.int64),
-        data[factor].map({level: i for i, level in enumerate(levels)}).to_numpy(dtype=np.int64),
+        np.array([order[key] for key in keys], dtype=np.int64),
+        np.array([variants[level] for level in data["level"]], dtype=np.int64),
         data["value"].where(scored).to_numpy(dtype=float),
         data["outcome"].to_numpy(dtype=str),
         n_rounds_planned=run.plan.rounds,
-        n_scenarios=max(1, len(names)),
+        n_scenarios=len(order),
         n_variants=len(levels),
     )
 
 
-def _row(data: Any, factor: str, level: str, verdict: Verdict, index: int) -> VariantRow:
-    mine = data[data[factor] == level]
+def _row(data: Any, level: str, verdict: Verdict, index: int) -> VariantRow:
+    mine = data[data["level"] == level]
     outcomes = mine["outcome"].value_counts()
     completed = int(outcomes.get("completed", 0))
     summary = verdict.variants[index]

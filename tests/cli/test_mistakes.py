@@ -143,8 +143,9 @@ def test_every_mistake_of_a_spec_and_its_packs_is_reported_at_once(
 
 
 def test_a_run_and_a_plan_say_the_same_and_start_nothing(broken: Path, matrix: Matrix) -> None:
-    said = matrix("validate", "many.yaml")
-    assert matrix("plan", "many.yaml") == said
+    said = matrix("plan", "many.yaml")
+    assert said.code == 2
+    assert said.stderr.splitlines() == [str(one) for one in api.validate(broken / "many.yaml")]
     assert matrix("run", "--in-process", "many.yaml") == said
     assert not (broken / "results").exists()
 

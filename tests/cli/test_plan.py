@@ -73,25 +73,18 @@ def test_a_huge_plan_is_expanded_without_listing_its_sessions(here: Path, matrix
 def test_flags_go_over_settings_over_variables_over_the_file(project: Path, matrix: Matrix) -> None:
     spec = project / "matrix.yaml"
     spec.write_text(spec.read_text().replace("seed: 1", "seed: 10"))
-    said: list[int] = [planned(matrix)["seed"]]
-    variables = {"MATRIX_SEED": "20"}
-    said += [planned(matrix, variables=variables)["seed"]]
-    said += [planned(matrix, "--set", "seed=30", variables=variables)["seed"]]
-    said += [planned(matrix, "--set", "seed=30", "--seed", "40", variables=variables)["seed"]]
-    assert said == [10, 20, 30, 40]
-
-
-def test_every_variable_sets_the_field_of_its_flag(project: Path, matrix: Matrix) -> None:
     variables = {
-        "MATRIX_SESSIONS": "9",
-        "MATRIX_MAX_COST": "7.5",
-        "MATRIX_AT_CAP": "spend-all",
-        "MATRIX_NAME": "from-here",
+        "MATRIX_NAME": "variable",
+        "MATRIX_AT_CAP": "whole-rounds",
+        "MATRIX_MAX_COST": "7",
         "MATRIX_SEED": "",
     }
-    plan = planned(matrix, variables=variables)
-    assert (plan["sessions"], plan["cap_usd"], plan["at_cap"]) == (9, 7.5, "spend-all")
-    assert (plan["name"], plan["seed"]) == ("from-here", 1), "an empty variable says nothing"
+    settings = ("--set", "at_cap=spend-all", "--set", "limits.cost_usd=8")
+    plan = planned(matrix, *settings, "--max-cost", "9", variables=variables)
+    assert plan["seed"] == 10, "the file; an empty variable says nothing"
+    assert plan["name"] == "variable", "over the file's my-prompts"
+    assert plan["at_cap"] == "spend-all", "a setting over a variable"
+    assert plan["cap_usd"] == 9, "a flag over a setting, a variable and the file"
 
 
 def test_saying_the_number_one_way_takes_back_what_a_lower_layer_said_the_other_way(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
 
 from matrix import api
+from matrix.model.errors import BadInput
 from tests.cli.conftest import PLAY
 from tests.cli.program import (
     PROGRAM,
@@ -50,14 +51,11 @@ def test_the_same_seed_makes_the_same_run(played: tuple[Path, Result], here: Pat
     again = api.run(here, per_cell=2, results=here / "results", executor="in-process")
     columns = ["session_id", "seed", "outcome", "turns", "cost_usd", "score"]
     first = api.open_run("first", results=played[0] / "results")
-    for frame in (first.sessions(), again.sessions()):
-        frame.sort_values("session_id", inplace=True, ignore_index=True)
-    pd.testing.assert_frame_equal(
-        *(
-            run.sessions().sort_values("session_id", ignore_index=True)[columns]
-            for run in (first, again)
-        )
+    one, other = (
+        run.sessions().sort_values("session_id", ignore_index=True)[columns]
+        for run in (first, again)
     )
+    pd.testing.assert_frame_equal(one, other)
 
 
 def test_quiet_is_the_verdict_in_one_line(project: Path, golden_run: GoldenRun) -> None:
@@ -92,11 +90,10 @@ def test_money_by_role_and_by_session_is_the_money_spent(played: tuple[Path, Res
 
 
 def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
-    project: Path, golden: Golden, matrix: Matrix
+    project: Path, matrix: Matrix
 ) -> None:
-    args = (*SMALL, "--per-cell", "12", "--at-cap", "spend-all", "--max-cost", "0.05")
-    args += ("--open-sessions", "2", "--run-id", "capped")
-    result = matrix(*args)
+    cap = ("--at-cap", "spend-all", "--max-cost", "0.05", "--open-sessions", "2")
+    result = matrix(*SMALL, "--per-cell", "12", *cap, "--run-id", "capped")
     assert result.code == 4
     run = api.open_run("capped", results=project / "results")
     outcomes = run.sessions()["outcome"].value_counts().to_dict()
@@ -153,7 +150,7 @@ def test_a_run_is_never_overwritten(finished: Path, golden_run: GoldenRun) -> No
 @pytest.mark.parametrize("run_id", ["../elsewhere", "a/b", ".hidden", "last", "x" * 200, "a\nb"])
 def test_a_run_id_can_only_name_a_folder_in_the_results(project: Path, run_id: str) -> None:
     prepared = api.plan(project, sessions=1)
-    with pytest.raises(api.BadInput, match="--run-id: found "):
+    with pytest.raises(BadInput, match="--run-id: found "):
         api.start(prepared, run_id=run_id, results=project / "results", executor="in-process")
     assert not (project / "results").exists()
 
@@ -197,11 +194,9 @@ def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -
 
 def _wait_for_journal(path: Path) -> None:
     """Until something has been played: the journal, or its log of writes, has grown."""
-    import time
-
     for _ in range(600):
-        written: list[Any] = list(path.parent.glob("journal.sqlite*"))
-        if sum(file.stat().st_size for file in written) > 300_000:
+        files = path.parent.glob("journal.sqlite*")
+        if sum(file.stat().st_size for file in files) > 300_000:
             return
         time.sleep(0.05)
     pytest.fail("nothing was played")

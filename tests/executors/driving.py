@@ -26,8 +26,9 @@ from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix.store.run_folder import PlanSummary, RunFile, Versions, create_run
 
-LIBRARIES = ("pyarrow", "tiktoken", "tokenizers")
-"""Shared libraries that betray Arrow and litellm in a process's memory map."""
+LIBRARIES = ("tiktoken", "tokenizers")
+"""Shared libraries that betray litellm in a process's memory map. (Arrow is in every process of
+Ray: Ray itself imports it wherever it is installed.)"""
 
 
 class WithClients:

@@ -62,8 +62,7 @@ def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwa
     workers = {name for name in loaded if name.startswith("worker-")}
     assert set(loaded) == {"governor", "publisher", "client-sim-0", "client-sim-1", *workers}
     assert len(workers) == os.cpu_count()
-    assert {name for name, found in loaded.items() if "pyarrow" in found} == {"publisher"}
-    assert not any(found for name, found in loaded.items() if name != "publisher")
+    assert not any(loaded.values()), "somebody has loaded litellm"
     wait_for(lambda: not processes_of(process.pid), 30)
 
 

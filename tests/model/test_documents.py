@@ -163,8 +163,8 @@ def test_a_key_may_be_called_like_a_type_and_keeps_its_place(name: str) -> None:
 @pytest.mark.parametrize("name", ["target", "price", "group", "mine"])
 def test_a_model_called_like_a_field_is_offered_the_fields_of_models(name: str) -> None:
     assert mistakes_in(f"models:\n  {name}:\n    target: sim/opus\n    prise: 1") == [
-        f"matrix.yaml:4: models.{name}.prise: unknown key; allowed: {', '.join(ModelSpec.model_fields)}; "
-        "did you mean 'price'?"
+        f"matrix.yaml:4: models.{name}.prise: unknown key; "
+        f"allowed: {', '.join(ModelSpec.model_fields)}; did you mean 'price'?"
     ]
 
 

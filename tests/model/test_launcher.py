@@ -403,6 +403,17 @@ def test_a_round_waits_for_the_preparation_of_the_rounds_before_it() -> None:
     assert {plan.round for plan in life.opened.values()} == {0, 1}
 
 
+@pytest.mark.parametrize(("cap", "rounds"), [(2 * UPPER - 1, 1), (2 * UPPER, 2)])
+def test_what_an_open_session_has_spent_counts_once(cap: int, rounds: int) -> None:
+    plan = plan_of([cell_of("a", 0, None)], 10)
+    life = Life(launcher_of(plan, at_cap="whole-rounds"), UPPER, costs={0: UPPER})
+    life.launch()
+    life.spend(0, 0.9)
+    life.cap = cap
+    life.launch()
+    assert len(life.opened) == rounds
+
+
 def test_costs_are_learned_from_whole_sessions_of_their_own_cell() -> None:
     plan = plan_of([cell_of("a", 0, None), cell_of("a", 1, None)], 20)
     launcher = launcher_of(plan, limit=20)

@@ -197,6 +197,19 @@ async def test_compressed_answers_are_read(service: Service, providers: Make) ->
     assert (await providers().complete(call("hi"), 1)).text == "squeezed"
 
 
+@BOTH
+async def test_half_characters_are_replaced_on_the_way_out_and_in(
+    transport: str, service: Service, providers: Make
+) -> None:
+    service.says(b'{"choices": [{"index": 0, "finish_reason": "stop", "message": '
+                 b'{"role": "assistant", "content": "broken \\ud83d off"}}], "created": 1, '
+                 b'"id": "x", "object": "chat.completion", "model": "m"}')  # fmt: skip
+    reply = await providers(transport=transport).complete(call("half \ud83d", "whole 🎲"), 1)
+    assert reply.text == "broken ? off"
+    texts = [message["content"] for message in service.seen[-1].body["messages"]]
+    assert texts[1:] == ["half ?", "whole 🎲"]
+
+
 # --- refusals and empty answers ------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from matrix.model.errors import MalformedAnswer
 from matrix.model.records import Usage
 from matrix.providers.base import Reply
+from matrix.providers.litellm_adapter.asking import whole_text
 from matrix.providers.litellm_adapter.errors import AnswerRefused
 
 _LITELLM_PREFIX = "llm_provider-"
@@ -31,7 +32,8 @@ def reply_of(response: Any, duration_s: float, target: str) -> Reply:
         raise AnswerRefused(f"{target}: refused to answer ({finish}) {_refusal(message)}"[:500])
     if not isinstance(text, str) or not text.strip():
         raise MalformedAnswer(_why_empty(target, finish))
-    return Reply(text, usage_of(response, text), duration_s, finish, limit_headers(response))
+    usage = usage_of(response, text)
+    return Reply(whole_text(text), usage, duration_s, finish, limit_headers(response))
 
 
 def _refusal(message: object) -> str:

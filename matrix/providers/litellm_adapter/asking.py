@@ -19,9 +19,14 @@ _MARKED_PROVIDERS = frozenset({"anthropic"})
 """Providers that cache only what is marked; the others cache by themselves or not at all."""
 
 
+def whole_text(text: str) -> str:
+    """``text`` with half characters (lone surrogates) replaced, which no encoder takes."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def messages_of(messages: Sequence[ChatMessage], mark_cache: bool) -> list[Message]:
     """Chat messages as dictionaries, new ones each time, since litellm may change them."""
-    asked: list[Message] = [{"role": m.role, "content": m.content} for m in messages]
+    asked: list[Message] = [{"role": m.role, "content": whole_text(m.content)} for m in messages]
     if mark_cache:
         for message in asked:
             if message["role"] == "system" and len(message["content"]) >= CACHED_FROM_CHARS:
