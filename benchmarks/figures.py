@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -113,6 +114,7 @@ def machine() -> dict[str, object]:
         "memory": _first_value(Path("/proc/meminfo"), "MemTotal"),
         "system": platform.platform(),
         "python": platform.python_version(),
+        "bytecode": "compiled anew by every process" if sys.dont_write_bytecode else "kept",
         "load_1_min": round(os.getloadavg()[0], 2),
     }
 

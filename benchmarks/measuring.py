@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import time
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,6 +21,9 @@ from typing import Final, NamedTuple
 
 _PROC: Final = Path("/proc")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_MOVED: Final = 1024 * 1024
+"""Bytes by which a process grows or shrinks before its pages are counted again, which is slow."""
 _EVERY_S: Final = 0.25
 """Seconds between two looks at the processes of a command."""
 _STOP_S: Final = 15.0
@@ -76,6 +80,14 @@ class Watched:
     def peak_rss(self) -> int:
         """The same with shared pages counted in every process, in bytes."""
         return max(sum(reading.rss for reading in sample.values()) for sample in self.samples)
+
+    def pss_at(self, when: float) -> dict[str, int]:
+        """Memory of each role at a UTC moment, in bytes, as the last look before it saw it."""
+        index = max(bisect_right(self.moments, when) - 1, 0)
+        sizes: dict[str, int] = dict.fromkeys(sorted(set(self.roles.values())), 0)
+        for pid, reading in self.samples[index].items():
+            sizes[self.roles[pid]] += reading.pss
+        return sizes
 
     def by_role(self) -> dict[str, Use]:
         """Peak memory of each role; these peaks need not coincide."""
@@ -199,10 +211,11 @@ class _started:  # noqa: N801  reads as a function where it is used
 
 def _look(root: int, seen: Watched, memory: bool) -> None:
     began = time.thread_time()
-    sample = {}
+    before = seen.samples[-1] if seen.samples else {}
+    sample: dict[int, Reading] = {}
     for pid in _family(root, seen.parents):
         with suppress(OSError, ValueError):  # it may end while it is being looked at
-            sample[pid] = _reading(pid, memory)
+            sample[pid] = _reading(pid, memory, before.get(pid))
             role = DRIVER if pid == root else _role(_PROC / str(pid) / "cmdline")
             if role != "ray" or pid not in seen.roles:
                 seen.roles[pid] = role
@@ -211,11 +224,14 @@ def _look(root: int, seen: Watched, memory: bool) -> None:
     seen.sampling_s += time.thread_time() - began
 
 
-def _reading(pid: int, memory: bool) -> Reading:
+def _reading(pid: int, memory: bool, before: Reading | None) -> Reading:
+    """One process now; its shares of pages are counted anew only if it has grown or shrunk."""
     fields = _stat(pid)
     cpu_s = (int(fields[11]) + int(fields[12])) / _TICKS
     if not memory:
         return Reading(0, 0, cpu_s)
+    if before is not None and abs(int(fields[21]) * _PAGE - before.rss) < _MOVED:
+        return before._replace(cpu_s=cpu_s)
     kib = {"Pss": 0, "Rss": 0}
     for line in (_PROC / str(pid) / "smaps_rollup").read_text().splitlines():
         name, _, value = line.partition(":")

@@ -54,6 +54,14 @@ class Played:
         finally:
             reader.close()
 
+    @cached_property
+    def ended_at(self) -> list[float]:
+        """When each session ended, in UTC seconds, sorted."""
+        from matrix.store.reader import RunTables
+
+        ends = RunTables(self.run_dir).table("sessions", ["ended_at"])["ended_at"]
+        return sorted(end.timestamp() for end in ends.to_pylist())
+
     @property
     def calls(self) -> int:
         """Calls that were answered."""

@@ -188,4 +188,4 @@ class RayExecutor:
 
 def _first_line(error: Exception) -> str:
     lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else type(error).__name__
+    return lines[-1].partition(" Some common")[0][:300] if lines else type(error).__name__

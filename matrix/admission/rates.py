@@ -39,11 +39,15 @@ class Bucket:
         return delay if delay > HAIR_S else 0.0
 
 
-def per_minute(limit: float, now: float) -> Bucket:
-    """A bucket for a limit per minute, starting with a burst's worth."""
+def per_minute(limit: float, now: float, *, fresh: bool = True) -> Bucket:
+    """A bucket for a limit per minute.
+
+    A fresh one starts with a burst's worth; one that takes over from an earlier life starts
+    empty, because what that life has used is not known.
+    """
     rate = limit / 60.0
     capacity = max(1.0, rate * BURST_S)
-    return Bucket(rate, capacity, capacity, now)
+    return Bucket(rate, capacity, capacity if fresh else 0.0, now)
 
 
 @dataclass(slots=True)

@@ -220,6 +220,7 @@ class Driver:
                 if (past := self._done.get(plan.session_id)) is not None:
                     self._opened += 1
                     self._count(plan, past.outcome, past.score)
+                    self._launcher.observe(plan, past.outcome, past.cost)
         self._ended_before = sum(self._outcomes.values())
 
     def _progress(self, picture: Picture) -> Progress:
@@ -274,7 +275,9 @@ def finished_sessions(run_dir: Path) -> dict[str, Past]:
         latest: dict[str, Past] = {}
         for row in reader.rows(0, reader.last_seq(), kinds=(ENDED,)):
             if isinstance(row.entry, Ended):
-                latest[row.entry.session_id] = Past(row.entry.outcome, row.entry.score)
+                latest[row.entry.session_id] = Past(
+                    row.entry.outcome, row.entry.score, row.entry.tally.cost
+                )
     finally:
         reader.close()
     return {key: past for key, past in latest.items() if past.outcome != "censored"}

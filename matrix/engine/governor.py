@@ -53,7 +53,10 @@ class Governor:
         if lost:
             self._journal.append(lost)
             money = fold_money(row.entry for row in self._journal.rows())
-        groups = {name: _rate_group(limits, clock()) for name, limits in setup.groups.items()}
+        fresh = money.history.last_hold_id == 0
+        groups = {
+            name: _rate_group(limits, clock(), fresh=fresh) for name, limits in setup.groups.items()
+        }
         self._core = GovernorCore(setup.cap_nano, groups, money.history)
         self._mailboxes = Mailboxes()
         self._inbox: list[tuple[str, ToGovernor]] = []
@@ -175,10 +178,10 @@ class Governor:
             self._preludes.popitem(last=False)
 
 
-def _rate_group(limits: GroupLimits, now: float) -> RateGroup:
+def _rate_group(limits: GroupLimits, now: float, *, fresh: bool) -> RateGroup:
     return RateGroup(
-        requests=None if limits.rpm is None else per_minute(limits.rpm, now),
-        tokens=None if limits.tpm is None else per_minute(limits.tpm, now),
+        requests=None if limits.rpm is None else per_minute(limits.rpm, now, fresh=fresh),
+        tokens=None if limits.tpm is None else per_minute(limits.tpm, now, fresh=fresh),
         concurrency=limits.concurrency,
     )
 

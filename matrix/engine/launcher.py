@@ -26,6 +26,7 @@ class Past(NamedTuple):
 
     outcome: Outcome
     score: float | None
+    cost: NanoUSD = 0
 
 
 @dataclass(slots=True)
@@ -132,8 +133,12 @@ class Launcher:
             self.cap_reached = True
         else:
             self._ready = deque(sorted([*waiting, *self._ready], key=_launch_order))
-        if plan.part == "play" and ended.outcome in ("completed", "timeout"):
-            self.upper[plan.order % len(self.plan.cells)].observe(ended.tally.cost)
+        self.observe(plan, ended.outcome, ended.tally.cost)
+
+    def observe(self, plan: SessionPlan, outcome: Outcome, cost: NanoUSD) -> None:
+        """Learn what a session of its cell costs, in this life of the run or an earlier one."""
+        if plan.part == "play" and outcome in ("completed", "timeout"):
+            self.upper[plan.order % len(self.plan.cells)].observe(cost)
 
     def suspended(self, plan: SessionPlan) -> None:
         """A session was let go because the run drains."""

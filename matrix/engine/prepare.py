@@ -28,7 +28,7 @@ from matrix.model.overrides import Override
 from matrix.model.plan import Cell, Plan, combinations
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
-from matrix.model.spec import RunSpec
+from matrix.model.spec import RunSpec, level_name
 from matrix.providers.simulated.settings import SimulationSettings
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Prepared:
         models: Model name -> entry, for every model that may be asked.
         groups: Limit group -> limits.
         cell_costs: Expected cost of a session, per cell.
-        prelude_cost: Expected cost of the shared preparation, per prelude.
+        prelude_cost: Expected cost of one round's shared preparation.
         factors: Factor -> levels, as text.
         compare_factor: The factor that the verdict is about, if there is one.
         titles: Scenario -> title.
@@ -267,7 +267,7 @@ class _Preparation:
                 continue
             if not levels:
                 self._fault(("factors", name), "has no levels, so the matrix is empty")
-            factors[name] = tuple(_level_name(level) for level in levels)
+            factors[name] = tuple(level_name(level) for level in levels)
         return factors
 
     def _compare_factor(self, spec: RunSpec, factors: Mapping[str, tuple[str, ...]]) -> str | None:
@@ -487,7 +487,3 @@ class _Preparation:
 def _top(path: str) -> str:
     """``limits.turns`` -> ``limits``."""
     return path.partition(".")[0].partition("[")[0]
-
-
-def _level_name(level: object) -> str:
-    return str(level).lower() if isinstance(level, bool) else str(level)

@@ -38,7 +38,7 @@ def facts(rows: Sequence[tuple[str, str]], *, indent: str = "  ", width: int = W
 
 def wrapped(text: str, start: str = "", *, width: int = WIDTH) -> str:
     """``start`` and ``text``, broken at spaces and indented as far as ``start`` is long."""
-    return textwrap.fill(
+    filled = textwrap.fill(
         text,
         max(width, len(start) + 20),
         initial_indent=start,
@@ -46,6 +46,7 @@ def wrapped(text: str, start: str = "", *, width: int = WIDTH) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return filled or start.rstrip()
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score
-from matrix.report.text import WIDTH, columns, duration, facts, harmless
+from matrix.report.text import WIDTH, columns, duration, facts, harmless, plural
 from matrix.store.transcript import Transcript
 
 
@@ -33,7 +33,7 @@ def _head(session: Transcript, note: str, width: int) -> str:
             ("cell", levels or "no factors"),
             (
                 "used",
-                f"{tally.calls} calls, {show_usd(tally.cost)}, "
+                f"{plural(tally.calls, 'call')}, {show_usd(tally.cost)}, "
                 f"{duration(tally.clock_s)} of model time{note}",
             ),
         ],
@@ -80,7 +80,7 @@ def _message(message: Message, width: int) -> str:
         for text in paragraphs[1:]
         if text.strip()
     ]
-    return "\n".join([first, *rest])
+    return "\n".join([first or head.rstrip(), *rest])
 
 
 def _event(event: Event, width: int) -> str:
