@@ -218,9 +218,11 @@ def _rests_on(verdict: Verdict, run: RunFile) -> str:
         ),
     ]
     if verdict.pairs_errored:
-        parts.append(f"{verdict.pairs_errored} pairs dropped for infrastructure errors")
+        parts.append(f"{plural(verdict.pairs_errored, 'pair')} dropped for infrastructure errors")
     if verdict.pairs_unscored:
-        parts.append(f"{verdict.pairs_unscored} pairs without a score because a variant failed")
+        parts.append(
+            f"{plural(verdict.pairs_unscored, 'pair')} without a score because a variant failed"
+        )
     parts += [FLAGS[flag] for flag in verdict.flags]
     if run.simulated:
         parts.append("simulated models")

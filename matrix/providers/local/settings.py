@@ -1,0 +1,62 @@
+"""How local models are run: plain data, picklable."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+MAX_DEFAULT_THREADS = 4
+"""More threads make a model of this size no faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """Settings of the local models of one process.
+
+    Attributes:
+        models: Model name as calls carry it -> ``local/...`` name. Names that are not listed
+            stand for themselves.
+        slots: Calls that one model answers at once; more wait their turn. Every slot takes memory
+            for its own context.
+        context: Tokens that one slot can hold, messages and answer together; a model that was
+            trained on fewer gets fewer.
+        threads: Threads that write tokens. They wait for one another dozens of times per token,
+            so that with as many threads as cores one busy neighbour stops them all; the default
+            is half of the cores.
+        cache_mib: Memory for prompts that were read before, in MiB; histories are resent on every
+            turn and reading them again would take most of the time.
+        timeout_s: Longest time for one answer, in seconds, waiting for a slot not counted.
+        repeatable: Gives the same answer to the same call and seed: one slot and no cache, because
+            a prompt that is read in other portions gives slightly different numbers.
+    """
+
+    models: Mapping[str, str] = field(default_factory=dict)
+    slots: int = 2
+    context: int = 8_192
+    threads: int | None = None
+    cache_mib: int = 512
+    timeout_s: float = 900.0
+    repeatable: bool = False
+
+    @property
+    def open_slots(self) -> int:
+        """Calls at once, after ``repeatable``."""
+        return 1 if self.repeatable else self.slots
+
+    @property
+    def writing_threads(self) -> int:
+        """Threads that write tokens."""
+        return self.threads or min(MAX_DEFAULT_THREADS, max(1, usable_cores() // 2))
+
+    @property
+    def reading_threads(self) -> int:
+        """Threads that read prompts: long stretches of work without waiting, so all cores help."""
+        return self.threads or usable_cores()
+
+
+def usable_cores() -> int:
+    """Cores that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
