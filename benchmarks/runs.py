@@ -60,7 +60,7 @@ class Played:
         from matrix.store.reader import RunTables
 
         ends = RunTables(self.run_dir).table("sessions", ["ended_at"])["ended_at"]
-        return sorted(end.timestamp() for end in ends.to_pylist())
+        return sorted(end.timestamp() for end in ends.to_pylist() if end is not None)
 
     @property
     def calls(self) -> int:

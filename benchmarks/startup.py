@@ -61,8 +61,10 @@ def _growth(sizes: Sizes, section: Section) -> None:
     grown = (many.watched.peak_pss - few.watched.peak_pss) / 1024 / more
     section.add("growth of the peak per session", grown, "KiB", "difference of those two")
     ended = many.ended_at
-    before, after = many.watched.pss_at(ended[sizes.few - 1]), many.watched.pss_at(ended[-1])
-    how = f"the larger run, from its {sizes.few}th ended session to its last"
+    half = len(ended) // 2
+    before, after = many.watched.pss_at(ended[half - 1]), many.watched.pss_at(ended[-1])
+    how = "the larger run, while the second half of its sessions ended"
+    more = len(ended) - half
     whole = (sum(after.values()) - sum(before.values())) / 1024 / more
     section.add("growth while playing, per ended session", whole, "KiB", how, "~ 0")
     for role, size in after.items():

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from matrix.admission.ledger import Ledger
-from matrix.admission.rates import RateGroup
+from matrix.admission.rates import Health, RateGroup
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
 
@@ -125,6 +125,11 @@ class Gate:
         request = self._granted.pop(hold_id, None)
         if request is not None:
             self._queues[request.group].limits.finish(request.tokens, actual_tokens)
+
+    def hear(self, group: str, health: Health, now: float) -> None:
+        """Tell a group how one of its attempts went."""
+        if queue := self._queues.get(group):
+            queue.limits.hear(health, now)
 
     def pause(self, group: str, until: float) -> None:
         """Pause a group after a 429."""

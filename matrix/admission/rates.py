@@ -9,6 +9,13 @@ clock. Levels start empty after a restart (``level=0``): what the last owner use
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+from matrix.admission.adaptive import AdaptiveConcurrency
+from matrix.admission.breaker import CircuitBreaker
+
+Health = Literal["alive", "limited", "down"]
+"""How an attempt went, for the group: a 4xx is alive, a 429 limited, a 5xx or timeout down."""
 
 BURST_S = 6.0
 """Seconds of refill that a bucket can hold."""
@@ -52,11 +59,17 @@ def per_minute(limit: float, now: float, *, fresh: bool = True) -> Bucket:
 
 @dataclass(slots=True)
 class RateGroup:
-    """The limits that several models share. ``None`` means: not limited in this way."""
+    """The limits that several models share. ``None`` means: not limited in this way.
+
+    ``adaptive`` looks for a concurrency of its own where no limit is known; ``breaker`` leaves a
+    provider alone that is down.
+    """
 
     requests: Bucket | None = None
     tokens: Bucket | None = None
     concurrency: int | None = None
+    adaptive: AdaptiveConcurrency | None = None
+    breaker: CircuitBreaker | None = None
     in_flight: int = 0
     paused_until: float = field(default=0.0)
 
@@ -66,9 +79,14 @@ class RateGroup:
         Returns:
             ``None`` when only the end of another attempt can help.
         """
-        if self.concurrency is not None and self.in_flight >= self.concurrency:
+        if self._full:
             return None
         pause = self.paused_until - now
+        if self.breaker is not None:
+            probe = self.breaker.wait(now)
+            if probe is None:
+                return None
+            pause = max(pause, probe)
         delay = pause if pause > HAIR_S else 0.0
         for bucket, amount in ((self.requests, 1.0), (self.tokens, tokens)):
             if bucket is not None:
@@ -79,6 +97,10 @@ class RateGroup:
     def take(self, now: float, tokens: float) -> None:
         """Start an attempt; the caller has seen ``wait`` return 0."""
         self.in_flight += 1
+        if self.adaptive is not None:
+            self.adaptive.started(self.in_flight)
+        if self.breaker is not None:
+            self.breaker.sent()
         for bucket, amount in ((self.requests, 1.0), (self.tokens, tokens)):
             if bucket is not None:
                 bucket.advance(now)
@@ -87,8 +109,26 @@ class RateGroup:
     def finish(self, estimated: float, actual: float | None) -> None:
         """End an attempt and correct the tokens that were charged by estimate."""
         self.in_flight -= 1
+        if self.adaptive is not None:
+            self.adaptive.finished(self.in_flight)
         if self.tokens is not None and actual is not None:
             self.tokens.level = min(self.tokens.capacity, self.tokens.level + estimated - actual)
+
+    def hear(self, health: Health, now: float) -> None:
+        """Learn from how an attempt went."""
+        if self.adaptive is not None and health == "limited":
+            self.adaptive.limited(now)
+        if self.breaker is not None:
+            if health == "down":
+                self.breaker.failed(now)
+            else:
+                self.breaker.succeeded()
+
+    @property
+    def _full(self) -> bool:
+        if self.concurrency is not None and self.in_flight >= self.concurrency:
+            return True
+        return self.adaptive is not None and self.in_flight >= self.adaptive.allowed
 
     def pause(self, until: float) -> None:
         """Let nobody in before ``until``: the provider said 429."""

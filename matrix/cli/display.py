@@ -83,6 +83,7 @@ class LiveDisplay(Quiet):
 
         self._console = Console(file=sys.stderr, highlight=False, markup=False, emoji=False)
         self._live: Any = None
+        self._range: tuple[float, float] | None = None
 
     def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
         """The plan stays above the live picture."""
@@ -91,6 +92,7 @@ class LiveDisplay(Quiet):
 
         from matrix.report.plan import plan_as_text
 
+        self._range = prepared.kind.score_range
         width = text_width(sys.stderr)
         self._console.print(plan_as_text(prepared, width=width), soft_wrap=True)
         self._console.print(f"run {run_id} in {run_dir}\n", soft_wrap=True)
@@ -100,7 +102,7 @@ class LiveDisplay(Quiet):
     def progress(self, progress: Progress) -> None:
         """Redraw."""
         if self._live is not None:
-            self._live.update(live_picture(progress))
+            self._live.update(live_picture(progress, self._range))
 
     def note(self, text: str) -> None:
         """Above the picture."""
@@ -150,8 +152,17 @@ def _time_left(progress: Progress) -> str:
     return f"ETA {duration(progress.eta_s)}"
 
 
-def live_picture(progress: Progress) -> Any:
-    """The run as a renderable: a bar, the numbers, the variants so far."""
+def _within(
+    scale: tuple[float, float] | None, low: float | None, high: float | None
+) -> tuple[float | None, float | None]:
+    """An interval of a mean, cut off where no score can lie."""
+    if scale is None or low is None or high is None:
+        return low, high
+    return max(low, scale[0]), min(high, scale[1])
+
+
+def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -> Any:
+    """The run as a renderable: a bar, the numbers, the variants so far on the scale of scores."""
     from rich.console import Group
     from rich.progress_bar import ProgressBar
     from rich.table import Table
@@ -191,7 +202,7 @@ def live_picture(progress: Progress) -> Any:
         variants.add_row(
             Text(variant.level),
             number(variant.mean),
-            interval(variant.low, variant.high),
+            interval(*_within(scale, variant.low, variant.high)),
             f"n = {variant.n:,}",
         )
     return Group(

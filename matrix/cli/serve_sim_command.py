@@ -18,9 +18,10 @@ HELP = """Serve simulated models at an OpenAI-compatible address.
     matrix serve-sim --port 8080 --rpm 600 --burst 10
     matrix serve-sim --faults '{chances: {"429": 0.1, slow: 0.05}}'
 
-It prints its base URL (on this machine only) and serves until Ctrl-C: POST /v1/chat/completions (streams, JSON schemas,
-forced tool calls), GET /v1/models, /healthz and /stats. The model 'echo' answers a fixed text at
-once. To ask for one fault: a header X-Matrix-Fault, or POST /faults with a JSON list.
+It prints its base URL (on this machine only) and serves until Ctrl-C: POST /v1/chat/completions
+(streams, JSON schemas, forced tool calls), GET /v1/models, /healthz and /stats. The model 'echo'
+answers a fixed text at once. To ask for one fault: a header X-Matrix-Fault, or POST /faults with a
+JSON list.
 """
 
 

@@ -14,7 +14,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from matrix.admission.adaptive import AdaptiveConcurrency
+from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.rates import RateGroup, per_minute
+from matrix.engine.catalogue import SIMULATED
 from matrix.engine.governor_core import DRIVER, GovernorCore
 from matrix.engine.history import NOTHING_KNOWN, fold_money, fold_session
 from matrix.engine.link import Mail, Mailboxes
@@ -24,6 +27,9 @@ from matrix.model.entries import Ended, Entry, Held, Settled
 from matrix.model.errors import MatrixError
 from matrix.model.records import JSON, Usage
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
+
+MOST_IN_FLIGHT = 1000
+"""Where a limit group looks for its own concurrency, it never goes above this."""
 
 PRELUDES_KEPT = 1024
 """Results of preludes kept in memory; older ones are read from the journal again."""
@@ -54,9 +60,7 @@ class Governor:
             self._journal.append(lost)
             money = fold_money(row.entry for row in self._journal.rows())
         fresh = money.history.last_hold_id == 0
-        groups = {
-            name: _rate_group(limits, clock(), fresh=fresh) for name, limits in setup.groups.items()
-        }
+        groups = _rate_groups(setup, clock(), fresh=fresh)
         self._core = GovernorCore(setup.cap_nano, groups, money.history)
         self._mailboxes = Mailboxes()
         self._inbox: list[tuple[str, ToGovernor]] = []
@@ -176,6 +180,24 @@ class Governor:
         self._preludes[ended.session_id] = (ended.result, failure)
         while len(self._preludes) > PRELUDES_KEPT:
             self._preludes.popitem(last=False)
+
+
+def _rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateGroup]:
+    """A group for every limit group in use.
+
+    Real providers that nobody has set a limit for look for their own concurrency, and every real
+    provider has a breaker.
+    """
+    real = {entry.group for entry in setup.models.values() if entry.provider != SIMULATED}
+    groups = {}
+    for name in sorted(setup.groups.keys() | {entry.group for entry in setup.models.values()}):
+        limits = setup.groups.get(name, GroupLimits())
+        groups[name] = _rate_group(limits, now, fresh=fresh)
+        if name in real:
+            groups[name].breaker = CircuitBreaker()
+            if limits == GroupLimits():
+                groups[name].adaptive = AdaptiveConcurrency(MOST_IN_FLIGHT)
+    return groups
 
 
 def _rate_group(limits: GroupLimits, now: float, *, fresh: bool) -> RateGroup:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from matrix.admission.gate import Gate, Grant, Request
 from matrix.admission.ledger import Ledger
-from matrix.admission.rates import RateGroup
+from matrix.admission.rates import Health, RateGroup
 from matrix.engine.messages import (
     Acquire,
     Counters,
@@ -289,6 +289,7 @@ class GovernorCore:
             message.hold_id,
             usage.input + usage.output if message.disposition == "settled" else None,
         )
+        self._gate.hear(held.group, _health(message.error_class), now)
         if message.error_class == "RateLimited":
             self._limited += 1
             if message.pause_s > 0:
@@ -374,6 +375,14 @@ class GovernorCore:
     def _call(self, key: CallKey) -> _CallBook | None:
         book = self._sessions.get(key.session_id)
         return book.calls.get(key) if book is not None else None
+
+
+def _health(error_class: str) -> Health:
+    """What the end of an attempt says about its provider; a refusal is a sign of life."""
+    if error_class == "RateLimited":
+        return "limited"
+    down = ("ProviderUnavailable", "ProviderTimeout", "Unreachable")
+    return "down" if error_class in down else "alive"
 
 
 def _spent_in(snapshot: Snapshot) -> NanoUSD:

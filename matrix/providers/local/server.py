@@ -24,9 +24,24 @@ BATCH: Final = 512
 _SPARE_CONNECTIONS: Final = 6
 
 
-class _Key(NamedTuple):
+class _Identity(NamedTuple):
+    """What tells loaded models apart: the file, and the settings that matter to loading."""
+
     weights: Path
-    settings: LocalSettings
+    slots: int
+    context: int
+    threads: int
+    cache_mib: int
+
+    @staticmethod
+    def of(weights: Path, settings: LocalSettings) -> _Identity:
+        return _Identity(
+            weights,
+            settings.open_slots,
+            settings.context,
+            settings.used_threads,
+            0 if settings.repeatable else settings.cache_mib,
+        )
 
 
 @dataclass
@@ -40,12 +55,12 @@ class LoadedModel:
 
     address: str
     key: str
-    _identity: _Key
+    _identity: _Identity
     _server: Any
     _users: int = 0
 
 
-_loaded: dict[_Key, LoadedModel] = {}
+_loaded: dict[_Identity, LoadedModel] = {}
 _lock = threading.Lock()
 
 
@@ -55,7 +70,7 @@ def acquire(weights: Path, settings: LocalSettings) -> LoadedModel:
     Raises:
         LocalModelUnavailable: llama.cpp is not installed, or cannot load the file.
     """
-    identity = _Key(weights, _loading_part(settings))
+    identity = _Identity.of(weights, settings)
     with _lock:
         model = _loaded.get(identity)
         if model is None:
@@ -76,17 +91,7 @@ def release(model: LoadedModel) -> None:
             model._server = None
 
 
-def _loading_part(settings: LocalSettings) -> LocalSettings:
-    """The settings that matter to a loaded model."""
-    return LocalSettings(
-        slots=settings.open_slots,
-        context=settings.context,
-        threads=settings.threads,
-        cache_mib=0 if settings.repeatable else settings.cache_mib,
-    )
-
-
-def _load(identity: _Key) -> LoadedModel:
+def _load(identity: _Identity) -> LoadedModel:
     check_engine()
     try:
         library: Any = importlib.import_module(ENGINE)
@@ -98,26 +103,25 @@ def _load(identity: _Key) -> LoadedModel:
     except Exception as error:
         raise LocalModelUnavailable(
             f"llama.cpp cannot load {identity.weights}: {error}; there must be memory for "
-            f"{identity.settings.slots} x {identity.settings.context} tokens, and the file whole"
+            f"{identity.slots} x {identity.context} tokens, and the file whole"
         ) from None
     return LoadedModel(server.listening_address, key, identity, server)
 
 
-def _params(library: Any, identity: _Key, key: str) -> Any:
-    settings = identity.settings
+def _params(library: Any, identity: _Identity, key: str) -> Any:
     params: Any = library.CommonParams()
     params.model.path = str(identity.weights)
-    params.n_parallel = settings.slots
-    params.n_ctx = settings.slots * settings.context
+    params.n_parallel = identity.slots
+    params.n_ctx = identity.slots * identity.context
     params.n_batch = params.n_ubatch = BATCH
     params.n_gpu_layers = 0
     params.fit_params = False
-    params.cpuparams.n_threads = settings.writing_threads
-    params.cpuparams_batch.n_threads = settings.reading_threads
-    params.cache_ram_mib = settings.cache_mib
+    params.cpuparams.n_threads = identity.threads
+    params.cpuparams_batch.n_threads = identity.threads
+    params.cache_ram_mib = identity.cache_mib
     params.verbosity = SILENT
     params.api_keys = [key]
     params.ui = False
     params.endpoint_slots = False
-    params.n_threads_http = settings.slots + _SPARE_CONNECTIONS
+    params.n_threads_http = identity.slots + _SPARE_CONNECTIONS
     return params

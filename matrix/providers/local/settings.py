@@ -21,9 +21,9 @@ class LocalSettings:
             for its own context.
         context: Tokens that one slot can hold, messages and answer together; a model that was
             trained on fewer gets fewer.
-        threads: Threads that write tokens. They wait for one another dozens of times per token,
-            so that with as many threads as cores one busy neighbour stops them all; the default
-            is half of the cores.
+        threads: Threads that compute. They wait for one another dozens of times per token, so
+            that with as many threads as cores one busy neighbour stops them all (measured: 5
+            instead of 45 tokens a second); the default is half of the cores.
         cache_mib: Memory for prompts that were read before, in MiB; histories are resent on every
             turn and reading them again would take most of the time.
         timeout_s: Longest time for one answer, in seconds, waiting for a slot not counted.
@@ -45,14 +45,9 @@ class LocalSettings:
         return 1 if self.repeatable else self.slots
 
     @property
-    def writing_threads(self) -> int:
-        """Threads that write tokens."""
+    def used_threads(self) -> int:
+        """Threads, after the default."""
         return self.threads or min(MAX_DEFAULT_THREADS, max(1, usable_cores() // 2))
-
-    @property
-    def reading_threads(self) -> int:
-        """Threads that read prompts: long stretches of work without waiting, so all cores help."""
-        return self.threads or usable_cores()
 
 
 def usable_cores() -> int:
