@@ -74,6 +74,8 @@ def _report(name: str, played: Played, bare: _Bare, goal: str, section: Section)
     section.add(f"{name}: steady / bare loop", steady / bare.rate, "ratio", "same run")
     first, last = played.answered_at[0], played.answered_at[-1]
     busy = played.watched.cores_between(first, last)
+    if not busy:  # over before it could be looked at twice
+        return
     each = sum(busy.values()) * 1000 / steady
     section.add(f"{name}: CPU", each, "ms/call", "all processes, steady part")
     section.add(f"{name}: CPU / bare loop", each / bare.cpu_ms, "ratio", "same run")

@@ -1,8 +1,8 @@
 """Where the time goes: a profile of play-tests on one loop, summed up by part of the program.
 
 Work that the engine hands to threads (journal, tables) is done in line, so that one profile sees
-all of it. The profiler makes Python functions look dearer than C functions: read shares, not
-seconds.
+all of it. It counts processor time: waits for the disk are given apart. The profiler makes Python
+functions look dearer than C functions: read shares, not seconds.
 """
 
 from __future__ import annotations
@@ -66,14 +66,15 @@ class _Stat(NamedTuple):
 
 def measure(sizes: Sizes, section: Section) -> None:
     """Fill the section with shares of self time, by part and by function."""
-    collecting = _Collecting()
-    stats, calls = profile_run(sizes, collecting)
+    beside = _Beside()
+    stats, calls = profile_run(sizes, beside)
     active = {key: stat for key, stat in stats.items() if not _IDLE.search(key[2])}
     whole = sum(stat.self_s for stat in active.values())
     how = f"cProfile, in-process executor, {sizes.profiled} play-tests"
-    section.add("profiled time", whole, "s", how)
-    section.add("profiled time per call", whole * 1000 / calls, "ms", "same run")
-    share = 100 * collecting.seconds / whole
+    section.add("profiled CPU time", whole, "s", how)
+    section.add("profiled CPU time per call", whole * 1000 / calls, "ms", "same run")
+    section.add("off the processor meanwhile", beside.waited_s, "s", "disk, other programs")
+    share = 100 * beside.seconds / whole
     section.add("garbage collection, in whatever part it strikes", share, "%", "gc.callbacks")
     for part, seconds in sorted(parts_of(active).items(), key=lambda item: -item[1]):
         if seconds / whole >= 0.002:
@@ -82,14 +83,14 @@ def measure(sizes: Sizes, section: Section) -> None:
         section.add(f"function {_label(key)}", 100 * stat.self_s / whole, "%", "self time")
 
 
-def profile_run(sizes: Sizes, collecting: _Collecting) -> tuple[dict[Function, _Stat], int]:
+def profile_run(sizes: Sizes, beside: _Beside) -> tuple[dict[Function, _Stat], int]:
     """Profile one run of play-tests; its functions, and the calls that it made."""
     flags = {"sessions": sizes.profiled, "max_cost": float(PLENTY_USD)}
     prepared = api.plan(None, overrides=from_flags(flags))
     start = partial(api.start, prepared, executor="in-process", listener=_InLine())
     start(results=sizes.folder / "warm-up")  # imports and caches are not what is asked about
-    profiler = cProfile.Profile()
-    with collecting:
+    profiler = cProfile.Profile(time.process_time)
+    with beside:
         run = profiler.runcall(start, results=sizes.folder / "profile")
     totals = run.file.totals
     assert totals is not None
@@ -137,21 +138,23 @@ def _stat(value: Any) -> _Stat:
     return _Stat(self_s, {caller: numbers[2] for caller, numbers in callers.items()})
 
 
-class _Collecting:
-    """Seconds that Python's cyclic garbage collector takes inside the block."""
+class _Beside:
+    """Processor seconds that the garbage collector takes inside the block, and seconds waited."""
 
     def __init__(self) -> None:
-        self.seconds = 0.0
+        self.seconds = self.waited_s = 0.0
         self._began = 0.0
 
     def __enter__(self) -> None:
+        self.waited_s = time.process_time() - time.perf_counter()
         gc.callbacks.append(self._note)
 
     def __exit__(self, *_: object) -> None:
         gc.callbacks.remove(self._note)
+        self.waited_s += time.perf_counter() - time.process_time()
 
     def _note(self, phase: str, info: dict[str, int]) -> None:
-        now = time.perf_counter()
+        now = time.process_time()
         if phase == "start":
             self._began = now
         else:

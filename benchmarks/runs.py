@@ -148,10 +148,11 @@ def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
     from matrix.store.reader import RunTables
 
     tables = RunTables(run_dir)
-    outcomes = Counter(tables.table("sessions", ["outcome"])["outcome"].to_pylist())
+    ends = tables.table("sessions", ["outcome", "error_class", "end_reason"]).to_pylist()
     rows = tables.table("calls", ["session_id"]).num_rows
-    if sum(outcomes[outcome] for outcome in _PLAYED) != sessions or outcomes.total() != sessions:
-        raise WrongRun(f"{run_dir}: {sessions} sessions were planned, but {dict(outcomes)}")
+    lost = Counter(str(end) for end in ends if end["outcome"] not in _PLAYED)
+    if lost or len(ends) != sessions:
+        raise WrongRun(f"{run_dir}: {len(ends)} of {sessions} sessions; {dict(lost)}")
     if calls <= sessions or rows != calls:
         raise WrongRun(f"{run_dir}: {rows} calls in the tables, {calls} answered in the journal")
 

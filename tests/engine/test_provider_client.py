@@ -14,7 +14,7 @@ from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.model.errors import Censored, DigestMismatch, MatrixError, Suspended
 from tests.engine.live import CountingTransport
 from tests.engine.plans import MODEL, call, key, plan, setup
-from tests.engine.waiting import until
+from tests.engine.waiting import settled
 
 
 class Pair:
@@ -95,7 +95,7 @@ async def test_a_defect_in_the_client_reaches_the_session_instead_of_leaving_it_
 
 async def test_a_stopped_client_holds_nobody_at_its_door(pair: Pair) -> None:
     poll = asyncio.ensure_future(pair.client.poll("another", 0))
-    await until(lambda: not poll.done())
-    await asyncio.sleep(0)
+    await settled()
+    assert not poll.done()
     await pair.client.stop()
     assert (await asyncio.wait_for(poll, 20)).messages == []

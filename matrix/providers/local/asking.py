@@ -11,7 +11,10 @@ from matrix.model.records import CallParams, ChatMessage
 from matrix.providers.local.grammar import grammar_of
 
 TEMPERATURE: Final = 0.8
-"""Where a call names none."""
+"""Of free text, where a call names none."""
+SCHEMA_TEMPERATURE: Final = 0.2
+"""Of labels and verdicts: at 0.8 a 135M model says of every third output that it ends the story,
+at 0.2 only of those that do."""
 REPEAT_PENALTY: Final = 1.1
 REPEAT_WINDOW: Final = 256
 """Tokens. Without a penalty a model this small says the same sentence until it runs out of room;
@@ -32,10 +35,11 @@ def chat_body(
     messages: Sequence[ChatMessage], params: CallParams, seed: int, *, cache: bool
 ) -> dict[str, Any]:
     """The request for one answer, streamed so that hanging up stops the model's work."""
+    usual = TEMPERATURE if params.schema is None else SCHEMA_TEMPERATURE
     body: dict[str, Any] = {
         "messages": [{"role": role, "content": content} for role, content in messages],
         "max_tokens": params.max_tokens,
-        "temperature": TEMPERATURE if params.temperature is None else params.temperature,
+        "temperature": usual if params.temperature is None else params.temperature,
         "seed": seed,
         "cache_prompt": cache,
         "stream": True,

@@ -17,8 +17,10 @@ from typing import Any, Final
 MAX_STRING: Final = 300
 MIN_STRING: Final = 16
 """Characters that a string may have, if its schema does not say."""
-CHARS_PER_TOKEN: Final = 2.0
-"""Few characters to a token, so that strings end in time; JSON's own are about as short."""
+PLAIN_CHARS_PER_TOKEN: Final = 2.0
+"""In the fixed parts of an answer."""
+STRING_CHARS_PER_TOKEN: Final = 1.25
+"""In strings: far fewer than in prose, as a small model that is lost writes odd syllables."""
 MAX_ITEMS: Final = 5
 """Items that a list may have, if its schema does not say."""
 SCALE: Final = 21
@@ -52,8 +54,9 @@ def grammar_of(schema: Any, max_tokens: int) -> str | None:
         root = counting.expression(schema)
         if not counting.strings:
             return f"root ::= {root}\n"
-        left = max_tokens * CHARS_PER_TOKEN - _fixed_chars(schema)
-        limit = min(MAX_STRING, max(MIN_STRING, int(left / counting.strings)))
+        left = max_tokens - _fixed_chars(schema) / PLAIN_CHARS_PER_TOKEN
+        each = int(left * STRING_CHARS_PER_TOKEN / counting.strings)
+        limit = min(MAX_STRING, max(MIN_STRING, each))
         return f"root ::= {_Translator(limit).expression(schema)}\n{_CHAR}\n"
     except _Unsupported:
         return None
