@@ -1,8 +1,8 @@
 """Where the time goes: a profile of play-tests on one loop, summed up by part of the program.
 
 Work that the engine hands to threads (journal, tables) is done in line, so that one profile sees
-all of it. It counts processor time: waits for the disk are given apart. The profiler makes Python
-functions look dearer than C functions: read shares, not seconds.
+all of it. Waits for the disk count, as time of SQLite. The profiler makes Python functions look
+dearer than C functions: read shares, not seconds.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ def measure(sizes: Sizes, section: Section) -> None:
     active = {key: stat for key, stat in stats.items() if not _IDLE.search(key[2])}
     whole = sum(stat.self_s for stat in active.values())
     how = f"cProfile, in-process executor, {sizes.profiled} play-tests"
-    section.add("profiled CPU time", whole, "s", how)
-    section.add("profiled CPU time per call", whole * 1000 / calls, "ms", "same run")
-    section.add("off the processor meanwhile", beside.waited_s, "s", "disk, other programs")
+    section.add("profiled time", whole, "s", how)
+    section.add("profiled time per call", whole * 1000 / calls, "ms", "same run")
+    section.add("of that: off the processor", beside.waited_s, "s", "disk, other programs")
     share = 100 * beside.seconds / whole
     section.add("garbage collection, in whatever part it strikes", share, "%", "gc.callbacks")
     for part, seconds in sorted(parts_of(active).items(), key=lambda item: -item[1]):
@@ -89,7 +89,7 @@ def profile_run(sizes: Sizes, beside: _Beside) -> tuple[dict[Function, _Stat], i
     prepared = api.plan(None, overrides=from_flags(flags))
     start = partial(api.start, prepared, executor="in-process", listener=_InLine())
     start(results=sizes.folder / "warm-up")  # imports and caches are not what is asked about
-    profiler = cProfile.Profile(time.process_time)
+    profiler = cProfile.Profile()
     with beside:
         run = profiler.runcall(start, results=sizes.folder / "profile")
     totals = run.file.totals
@@ -139,7 +139,7 @@ def _stat(value: Any) -> _Stat:
 
 
 class _Beside:
-    """Processor seconds that the garbage collector takes inside the block, and seconds waited."""
+    """Seconds that the garbage collector takes inside the block, and seconds that are waited."""
 
     def __init__(self) -> None:
         self.seconds = self.waited_s = 0.0
@@ -154,7 +154,7 @@ class _Beside:
         self.waited_s += time.perf_counter() - time.process_time()
 
     def _note(self, phase: str, info: dict[str, int]) -> None:
-        now = time.process_time()
+        now = time.perf_counter()
         if phase == "start":
             self._began = now
         else:

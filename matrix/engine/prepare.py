@@ -372,10 +372,24 @@ class _Preparation:
         checked = self._collect(lambda: check(document, kind.options_model, ("options",)))
         if checked is None:
             return None
-        binding = self._collect(
-            lambda: kind.bind(pack, checked, cell_roles, self._library, spec.limits.turns)
-        )
-        return None if binding is None else (checked, cell_roles, binding)
+        try:
+            binding = kind.bind(pack, checked, cell_roles, self._library, spec.limits.turns)
+        except BadInput as error:
+            self._add(self._in_the_spec(mistake, values) for mistake in error.mistakes)
+            return None
+        return checked, cell_roles, binding
+
+    def _in_the_spec(self, mistake: Mistake, values: Mapping[str, Any]) -> Mistake:
+        """A mistake that a kind found in an option or role, placed where the spec says it."""
+        if mistake.line is not None or not mistake.path.startswith(("options.", "roles.")):
+            return mistake
+        section, _, rest = mistake.path.partition(".")
+        name, _, index = rest.rstrip("]").partition("[")
+        path: PathKey = (section, name, int(index)) if index else (section, name)
+        if name in values:
+            levels = self._document.value["factors"][name]
+            path = ("factors", name, levels.index(values[name]))
+        return self._at(path, mistake.message)
 
     def _models(self, spec: RunSpec, bindings: Iterable[Binding]) -> dict[str, ModelEntry]:
         models: dict[str, ModelEntry] = {}
@@ -476,8 +490,11 @@ class _Preparation:
         try:
             return part()
         except BadInput as error:
-            self._mistakes += [m for m in error.mistakes if m not in self._mistakes]
+            self._add(error.mistakes)
             return None
+
+    def _add(self, mistakes: Iterable[Mistake]) -> None:
+        self._mistakes += [m for m in mistakes if m not in self._mistakes]
 
     def _stop_if_mistaken(self) -> None:
         if self._mistakes:

@@ -69,6 +69,7 @@ class CounterKind:
     options_model = CounterOptions
     state_model = CounterState
     score_range = (0.0, 100.0)
+    lower_is_better: frozenset[str] = frozenset()
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"

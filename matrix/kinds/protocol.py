@@ -229,6 +229,7 @@ class Kind(Protocol):
     options_model: type[BaseModel]
     state_model: type[BaseModel]
     score_range: tuple[float, float]
+    lower_is_better: frozenset[str]
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         """Read and check a scenario's folder.

@@ -8,6 +8,7 @@ from itertools import product
 from math import inf
 from typing import Any
 
+from matrix.engine.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
 from matrix.report.text import plural
@@ -85,7 +86,8 @@ def compare_factor(
         Rules(
             alpha=round(1.0 - spec.compare.confidence, 12),
             delta=margin if margin is not None else spec.compare.margin,
-            higher_is_better=metric not in LOWER_IS_BETTER,
+            higher_is_better=metric not in LOWER_IS_BETTER
+            and metric not in load_kind(run.kind).lower_is_better,
             score_bounds=run.plan.score_range if metric == "score" else None,
         ),
         plan_over=run.status != "running",

@@ -97,10 +97,6 @@ SINGLE = {
     "one model for all archetypes": "roles:\n  judge: sim/by-archetype\n",
 }
 
-PLACELESS = ("unknown prompt", "no such prompt file", "unknown archetype",
-             "one model for all archetypes")  # fmt: skip
-"""Mistakes that a kind finds when it binds a cell; their place in the spec is lost so far."""
-
 
 @pytest.fixture
 def broken(project: Path) -> Path:
@@ -163,13 +159,7 @@ def test_each_kind_of_mistake_in_one_line(single: dict[str, list[str]], golden: 
     golden("mistakes", "\n".join(said))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xfail(strict=True) if name in PLACELESS else ())
-        for name in SINGLE
-    ],
-)
+@pytest.mark.parametrize("name", SINGLE)
 def test_a_mistake_names_its_file_and_line(single: dict[str, list[str]], name: str) -> None:
     assert single[name]
     assert [line for line in single[name] if not line.startswith("one.yaml:")] == []

@@ -41,6 +41,7 @@ class MixedKind:
     options_model: type[BaseModel] = MixedOptions
     state_model: type[BaseModel] = MixedState
     score_range = (0.0, 1.0)
+    lower_is_better: frozenset[str] = frozenset()
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         return ScenarioPack(name, self.name, name, "", {})

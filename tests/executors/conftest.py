@@ -43,14 +43,24 @@ def shared_ray() -> Iterator[SharedRay]:
         yield SharedRay({**host["environment"], "MATRIX_RAY_ADDRESS": host["address"]}, process.pid)
 
 
+class References:
+    """Runs in one process, which every other run of the same spec must equal; made when asked."""
+
+    def __init__(self, folders: pytest.TempPathFactory) -> None:
+        self._folders = folders
+        self._made: dict[str, Path] = {}
+
+    def __getitem__(self, name: str) -> Path:
+        """The folder of the run of ``SPECS[name]``."""
+        if name not in self._made:
+            project = Project(self._folders.mktemp(f"reference-{name}"))
+            project.write(SPECS[name])
+            done = project.matrix("run", "--in-process", "--quiet", "--run-id", "reference")
+            assert done.code == 0, done.err
+            self._made[name] = project.path("reference")
+        return self._made[name]
+
+
 @pytest.fixture(scope="session")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Kind -> folder of a run in one process, which every other must equal."""
-    folders = {}
-    for kind, spec in SPECS.items():
-        project = Project(tmp_path_factory.mktemp(f"reference-{kind}"))
-        project.write(spec)
-        done = project.matrix("run", "--in-process", "--quiet", "--run-id", "reference")
-        assert done.code == 0, done.err
-        folders[kind] = project.path("reference")
-    return folders
+def reference(tmp_path_factory: pytest.TempPathFactory) -> References:
+    return References(tmp_path_factory)

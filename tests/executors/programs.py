@@ -57,8 +57,9 @@ def play_spec(**changes: Any) -> dict[str, Any]:
 SPECS = {
     "counter": counter_spec(options={"turns": 20, "width": 2, "shared_start": True}),
     "playtest": play_spec(),
+    "slow counter": counter_spec(per_cell=10, simulation=SLOW),
 }
-"""Small runs of every kind."""
+"""Small runs."""
 
 
 @dataclass

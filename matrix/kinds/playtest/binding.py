@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from matrix.kinds.playtest import roles
@@ -97,7 +98,7 @@ def _prelude_content(
 
 def _prompt(name: str, library: PackLibrary) -> str:
     if name.startswith(FILE_PREFIX):
-        path = library.project_file(name)
+        path = _own_file(name, library)
     else:
         shared = library.shared("playtest", "prompts", ".md")
         if name not in shared:
@@ -115,6 +116,16 @@ def _prompt(name: str, library: PackLibrary) -> str:
             [Mistake(str(path), None, "", "is empty; write the narrator's prompt in it")]
         )
     return text
+
+
+def _own_file(reference: str, library: PackLibrary) -> Path:
+    try:
+        return library.project_file(reference)
+    except BadInput as error:
+        raise BadInput(
+            Mistake("run spec", None, "options.prompt", mistake.message)
+            for mistake in error.mistakes
+        ) from None
 
 
 def _pool(options: Options, library: PackLibrary) -> dict[str, Archetype]:

@@ -39,6 +39,22 @@ class PlaytestKind:
     options_model: type[BaseModel] = Options
     state_model: type[BaseModel] = State
     score_range: tuple[float, float] = (0.0, 100.0)
+    lower_is_better: frozenset[str] = frozenset(
+        {
+            "breakdowns",
+            "loops",
+            "contradictions",
+            "character_breaks",
+            "guide_deviations",
+            "confusion_events",
+            "stuck_moments",
+            "forced_segues",
+            "turns_per_pulse",
+            "pulse_longest_gap",
+            "tangent_avg_length",
+            "tangent_max_length",
+        }
+    )
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         """Read and check a scenario's folder.

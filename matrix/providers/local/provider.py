@@ -15,7 +15,7 @@ from matrix.providers.local.answers import Said
 from matrix.providers.local.asking import chat_body, seed_for
 from matrix.providers.local.client import Limits, LlamaClient
 from matrix.providers.local.fitting import Fitted, answer_room, clean, fit, without_middle
-from matrix.providers.local.server import LoadedModel, acquire, release
+from matrix.providers.local.server import SHARED, LoadedModel, Loader
 from matrix.providers.local.settings import LocalSettings
 from matrix.providers.local.weights import find_weights
 
@@ -43,15 +43,18 @@ class LocalModelProvider:
         self,
         settings: LocalSettings | None = None,
         *,
+        loader: Loader = SHARED,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         """Load nothing yet.
 
         Args:
             settings: Names, slots, context and threads.
+            loader: Loads models; those of this process are shared by its providers.
             clock: For durations, in seconds.
         """
-        self._settings, self._clock = settings or LocalSettings(), clock
+        self._settings = settings or LocalSettings()
+        self._loader, self._clock = loader, clock
         self._models: dict[Path, _Model] = {}
         self._under_way: set[asyncio.Task[Reply]] = set()
         self._closed = False
@@ -109,7 +112,7 @@ class LocalModelProvider:
     def _model(self, name: str) -> _Model:
         weights = find_weights(self._settings.models.get(name, name))
         if weights not in self._models:
-            self._models[weights] = _Model(weights, name, self._settings)
+            self._models[weights] = _Model(weights, name, self._settings, self._loader)
         return self._models[weights]
 
     async def _ask(self, client: LlamaClient, call: Call, prompt: _Prompt, attempt: int) -> Said:
@@ -120,8 +123,9 @@ class LocalModelProvider:
 class _Model:
     """One model of this provider: its slots, and its client once it is loaded."""
 
-    def __init__(self, weights: Path, name: str, settings: LocalSettings) -> None:
-        self._weights, self._name, self._settings = weights, name, settings
+    def __init__(self, weights: Path, name: str, settings: LocalSettings, loader: Loader) -> None:
+        self._weights, self._name = weights, name
+        self._settings, self._loader = settings, loader
         self.slots = asyncio.Semaphore(settings.open_slots)
         self._loading: asyncio.Task[LoadedModel] | None = None
         self._client: LlamaClient | None = None
@@ -135,7 +139,7 @@ class _Model:
         if self._client is None:
             if self._loading is None or self._failed(self._loading):
                 self._loading = asyncio.create_task(
-                    asyncio.to_thread(acquire, self._weights, self._settings)
+                    asyncio.to_thread(self._loader.acquire, self._weights, self._settings)
                 )
             loaded = await asyncio.shield(self._loading)
             self._client = self._client or LlamaClient(loaded, self._name)
@@ -148,7 +152,7 @@ class _Model:
             return
         await asyncio.wait([loading])
         if not self._failed(loading):
-            await asyncio.to_thread(release, loading.result())
+            await asyncio.to_thread(self._loader.release, loading.result())
 
     @staticmethod
     def _failed(loading: asyncio.Task[LoadedModel]) -> bool:

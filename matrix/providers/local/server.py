@@ -12,7 +12,7 @@ import secrets
 import threading
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from matrix.providers.local.settings import LocalSettings
 from matrix.providers.local.weights import ENGINE, LocalModelUnavailable, check_engine
@@ -44,9 +44,8 @@ class _Identity(NamedTuple):
         )
 
 
-@dataclass
-class LoadedModel:
-    """A model in memory, and where it listens.
+class LoadedModel(NamedTuple):
+    """Where a model that is in memory listens.
 
     Attributes:
         address: ``http://127.0.0.1:port``.
@@ -55,43 +54,74 @@ class LoadedModel:
 
     address: str
     key: str
-    _identity: _Identity
-    _server: Any
-    _users: int = 0
 
 
-_loaded: dict[_Identity, LoadedModel] = {}
-_lock = threading.Lock()
+@dataclass
+class _Running:
+    """A model in memory; it lives as long as ``server`` is referred to."""
+
+    model: LoadedModel
+    server: Any
+    users: int = 0
 
 
-def acquire(weights: Path, settings: LocalSettings) -> LoadedModel:
-    """The model in ``weights``, loaded unless this process has it already. Blocks.
+class Loader(Protocol):
+    """Loads models and frees them; both block."""
 
-    Raises:
-        LocalModelUnavailable: llama.cpp is not installed, or cannot load the file.
+    def acquire(self, weights: Path, settings: LocalSettings) -> LoadedModel:
+        """The model in ``weights``, in memory from now on.
+
+        Raises:
+            LocalModelUnavailable: llama.cpp is not installed, or cannot load the file.
+        """
+        ...
+
+    def release(self, model: LoadedModel) -> None:
+        """Let go of a model. No request may be under way."""
+        ...
+
+
+class SharedModels:
+    """The models of this process: each is loaded once, and freed when its last user lets go.
+
+    Loading takes one or two seconds, and llama.cpp holds the interpreter for most of them; freeing
+    waits, also with the interpreter held, for requests that are still under way.
     """
-    identity = _Identity.of(weights, settings)
-    with _lock:
-        model = _loaded.get(identity)
-        if model is None:
-            model = _loaded[identity] = _load(identity)
-        model._users += 1
-        return model
+
+    def __init__(self) -> None:
+        self._running: dict[_Identity, _Running] = {}
+        self._lock = threading.Lock()
+
+    def acquire(self, weights: Path, settings: LocalSettings) -> LoadedModel:
+        """The model in ``weights``, loaded unless this process has it already. Blocks.
+
+        Raises:
+            LocalModelUnavailable: llama.cpp is not installed, or cannot load the file.
+        """
+        identity = _Identity.of(weights, settings)
+        with self._lock:
+            running = self._running.get(identity)
+            if running is None:
+                running = self._running[identity] = _load(identity)
+            running.users += 1
+            return running.model
+
+    def release(self, model: LoadedModel) -> None:
+        """Let go of a model; the last user frees its memory. Blocks for a moment."""
+        with self._lock:
+            for identity, running in self._running.items():
+                if running.model == model:
+                    running.users -= 1
+                    if not running.users:
+                        del self._running[identity]
+                    return
 
 
-def release(model: LoadedModel) -> None:
-    """Let go of a model; the last one frees its memory. Blocks for a moment.
-
-    No request may be under way: llama.cpp waits for them while it holds the interpreter.
-    """
-    with _lock:
-        model._users -= 1
-        if model._users == 0:
-            del _loaded[model._identity]
-            model._server = None
+SHARED: Final = SharedModels()
+"""The models of this process."""
 
 
-def _load(identity: _Identity) -> LoadedModel:
+def _load(identity: _Identity) -> _Running:
     check_engine()
     try:
         library: Any = importlib.import_module(ENGINE)
@@ -102,10 +132,10 @@ def _load(identity: _Identity) -> LoadedModel:
         server = library.Server(_params(library, identity, key))
     except Exception as error:
         raise LocalModelUnavailable(
-            f"llama.cpp cannot load {identity.weights}: {error}; there must be memory for "
-            f"{identity.slots} x {identity.context} tokens, and the file whole"
+            f"llama.cpp cannot load {identity.weights}: {error} The file may be damaged, or there "
+            f"is too little memory for {identity.slots} x {identity.context} tokens"
         ) from None
-    return LoadedModel(server.listening_address, key, identity, server)
+    return _Running(LoadedModel(server.listening_address, key), server)
 
 
 def _params(library: Any, identity: _Identity, key: str) -> Any:
