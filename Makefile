@@ -5,6 +5,8 @@ PYTHON ?= python3
 UV ?= .tools/uv
 BIN := .venv/bin
 export UV_PYTHON_DOWNLOADS ?= never
+# compiled once here, or every process that a run starts would compile everything again
+export UV_COMPILE_BYTECODE ?= 1
 
 .PHONY: install run test test-all lint format bench docs wheel wheel-check clean
 
@@ -50,4 +52,5 @@ clean:  ## remove what the other targets made
 
 .venv/installed: uv.lock pyproject.toml $(UV)
 	$(UV) sync --frozen --python $(PYTHON) --quiet
+	$(BIN)/python -m compileall -q matrix actors
 	@touch $@

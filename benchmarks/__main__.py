@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -158,4 +159,9 @@ def _positive(text: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # ended from outside, it stops what it has started and removes its folders
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

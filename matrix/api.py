@@ -28,7 +28,7 @@ from matrix.engine.progress import Listener, RunEnd, Silent
 from matrix.engine.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.documents import Document, check, overlay
-from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
+from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.model.overrides import (
     Override,
@@ -368,8 +368,10 @@ def _drive(prepared: Prepared, run_dir: Path, engine: Executor, listener: Listen
         status = "incomplete" if stopped else "failed"
         with suppress(StoreError):  # the disk may be what failed; the journal is the truth
             write_run(run_dir, running.model_copy(update={"status": status, "end_reason": reason}))
-        if isinstance(error, asyncio.CancelledError):
-            raise KeyboardInterrupt from None
+        if stopped:
+            raise Interrupted(
+                f"stopped at once; `matrix resume {file.run_id}` goes on from the last turns"
+            ) from None
         raise
     write_run(run_dir, _ended_file(running, end))
     return Run(run_dir)

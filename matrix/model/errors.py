@@ -24,6 +24,12 @@ class MatrixError(Exception):
     exit_code: ClassVar[int] = 1
 
 
+class Interrupted(MatrixError):
+    """The user stopped a run at once; what was acknowledged is in its journal."""
+
+    exit_code = 4
+
+
 # --- what the user wrote -----------------------------------------------------------------------
 
 

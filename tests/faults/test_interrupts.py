@@ -70,7 +70,6 @@ def test_ctrl_c_twice_does_not_wait_for_calls_in_flight(project: Project) -> Non
     assert (run.status, run.end_reason) == ("incomplete", "interrupted")
 
 
-@pytest.mark.xfail(strict=True, reason="typer turns KeyboardInterrupt into its own exit code 130")
 def test_ctrl_c_twice_ends_as_incomplete_and_names_the_remedy(project: Project) -> None:
     done = interrupted_twice(project)
     assert done.code == 4

@@ -12,6 +12,7 @@ import asyncio
 import json
 import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -157,11 +158,13 @@ async def test_a_cancelled_call_leaves_the_model_free_for_the_next(making: Makin
         assert (await provider.complete(make_call(*PIRATE, max_tokens=5), 1)).text
 
 
-def test_nothing_of_llama_cpp_is_printed(capfd: pytest.CaptureFixture[str]) -> None:
-    other = LocalSettings(context=512, slots=1)
-    SHARED.release(SHARED.acquire(find_weights(SMOLLM2), other))
+def test_nothing_of_llama_cpp_is_printed(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    settings, weights = LocalSettings(context=512, slots=1), find_weights(SMOLLM2)
+    SHARED.release(SHARED.acquire(weights, settings))
+    damaged = tmp_path / "damaged.gguf"
+    damaged.write_bytes(weights.read_bytes()[:1_000_000])
     with pytest.raises(LocalModelUnavailable, match="cannot load"):
-        SHARED.acquire(find_weights(SMOLLM2), LocalSettings(context=10**8))
+        SHARED.acquire(damaged, settings)
     assert capfd.readouterr() == ("", "")
 
 
@@ -213,6 +216,7 @@ def table() -> Iterator[Table]:
     found.close()
 
 
+@pytest.mark.long
 def test_a_whole_play_test_of_generated_text(table: Table) -> None:
     options = {"group": ["joker", "engaged"]}
     session = plan(max_turns=3, options=options)
