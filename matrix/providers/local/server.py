@@ -19,7 +19,7 @@ from matrix.providers.local.weights import ENGINE, LocalModelUnavailable, check_
 
 SILENT: Final = -1
 """Below llama.cpp's lowest verbosity: it prints nothing at all."""
-BATCH: Final = 128
+BATCH: Final = 512
 """Tokens of a prompt read in one go; between two goes other calls are served and cancelled."""
 _SPARE_CONNECTIONS: Final = 6
 
