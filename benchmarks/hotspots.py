@@ -25,7 +25,7 @@ from benchmarks.figures import Section
 from benchmarks.runs import PLENTY_USD, check_tables
 from benchmarks.sizes import Sizes
 from matrix import api
-from matrix.engine.prepare import Prepared
+from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Silent
 from matrix.model.overrides import from_flags
 

@@ -31,7 +31,12 @@ _STOP_S: Final = 15.0
 
 DRIVER: Final = "driver"
 _RAY_ACTOR: Final = re.compile(r"ray::(\w+?)Actor\b")
-_ACTORS: Final = {"SessionWorker": "workers", "Governor": "governor", "Publisher": "publisher"}
+_ACTORS: Final = {
+    "SessionWorker": "workers",
+    "Governor": "governor",
+    "ProviderClient": "provider clients",
+    "Publisher": "publisher",
+}
 
 
 class Reading(NamedTuple):
@@ -61,6 +66,7 @@ class Watched:
         parents: Process id -> the process that started it, of every process seen.
         samples: Process id -> reading, at each moment.
         moments: When those samples were taken, in UTC seconds.
+        beside: Process id -> role, of processes that work for the command but are not its own.
     """
 
     started_at: float = 0.0
@@ -70,6 +76,7 @@ class Watched:
     parents: dict[int, int] = field(default_factory=dict)
     samples: list[dict[int, Reading]] = field(default_factory=list)
     moments: list[float] = field(default_factory=list)
+    beside: dict[int, str] = field(default_factory=dict)
 
     @property
     def peak_pss(self) -> int:
@@ -118,16 +125,25 @@ class CommandFailed(RuntimeError):
     """A measured command failed or did not end, so there is nothing to report."""
 
 
-def watch(command: Sequence[str], *, folder: Path, limit_s: float, memory: bool = True) -> Watched:
+def watch(
+    command: Sequence[str],
+    *,
+    folder: Path,
+    limit_s: float,
+    memory: bool = True,
+    beside: Mapping[int, str] | None = None,
+) -> Watched:
     """Run a command to its end and look at all its processes every quarter of a second.
 
     Its output goes to ``output.txt`` in ``folder``. After ``limit_s`` seconds it is stopped.
-    Looking costs next to nothing without ``memory``.
+    Looking costs next to nothing without ``memory``. ``beside`` names processes, by id, that work
+    for the command without descending from it; of those only the processor time counts.
 
     Raises:
         CommandFailed: It ended with an error, or not in time.
     """
-    seen = Watched(started_at=time.time())
+    seen = Watched(started_at=time.time(), beside=dict(beside or {}))
+    seen.roles.update(seen.beside)
     began = time.monotonic()
     log = folder / "output.txt"
     with _started(command, folder, log) as process:
@@ -167,6 +183,11 @@ def cpu_of(command: Sequence[str], *, folder: Path, repeats: int) -> tuple[float
             raise CommandFailed(f"exit code {process.returncode}: {' '.join(command)}")
         cpu.append(used.ru_utime + used.ru_stime)
     return median(cpu), median(wall)
+
+
+def cpu_s(pid: int) -> float:
+    """Processor seconds that a process has used since its start."""
+    return _reading(pid, False, None).cpu_s
 
 
 def timed(work: Callable[[], object], repeats: int = 1) -> float:
@@ -219,6 +240,9 @@ def _look(root: int, seen: Watched, memory: bool) -> None:
             role = DRIVER if pid == root else _role(_PROC / str(pid) / "cmdline")
             if role != "ray" or pid not in seen.roles:
                 seen.roles[pid] = role
+    for pid in seen.beside:
+        with suppress(OSError, ValueError):
+            sample[pid] = _reading(pid, False, None)
     seen.samples.append(sample)
     seen.moments.append(time.time())
     seen.sampling_s += time.thread_time() - began

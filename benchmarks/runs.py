@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from benchmarks.measuring import Watched, watch
-from matrix.engine.prepare import SPEC_NAME
+from matrix.engine.spec_files import SPEC_NAME
 from matrix.model.entries import Settled
 from matrix.store.codec import SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
@@ -99,6 +99,7 @@ class Job:
         max_turns: Turns per session, if fewer than the spec has.
         in_process: Without Ray.
         memory: Whether to follow the memory of its processes.
+        beside: Process id -> role, of servers that work for the run.
     """
 
     sessions: int
@@ -107,6 +108,7 @@ class Job:
     max_turns: int | None = None
     in_process: bool = False
     memory: bool = False
+    beside: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def arguments(self) -> list[str]:
@@ -133,7 +135,7 @@ def play(folder: Path, name: str, job: Job) -> Played:
     if job.spec is not None:
         (own / SPEC_NAME).write_text(job.spec)
     command = matrix_command(*job.arguments, "--yes", "--results", ".", "--run-id", "measured")
-    watched = watch(command, folder=own, limit_s=_LIMIT_S, memory=job.memory)
+    watched = watch(command, folder=own, limit_s=_LIMIT_S, memory=job.memory, beside=job.beside)
     played = Played(" ".join(["matrix", *job.arguments]), own / "measured", watched)
     check_tables(played.run_dir, sessions=job.sessions, calls=played.calls)
     return played
@@ -149,12 +151,12 @@ def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
 
     tables = RunTables(run_dir)
     ends = tables.table("sessions", ["outcome", "error_class", "end_reason"]).to_pylist()
-    rows = tables.table("calls", ["session_id"]).num_rows
+    rows = tables.table("calls", ["answered"])["answered"].to_pylist().count(True)
     lost = Counter(str(end) for end in ends if end["outcome"] not in _PLAYED)
     if lost or len(ends) != sessions:
         raise WrongRun(f"{run_dir}: {len(ends)} of {sessions} sessions; {dict(lost)}")
     if calls <= sessions or rows != calls:
-        raise WrongRun(f"{run_dir}: {rows} calls in the tables, {calls} answered in the journal")
+        raise WrongRun(f"{run_dir}: {rows} answered calls in the tables, {calls} in the journal")
 
 
 def _rate(times: Sequence[float]) -> float:

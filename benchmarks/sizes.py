@@ -25,6 +25,11 @@ class Sizes:
         journal_sessions: Play-tests that those entries are copies of.
         profiled: Play-tests that are profiled.
         repeats: Repeats of what is cheap; the median is reported.
+        adapter_seconds: How long each client asks, per length of history.
+        limit_seconds: How long rate limits are kept busy, for each number of processes.
+        served_calls: Calls of a run against a server without history; fewer with more.
+        crowd: Sessions of the large run against a server.
+        crowd_turns: Their turns, a call each.
     """
 
     folder: Path
@@ -41,3 +46,8 @@ class Sizes:
     journal_sessions: int = 20
     profiled: int = 40
     repeats: int = 3
+    adapter_seconds: int = 4
+    limit_seconds: int = 120
+    served_calls: int = 8_000
+    crowd: int = 500
+    crowd_turns: int = 20

@@ -13,15 +13,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from matrix.version import __version__
+
 if TYPE_CHECKING:
     from matrix import stats
-    from matrix.api import Run, init, list_runs, open_run, plan, resume, run, schema, validate
-
-__version__ = "0.1.0"
+    from matrix.api import (
+        Run,
+        doctor,
+        init,
+        list_runs,
+        open_run,
+        plan,
+        resume,
+        run,
+        schema,
+        validate,
+    )
 
 __all__ = [
     "Run",
     "__version__",
+    "budgets",
+    "doctor",
     "init",
     "list_runs",
     "open_run",

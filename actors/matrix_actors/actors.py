@@ -28,6 +28,7 @@ from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.engine.registry import load_kind
 from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
+from matrix.engine.telling import telemetry_of
 from matrix.engine.worker import SessionWorker
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
@@ -63,7 +64,8 @@ class GovernorActor:
 
     async def start(self) -> int:
         """Open the journal and begin to work; returns the process id."""
-        self._governor = Governor(self._setup)
+        self._telemetry = telemetry_of(self._setup, "governor")
+        self._governor = Governor(self._setup, log=self._telemetry.log)
         self._governor.start()
         _settle_down()
         return os.getpid()
@@ -82,6 +84,7 @@ class GovernorActor:
 
     async def stop(self) -> None:
         await self._governor.stop()
+        await self._telemetry.close()
 
     async def serve(self) -> None:
         """Parks for ever; its failure tells the driver that this process is gone."""
@@ -93,12 +96,17 @@ class ProviderClientActor:
     """Talks to models."""
 
     def __init__(self, name: str, provider: str, setup: RunSetup, governor: Any) -> None:
-        self._args = (name, provider, setup, RayTransport(governor))
+        self._name, self._provider, self._setup = name, provider, setup
+        self._transport = RayTransport(governor)
 
     async def start(self) -> int:
         """Begin to work; returns the process id."""
-        self._client = ProviderClient(*self._args)
+        self._telemetry = telemetry_of(self._setup, self._name, sends=True)
+        self._client = ProviderClient(
+            self._name, self._provider, self._setup, self._transport, self._telemetry
+        )
         self._client.start()
+        _settle_down()  # litellm alone is 300,000 objects to look through
         return os.getpid()
 
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
@@ -109,6 +117,7 @@ class ProviderClientActor:
 
     async def stop(self) -> None:
         await self._client.stop()
+        await self._telemetry.close()
 
     async def serve(self) -> None:
         """Parks for ever; see :meth:`GovernorActor.serve`."""
@@ -130,11 +139,12 @@ class SessionWorkerActor:
         """Begin to work; returns the process id."""
         setup = self._setup
         kinds = {setup.kind: load_kind(setup.kind)}
+        self._telemetry = telemetry_of(setup, self._name)
         self._worker = worker = SessionWorker(
-            self._name, setup, kinds, RayTransport(self._governor)
+            self._name, setup, kinds, RayTransport(self._governor), self._telemetry
         )
         embedded = embedded_providers(setup)
-        host = build_host(embedded, setup, worker.send) if embedded else None
+        host = build_host(embedded, setup, worker.send, self._telemetry) if embedded else None
         routes: dict[str, CallPort] = dict.fromkeys(embedded, host) if host else {}
         for provider, actors in self._clients.items():
             # a worker keeps to one client of each provider; workers spread over the clients
@@ -154,6 +164,7 @@ class SessionWorkerActor:
         await self._worker.stop()
         for remote in self._remotes:
             await remote.stop()
+        await self._telemetry.close()
 
     async def serve(self) -> None:
         """Parks until talking to the governor fails."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import tempfile
 from pathlib import Path
 
@@ -11,6 +12,10 @@ from matrix.model.errors import MatrixError
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Nothing big goes through the object store, so a laptop need not set much memory aside."""
+
+
+CONNECT_S = 3.0
+"""Longest wait for a cluster to take a connection, in seconds."""
 
 
 def prepare_environment() -> None:
@@ -72,6 +77,28 @@ def _start_local() -> None:
         object_store_memory=OBJECT_STORE_BYTES,
         _node_ip_address="127.0.0.1",
     )
+
+
+def check_ray(address: str | None) -> str:
+    """See whether Ray would start: a local one is started and stopped, an address is connected to.
+
+    Returns:
+        What was found, in words.
+
+    Raises:
+        RayUnavailable: It would not.
+    """
+    if address in (None, "", "local", "auto"):
+        start_ray(address)
+        leave_ray()
+        return "joined the running Ray" if address == "auto" else "a local Ray starts"
+    assert address is not None
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S):
+            return f"{address} takes connections"
+    except (OSError, ValueError) as error:
+        raise RayUnavailable(f"cannot reach the Ray at {address}: {error}") from None
 
 
 def leave_ray() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,8 +17,9 @@ from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSusp
 from matrix.engine.setup import RunSetup
 from matrix.model.errors import MatrixError
 from matrix.model.plan import Plan
-from matrix.model.records import SessionPlan
-from matrix_actors.cluster import leave_ray, prepare_environment, start_ray
+from matrix.model.records import Outcome, SessionPlan
+from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
+from matrix_actors.metrics import RunMetrics
 from matrix_actors.transport import RayTransport
 
 STOP_TIMEOUT_S = 10.0
@@ -52,7 +54,13 @@ class RayExecutor:
         self._where: dict[str, int] = {}
         self._opening: asyncio.Queue[tuple[int, list[SessionPlan]]] = asyncio.Queue()
         self._stopping = False
+        self._metrics: RunMetrics | None = None
+        self._outcomes: Counter[Outcome] = Counter()
         self.pids: dict[str, int] = {}
+
+    def check(self) -> str:
+        prepare_environment()
+        return check_ray(self._address)
 
     async def start(self, setup: RunSetup) -> None:
         prepare_environment()
@@ -83,6 +91,7 @@ class RayExecutor:
             await self._start_others()
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
+        self._metrics = RunMetrics(setup.run_id)
         self._link = Link(DRIVER, RayTransport(self._governor), self._on_news)
         self._link.start()
         self._watchers.append(asyncio.create_task(self._hand_out()))
@@ -115,6 +124,8 @@ class RayExecutor:
 
     async def picture(self) -> Picture:
         picture: Picture = await self._call("governor", self._governor.picture)
+        if self._metrics is not None:
+            self._metrics.update(picture, self._outcomes)
         return picture
 
     async def drain(self) -> None:
@@ -131,11 +142,10 @@ class RayExecutor:
         await asyncio.gather(*self._watchers, return_exceptions=True)
         if self._link is not None:
             await self._link.stop()
-        stoppable = [*self._workers, *itertools.chain(*self._clients.values()), self._governor]
-        for actor in stoppable:
-            if actor is not None and self.pids and not at_once:
-                with suppress(Exception):  # it may be dead already; it is killed with Ray below
-                    await asyncio.wait_for(actor.stop.remote(), STOP_TIMEOUT_S)
+        if self.pids and not at_once:
+            for group in (self._workers, list(itertools.chain(*self._clients.values()))):
+                await asyncio.gather(*(_stop(actor) for actor in group))
+            await _stop(self._governor)
         with suppress(ImportError):
             await asyncio.to_thread(leave_ray)
 
@@ -178,12 +188,19 @@ class RayExecutor:
         return [("governor", self._governor), *clients, *workers, ("publisher", self._publisher)]
 
     def _on_news(self, message: News) -> None:
+        if isinstance(message, SessionEnded) and message.plan.part == "play":
+            self._outcomes[message.ended.outcome] += 1
         if isinstance(message, SessionEnded | SessionSuspended):
             index = self._where.pop(message.plan.session_id, None)
             if index is not None:
                 self._load[index] -= 1
         self._news.append(message)
         self._something.set()
+
+
+async def _stop(actor: Any) -> None:
+    with suppress(Exception):  # it may be dead already; it is killed with Ray afterwards
+        await asyncio.wait_for(actor.stop.remote(), STOP_TIMEOUT_S)
 
 
 def _first_line(error: Exception) -> str:

@@ -5,6 +5,9 @@ a retry keeps its session's place. A waiter that the group's rate cannot admit y
 its own group; one that the cap cannot admit yet holds up everybody, because whatever settles next
 should go to the oldest. Nobody is refused while money is held by others: only when no hold is
 open and the first waiter still does not fit is it refused, and the next one tried.
+
+A waiter whose own envelope (its session's cap, its role's) is full for now steps aside, so that it
+holds up nobody, and comes back to its place when money of that envelope does.
 """
 
 from __future__ import annotations
@@ -14,8 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from matrix.admission.envelopes import Envelopes
 from matrix.admission.ledger import Ledger
-from matrix.admission.rates import Health, RateGroup
+from matrix.admission.rates import Health, Load, RateGroup, Remaining
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
 
@@ -23,16 +27,18 @@ from matrix.model.records import CallKey
 class Request(NamedTuple):
     """One attempt that wants to be sent.
 
-    ``order`` is the session's launch order; ``bound`` the most it can cost; ``tokens`` the
-    estimate charged to the group's tokens per minute; ``owner`` the provider process.
+    ``order`` is the session's launch order; ``bound`` the most it can cost; ``load`` the estimate
+    charged to the group's tokens per minute; ``owner`` the provider process; ``envelopes`` the
+    capped parts of the run that it is paid from.
     """
 
     key: CallKey
     order: int
     group: str
     bound: NanoUSD
-    tokens: float
+    load: Load
     owner: str
+    envelopes: tuple[str, ...] = ()
 
 
 class Grant(NamedTuple):
@@ -43,9 +49,10 @@ class Grant(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """The cap cannot admit this request, now or later."""
+    """No money for this request, now or later: not in ``envelope``, or not in the whole run."""
 
     request: Request
+    envelope: str | None = None
 
 
 class Decision(NamedTuple):
@@ -56,17 +63,29 @@ class Decision(NamedTuple):
     wake_in_s: float | None
 
 
+_Place = tuple[int, int, Request]
+"""Launch order, order of arrival, and who waits."""
+
+
 @dataclass(slots=True)
 class _Queue:
     limits: RateGroup
-    heap: list[tuple[int, int, Request]] = field(default_factory=list)
+    heap: list[_Place] = field(default_factory=list)
 
 
 class Gate:
     """Waiting attempts of every limit group over one ledger."""
 
-    def __init__(self, ledger: Ledger, groups: Mapping[str, RateGroup], next_hold_id: int) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        groups: Mapping[str, RateGroup],
+        next_hold_id: int,
+        envelopes: Envelopes | None = None,
+    ) -> None:
         self._ledger = ledger
+        self._envelopes = envelopes or Envelopes()
+        self._aside: list[_Place] = []
         self._queues = {name: _Queue(limits) for name, limits in groups.items()}
         self._next_hold_id = next_hold_id
         self._arrivals = 0
@@ -90,7 +109,9 @@ class Gate:
 
     def leave(self, session_id: str) -> None:
         """Take every waiting request of a session out: it was cut short or moved."""
-        self._cancelled |= self._by_session.pop(session_id, set())
+        gone = self._by_session.pop(session_id, set())
+        self._aside = [place for place in self._aside if place[1] not in gone]
+        self._cancelled |= gone
 
     def decide(self, now: float) -> Decision:
         """Grant everything that fits now, oldest first."""
@@ -103,33 +124,52 @@ class Gate:
             if name is None:
                 break
             queue = self._queues[name]
-            _, arrival, request = queue.heap[0]
-            delay = queue.limits.wait(now, request.tokens)
+            request = queue.heap[0][2]
+            if not self._envelopes.fits(request.envelopes, request.bound):
+                refusals += self._without_envelope(queue, request)
+                continue
+            delay = queue.limits.wait(now, request.load)
             if delay is None or delay > 0:
                 blocked.add(name)
                 if delay is not None:
                     wake = delay if wake is None else min(wake, delay)
                 continue
             if self._ledger.fits(request.bound):
-                self._drop_head(queue, arrival, request)
+                self._serve_head(queue)
                 grants.append(self._grant(queue, request, now))
+                if request.envelopes:  # others that waited for a rate may have to step aside now
+                    blocked, wake = set(), None
             elif self._ledger.holds:
                 break  # wait for money in flight to come back; nobody younger overtakes
             else:
-                self._drop_head(queue, arrival, request)
+                self._serve_head(queue)
                 refusals.append(Refusal(request))
         return Decision(grants, refusals, wake)
 
-    def finish(self, hold_id: int, actual_tokens: float | None) -> None:
-        """An attempt is over: give its place in the group back."""
+    def new_id(self) -> int:
+        """A number for an attempt; every attempt has its own, and they rise."""
+        self._next_hold_id += 1
+        return self._next_hold_id - 1
+
+    def finish(self, hold_id: int, actual: Load | None, spent: NanoUSD) -> None:
+        """An attempt is over and cost ``spent``: give its place in the group back."""
         request = self._granted.pop(hold_id, None)
-        if request is not None:
-            self._queues[request.group].limits.finish(request.tokens, actual_tokens)
+        if request is None:
+            return
+        self._queues[request.group].limits.finish(request.load, actual)
+        if request.envelopes:
+            self._envelopes.settle(request.envelopes, request.bound, spent)
+            self._come_back(request.envelopes)
 
     def hear(self, group: str, health: Health, now: float) -> None:
         """Tell a group how one of its attempts went."""
         if queue := self._queues.get(group):
             queue.limits.hear(health, now)
+
+    def correct(self, group: str, left: Remaining, age_s: float, now: float) -> None:
+        """Tell a group what its provider said was left of its limits ``age_s`` seconds ago."""
+        if queue := self._queues.get(group):
+            queue.limits.correct(left, age_s, now)
 
     def pause(self, group: str, until: float) -> None:
         """Pause a group after a 429."""
@@ -137,10 +177,10 @@ class Gate:
             queue.limits.pause(until)
 
     def _grant(self, queue: _Queue, request: Request, now: float) -> Grant:
-        hold_id = self._next_hold_id
-        self._next_hold_id += 1
+        hold_id = self.new_id()
         self._ledger.reserve(hold_id, request.bound, request.owner)
-        queue.limits.take(now, request.tokens)
+        self._envelopes.hold(request.envelopes, request.bound)
+        queue.limits.take(now, request.load)
         self._granted[hold_id] = request
         return Grant(request, hold_id)
 
@@ -156,8 +196,25 @@ class Gate:
                 best, chosen = queue.heap[0][:2], name
         return chosen
 
-    def _drop_head(self, queue: _Queue, arrival: int, request: Request) -> None:
-        heapq.heappop(queue.heap)
+    def _without_envelope(self, queue: _Queue, request: Request) -> list[Refusal]:
+        """The head's own envelope has no room: refused if it never will have, aside until then."""
+        spent_up = self._envelopes.spent_up(request.envelopes, request.bound)
+        if spent_up is None:
+            self._aside.append(heapq.heappop(queue.heap))
+            return []
+        self._serve_head(queue)
+        return [Refusal(request, spent_up)]
+
+    def _come_back(self, envelopes: tuple[str, ...]) -> None:
+        """Whoever waited for one of these envelopes takes its place in its queue again."""
+        returning = [place for place in self._aside if set(place[2].envelopes) & set(envelopes)]
+        if returning:
+            self._aside = [place for place in self._aside if place not in returning]
+            for place in returning:
+                heapq.heappush(self._queues[place[2].group].heap, place)
+
+    def _serve_head(self, queue: _Queue) -> None:
+        _, arrival, request = heapq.heappop(queue.heap)
         session_id = request.key.session_id
         ids = self._by_session[session_id]
         ids.discard(arrival)

@@ -9,7 +9,8 @@ Every attempt of every call has one hold, whose life is
 
 A hold is an upper bound on what its attempt can cost. ``settled + presumed + held <= cap`` holds
 after every operation, whatever usage a provider reports: an actual cost above its hold is settled
-at the hold, and the excess is kept apart as an *overrun*, which also closes admission.
+at the hold, and the excess is kept apart as an *overrun*, which also closes admission for the rest
+of this life of the run: the price table or the provider is not what it was taken for.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ class Ledger:
     overrun: NanoUSD = 0
     held: NanoUSD = 0
     holds: dict[int, Hold] = field(default_factory=dict)
+    closed: bool = False
     _presumptions: dict[int, NanoUSD] = field(default_factory=dict)
     _last_id: int = -1
 
@@ -73,7 +75,7 @@ class Ledger:
 
     def fits(self, amount: NanoUSD) -> bool:
         """Whether ``amount`` more may be set aside now."""
-        return self.overrun == 0 and amount <= self.balance.free
+        return not self.closed and amount <= self.balance.free
 
     def reserve(self, hold_id: int, amount: NanoUSD, owner: str) -> None:
         """Set ``amount`` aside. Ids are whole numbers that rise, so that none is ever used again.
@@ -113,6 +115,7 @@ class Ledger:
         self.settled += min(actual, bound)
         excess = max(0, actual - bound)
         self.overrun += excess
+        self.closed = self.closed or excess > 0
         return excess
 
     def release(self, hold_id: int) -> None:

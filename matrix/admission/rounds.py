@@ -42,6 +42,11 @@ class CostEstimate:
         self.largest = max(self.largest, cost)
 
     @property
+    def expected(self) -> float:
+        """The mean of what was observed; the profile's upper estimate before there is one."""
+        return self.mean if self.count >= MIN_OBSERVED else float(max(self.prior, self.largest))
+
+    @property
     def upper(self) -> NanoUSD:
         """The profile's upper estimate at first, then from observation."""
         if self.count < MIN_OBSERVED:
@@ -77,3 +82,18 @@ def may_start(
     if balance.spent + balance.overrun + remaining_of_open + round_upper <= balance.cap:
         return "start"
     return "wait" if anything_open else "never"
+
+
+def may_open(balance: Balance, *, open_expected: float, open_spent: NanoUSD) -> bool:
+    """Whether one more session may be opened where only the cap itself ends a run.
+
+    As long as the sessions that are open are not expected to use up the cap. With more of them
+    than it can pay for, all would march on together and all be cut short.
+
+    Args:
+        balance: The ledger now.
+        open_expected: Sum of what the open sessions are expected to cost, from start to end.
+        open_spent: What they have spent already.
+    """
+    to_come = max(0.0, open_expected - open_spent, float(balance.held))
+    return balance.spent + balance.overrun + to_come < balance.cap

@@ -16,7 +16,7 @@ import typer
 from matrix.cli.printing import text_width
 
 if TYPE_CHECKING:
-    from matrix.engine.prepare import Prepared
+    from matrix.engine.prepared import Prepared
     from matrix.engine.progress import Progress
 
 LOG_EVERY_S = 10.0
@@ -52,6 +52,9 @@ class Quiet:
         """Notes are shown even when quiet: they explain an early end."""
         typer.echo(text, err=True)
 
+    def remark(self, text: str) -> None:
+        """Nothing that must be seen."""
+
 
 class LogLines(Quiet):
     """A line every ten seconds, for logs and pipes."""
@@ -73,6 +76,10 @@ class LogLines(Quiet):
         if now - self._last >= LOG_EVERY_S:
             self._last = now
             typer.echo(progress_line(progress), err=True)
+
+    def remark(self, text: str) -> None:
+        """A line."""
+        typer.echo(text, err=True)
 
 
 class LiveDisplay(Quiet):
@@ -105,6 +112,10 @@ class LiveDisplay(Quiet):
             self._live.update(live_picture(progress, self._range))
 
     def note(self, text: str) -> None:
+        """Above the picture."""
+        self._console.print(text)
+
+    def remark(self, text: str) -> None:
         """Above the picture."""
         self._console.print(text)
 

@@ -29,7 +29,8 @@ def finish(run: Run, *, quiet: bool, json: bool) -> None:
         typer.Exit: With 4 if the run ended before its plan.
     """
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.summary import summary_as_data, summary_as_text, verdict_line
+    from matrix.report.summary_data import summary_as_data
+    from matrix.report.summary_text import summary_as_text, verdict_line
 
     summary = run.summary()
     if json:

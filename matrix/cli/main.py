@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from matrix.cli import (
+    budgets_command,
+    doctor_command,
     init_command,
     list_command,
     plan_command,
@@ -46,8 +48,10 @@ for module in (
     resume_command,
     plan_command,
     validate_command,
+    doctor_command,
     list_command,
     show_command,
+    budgets_command,
     init_command,
     schema_command,
     serve_sim_command,

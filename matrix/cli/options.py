@@ -42,6 +42,15 @@ MaxCostOption = Annotated[
     float | None,
     typer.Option("--max-cost", metavar="USD", help="Hard cap on money.", show_default=False),
 ]
+BudgetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--budget",
+        metavar="NAME=USD/WINDOW",
+        help="Rolling budget over several runs, e.g. nightly=50/day.",
+        show_default=False,
+    ),
+]
 MaxTurnsOption = Annotated[
     int | None,
     typer.Option("--max-turns", metavar="N", help="Turns per session.", show_default=False),
@@ -88,6 +97,14 @@ QuietOption = Annotated[
 ]
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", envvar="MATRIX_YES", help="Do not ask before spending.")
+]
+CacheOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--cache/--no-cache",
+        help="Answer calls of real models by what earlier runs bought.",
+        show_default=False,
+    ),
 ]
 InProcessOption = Annotated[
     bool,

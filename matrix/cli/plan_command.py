@@ -8,6 +8,7 @@ import typer
 
 from matrix.cli.options import (
     AtCapOption,
+    BudgetOption,
     JsonOption,
     MaxCostOption,
     MaxTurnsOption,
@@ -21,7 +22,7 @@ from matrix.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from matrix.engine.prepare import Prepared
+    from matrix.engine.prepared import Prepared
 
 HELP = """Show what a run would do, without starting anything. It prints the cells, the number of
 sessions, the models and the expected cost.
@@ -44,6 +45,7 @@ def plan(
     sessions: SessionsOption = None,
     per_cell: PerCellOption = None,
     max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
     seed: SeedOption = None,
     max_turns: MaxTurnsOption = None,
     at_cap: AtCapOption = None,
@@ -60,6 +62,7 @@ def plan(
         sessions=sessions,
         per_cell=per_cell,
         max_cost=max_cost,
+        budget=budget,
         seed=seed,
         max_turns=max_turns,
         at_cap=at_cap,

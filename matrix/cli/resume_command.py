@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.options import (
+    BudgetOption,
+    CacheOption,
     InProcessOption,
     JsonOption,
     MaxCostOption,
@@ -26,7 +28,7 @@ HELP = """Go on with a run that did not reach its end. Every session continues f
     matrix resume last
     matrix resume playtest-2026 --max-cost 80   with a higher cap
 
-Calls that are paid for are answered from the journal. Only limits can change.
+Calls that are paid for are answered from the journal. Only limits and --cache can change.
 """
 
 
@@ -40,16 +42,24 @@ def resume(
         str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
     ] = "last",
     max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
     time_limit: TimeLimitOption = None,
     open_sessions: OpenSessionsOption = None,
     results: ResultsOption = "results",
+    cache: CacheOption = None,
     in_process: InProcessOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with a run."""
     layers = overrides_of(
-        None, None, max_cost=max_cost, time_limit=time_limit, open_sessions=open_sessions
+        None,
+        None,
+        max_cost=max_cost,
+        budget=budget,
+        time_limit=time_limit,
+        open_sessions=open_sessions,
+        cache=cache,
     )
     executor = "in-process" if in_process else "ray"
     resume_run(run, results, layers, executor, quiet=quiet, json=json)

@@ -8,6 +8,8 @@ import typer
 
 from matrix.cli.options import (
     AtCapOption,
+    BudgetOption,
+    CacheOption,
     InProcessOption,
     JsonOption,
     MaxCostOption,
@@ -49,6 +51,7 @@ def run(
     sessions: SessionsOption = None,
     per_cell: PerCellOption = None,
     max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
     seed: SeedOption = None,
     max_turns: MaxTurnsOption = None,
     time_limit: TimeLimitOption = None,
@@ -70,6 +73,7 @@ def run(
         typer.Option("--resume", metavar="RUN", help="Go on with a run.", show_default=False),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
+    cache: CacheOption = None,
     in_process: InProcessOption = False,
     yes: YesOption = False,
     quiet: QuietOption = False,
@@ -87,11 +91,13 @@ def run(
         sessions=sessions,
         per_cell=per_cell,
         max_cost=max_cost,
+        budget=budget,
         seed=seed,
         max_turns=max_turns,
         time_limit=time_limit,
         open_sessions=open_sessions,
         at_cap=at_cap,
+        cache=cache,
         name=name,
     )
     executor = "in-process" if in_process else "ray"
@@ -115,7 +121,7 @@ def _confirm(prepared: object, yes: bool) -> None:
     """Ask before a run whose estimate is above its cap; the cap holds either way."""
     import sys
 
-    from matrix.engine.prepare import Prepared
+    from matrix.engine.prepared import Prepared
     from matrix.model.money import from_usd, show_usd
 
     assert isinstance(prepared, Prepared)

@@ -42,7 +42,8 @@ def show(
     """Show a run or a session."""
     from matrix import api
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.summary import summary_as_data, summary_as_text
+    from matrix.report.summary_data import summary_as_data
+    from matrix.report.summary_text import summary_as_text
 
     found = api.open_run(run, results=results)
     if session is None:

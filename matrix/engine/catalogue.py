@@ -1,7 +1,8 @@
 """Models by name: aliases, simulated stand-ins, prices and limit groups, resolved in one place.
 
 A name is looked up in the spec's own ``models``, then among the built-in aliases, and is otherwise
-taken as litellm's own name of a model. ``sim/<name>`` is a simulated stand-in at its price.
+taken as litellm's own name of a model. ``sim/<name>`` is a simulated stand-in at its price, and
+``local/<name>`` a real model that runs on this machine for nothing.
 """
 
 from __future__ import annotations
@@ -9,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.setup import ModelEntry
-from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
-from matrix.model.errors import did_you_mean
+from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.model.aliases import BUILT_IN, LOCAL_PREFIX, SIMULATED_PREFIX
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import ModelSpec, Price
+from matrix.providers.local.settings import SLOTS
+from matrix.providers.local.weights import PACKAGED, LocalModelUnavailable, check_local_model
 from matrix.providers.price_map import PriceUnknown, bundled
 
 SIMULATED = "sim"
@@ -20,6 +23,9 @@ SIMULATED = "sim"
 
 LITELLM = "litellm"
 """Name of the provider that plays real models."""
+
+LOCAL = "local"
+"""Name of the provider that plays real models on this machine, and of their limit group."""
 
 
 class UnknownModel(ValueError):
@@ -40,14 +46,76 @@ def resolve_model(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
         return entry._replace(
             tariff=_given(spec.price) or entry.tariff, group=spec.group or entry.group
         )
+    if (spec.target if spec else name).startswith(LOCAL_PREFIX):
+        return _local(name, spec)
     return _real(name, spec, own)
+
+
+def processes_of(provider: str, asked: int) -> int:
+    """Processes of its own that a provider gets when the spec asks for ``asked`` of them.
+
+    Local models get one, whatever is asked: each process would load the weights again and compete
+    for the same cores.
+    """
+    return 1 if provider == LOCAL else asked
+
+
+def with_default_limits(
+    groups: Mapping[str, GroupLimits], models: Mapping[str, ModelEntry]
+) -> dict[str, GroupLimits]:
+    """Limit groups, in which local models have a concurrency even if the spec gives none."""
+    local = {entry.group for entry in models.values() if entry.provider == LOCAL}
+    defaults = {name: groups.get(name, GroupLimits()) for name in local}
+    return {**groups} | {
+        name: limits._replace(concurrency=limits.concurrency or SLOTS)
+        for name, limits in defaults.items()
+    }
+
+
+def require_local_models(models: Mapping[str, ModelEntry], source: str) -> None:
+    """See that every local model can be loaded here; also for a run that was planned elsewhere.
+
+    Raises:
+        BadInput: One line for each that cannot, with what to install.
+    """
+    missing = []
+    for name, entry in models.items():
+        if entry.provider == LOCAL:
+            try:
+                check_local_model(entry.target)
+            except LocalModelUnavailable as error:
+                missing.append(Mistake(source, None, f"model {name}", str(error)))
+    if missing:
+        raise BadInput(missing)
+
+
+def _local(name: str, spec: ModelSpec | None) -> ModelEntry:
+    """A model of this machine: free unless the spec gives it a price, and ready to be loaded."""
+    if spec is not None and (spec.api_base or spec.api_key_env):
+        raise UnknownModel(
+            f"model {name!r} runs on this machine ({spec.target}) and has neither api_base nor "
+            "api_key_env; leave them out, or give another target"
+        )
+    target = spec.target if spec else name
+    try:
+        check_local_model(target)
+    except LocalModelUnavailable as error:
+        raise UnknownModel(str(error)) from None
+    price = _given(spec.price) if spec else None
+    return ModelEntry(
+        LOCAL,
+        target,
+        price or Tariff.from_usd_per_mtok(0, 0),
+        (spec.group if spec else None) or LOCAL,
+    )
 
 
 def _real(name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec]) -> ModelEntry:
     alias = BUILT_IN.get(name)
     target = spec.target if spec else alias.target if alias else name
     if spec is None and alias is None and "/" not in target:
-        known = sorted({*own, *BUILT_IN, *(SIMULATED_PREFIX + k for k in BUILT_IN)})
+        local = (LOCAL_PREFIX + model for model in PACKAGED)
+        known = sorted({*own, *BUILT_IN, *(SIMULATED_PREFIX + k for k in BUILT_IN), *local})
         raise UnknownModel(
             f"unknown model {name!r}; write it as litellm does (provider/model), or one of: "
             f"{', '.join(known)}{did_you_mean(name, known)}"

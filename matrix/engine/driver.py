@@ -14,26 +14,25 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate
+from matrix.engine.caching import shared_answers
+from matrix.engine.earlier import earlier_lives
 from matrix.engine.executor import Executor, News
-from matrix.engine.launcher import Launcher, Past
+from matrix.engine.launcher import Launcher
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
-from matrix.engine.prepare import Prepared
+from matrix.engine.prepared import Prepared
 from matrix.engine.progress import (
     EndReason,
     Listener,
     Progress,
     RunEnd,
     RunStatus,
-    VariantSoFar,
 )
+from matrix.engine.run_telling import RunTelling
+from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setup import RunSetup
-from matrix.model.entries import Ended
+from matrix.engine.speed import Speed
 from matrix.model.errors import MatrixError
 from matrix.model.money import from_usd
-from matrix.model.records import OUTCOMES, Outcome, SessionPlan
-from matrix.stats.running import RunningMean
-from matrix.store.codec import ENDED
-from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -55,10 +54,12 @@ class Driver:
         listener: Listener,
         *,
         clock: Callable[[], float] = time.monotonic,
+        now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._prepared, self._executor, self._listener = prepared, executor, listener
         self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
-        self._done = finished_sessions(run_dir)
+        self._telling = RunTelling(run_id, run_dir, now_ns)
+        self._done, begun = earlier_lives(run_dir)
         self._launcher = Launcher(
             plan=prepared.plan,
             at_cap=prepared.spec.at_cap,
@@ -66,13 +67,13 @@ class Driver:
             upper=[CostEstimate(cost.total.high) for cost in prepared.cell_costs],
             prelude_upper=prepared.prelude_cost.high,
             done=self._done,
+            begun=begun,
         )
-        self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
-        self._variants: dict[str, RunningMean] = {}
+        self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
         self._draining: EndReason | None = None
         self._began = clock()
-        self._speed = _Speed(clock)
+        self._speed = Speed(clock)
         self._broken: RunFailed | None = None
         self._count_earlier_life()
 
@@ -83,10 +84,13 @@ class Driver:
             RunBroken: The governor could not go on; the run can be resumed.
         """
         self._listener.starting(self._prepared, self._run_id, self._run_dir)
+        setup = self._setup()
+        if problem := self._telling.begin(setup, self._prepared.plan.sessions):
+            self._listener.note(problem)
         with self._interrupts():
             at_once = True
             try:
-                await self._executor.start(self._setup())
+                await self._executor.start(setup)
                 await self._loop()
                 if self._broken is not None:
                     raise RunBroken(self._broken.message)
@@ -94,9 +98,14 @@ class Driver:
                 end = self._end(picture)
                 await self._executor.finish(self._prepared.plan, _row_reason(end.reason))
                 at_once = False
+                self._telling.ended(end)
                 return end
+            except BaseException as error:
+                self._telling.broke(error)
+                raise
             finally:
                 await self._executor.stop(at_once=at_once)
+                await self._telling.close()
 
     # --- the loop ---------------------------------------------------------------------------------
 
@@ -121,7 +130,7 @@ class Driver:
 
     async def _launch(self, picture: Picture) -> None:
         while True:
-            plans = self._launcher.take()
+            plans = self._launcher.take(picture)
             if plans:
                 self._opened += sum(plan.part == "play" for plan in plans)
                 self._executor.open(plans)
@@ -136,19 +145,20 @@ class Driver:
         for item in news:
             match item:
                 case SessionEnded():
-                    self._launcher.ended(item.plan, item.ended)
+                    self._telling.session(item)
+                    self._launcher.ended(item.plan, item.ended, item.worth)
                     if item.plan.part == "play":
-                        self._count(item.plan, item.ended.outcome, item.ended.score)
+                        self._count(item)
                 case SessionSuspended():
                     self._launcher.suspended(item.plan)
                 case RunFailed():
                     self._broken = item
 
-    def _count(self, plan: SessionPlan, outcome: Outcome, score: float | None) -> None:
-        self._outcomes[outcome] += 1
-        factor = self._prepared.compare_factor
-        if factor is not None and score is not None:
-            self._variants.setdefault(plan.levels[factor], RunningMean()).add(score)
+    def _count(self, item: SessionEnded) -> None:
+        ended = item.ended
+        word = self._scores.count(item.plan, ended.outcome, ended.score, item.worth)
+        if word is not None:
+            self._listener.remark(word)
 
     async def _check_time(self) -> None:
         limit = self._prepared.spec.limits.run_minutes
@@ -159,6 +169,7 @@ class Driver:
         if self._draining is None:
             self._draining = reason
             self._launcher.stop()
+            self._telling.draining(reason)
             self._listener.note(
                 f"stopping ({reason}): waiting for calls in flight; "
                 "what is paid for is kept, and the run can be resumed"
@@ -196,11 +207,12 @@ class Driver:
 
     def _setup(self) -> RunSetup:
         prepared = self._prepared
+        limits = prepared.spec.limits
         return RunSetup(
             run_id=self._run_id,
             run_dir=str(self._run_dir.resolve()),  # processes elsewhere have other working folders
             kind=prepared.kind.name,
-            cap_nano=from_usd(prepared.spec.limits.cost_usd),
+            cap_nano=limits.cap_nano,
             models=prepared.models,
             groups=prepared.groups,
             resources=prepared.resources,
@@ -208,6 +220,11 @@ class Driver:
             attempts=prepared.spec.limits.attempts,
             clients=prepared.clients,
             timeout_s=prepared.spec.providers.timeout_s,
+            env_file=str(prepared.env_file),
+            session_cap_nano=None if limits.session_usd is None else from_usd(limits.session_usd),
+            role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
+            answers=shared_answers(prepared, self._run_dir, self._listener.note),
+            trace_id=self._telling.trace_id,
         )
 
     # --- counting ---------------------------------------------------------------------------------
@@ -219,13 +236,13 @@ class Driver:
             for plan in planned.sessions:
                 if (past := self._done.get(plan.session_id)) is not None:
                     self._opened += 1
-                    self._count(plan, past.outcome, past.score)
+                    self._scores.count(plan, past.outcome, past.score, past.cost)
                     self._launcher.observe(plan, past.outcome, past.cost)
-        self._ended_before = sum(self._outcomes.values())
+        self._ended_before = self._scores.ended
 
     def _progress(self, picture: Picture) -> Progress:
         elapsed = self._clock() - self._began
-        ended = sum(self._outcomes.values())
+        ended = self._scores.ended
         fresh = ended - self._ended_before
         left = self._prepared.plan.sessions - ended
         return Progress(
@@ -233,71 +250,27 @@ class Driver:
             planned=self._prepared.plan.sessions,
             opened=self._opened,
             open=self._launcher.open_count,
-            outcomes=dict(self._outcomes),
+            outcomes=dict(self._scores.outcomes),
             picture=picture,
             calls_per_s=self._speed.per_second(picture.counters.answered),
-            variants=tuple(self._variant(level) for level in self._levels()),
+            variants=self._scores.variants(),
             eta_s=elapsed / fresh * left if fresh > 0 else None,
             draining=self._draining is not None,
         )
 
-    def _levels(self) -> tuple[str, ...]:
-        factor = self._prepared.compare_factor
-        return () if factor is None else self._prepared.factors[factor]
-
-    def _variant(self, level: str) -> VariantSoFar:
-        running = self._variants.get(level)
-        if running is None or running.n == 0:
-            return VariantSoFar(level, 0, None, None, None)
-        alpha = 1.0 - self._prepared.spec.compare.confidence
-        interval = running.summary(alpha).interval
-        low, high = (None, None) if interval is None else (interval.low, interval.high)
-        return VariantSoFar(level, running.n, running.mean, low, high)
-
     def _end(self, picture: Picture) -> RunEnd:
         progress = self._progress(picture)
+        censored = progress.outcomes["censored"]
         reason: EndReason = self._draining or (
-            "cap" if self._launcher.cap_reached or self._outcomes["censored"] else "done"
+            "cap" if self._launcher.cap_reached or censored else "done"
         )
-        if progress.ended - self._outcomes["censored"] == self._prepared.plan.sessions:
+        if progress.ended - censored == self._prepared.plan.sessions:
             reason = "done"
         status: RunStatus = "complete" if reason == "done" else "incomplete"
-        return RunEnd(self._run_id, self._run_dir, status, reason, "", progress)
-
-
-def finished_sessions(run_dir: Path) -> dict[str, Past]:
-    """Sessions that need not be played again; censored ones do, and are not among them."""
-    path = run_dir / JOURNAL_NAME
-    if not path.is_file():
-        return {}
-    reader = JournalReader(path)
-    try:
-        latest: dict[str, Past] = {}
-        for row in reader.rows(0, reader.last_seq(), kinds=(ENDED,)):
-            if isinstance(row.entry, Ended):
-                latest[row.entry.session_id] = Past(
-                    row.entry.outcome, row.entry.score, row.entry.tally.cost
-                )
-    finally:
-        reader.close()
-    return {key: past for key, past in latest.items() if past.outcome != "censored"}
+        return RunEnd(
+            self._run_id, self._run_dir, status, reason, "", progress, self._scores.projection
+        )
 
 
 def _row_reason(reason: EndReason) -> str:
     return "cap" if reason == "cap" else "interrupted"
-
-
-class _Speed:
-    """Calls per second over the last few seconds."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._points: list[tuple[float, int]] = []
-
-    def per_second(self, answered: int) -> float:
-        now = self._clock()
-        self._points.append((now, answered))
-        while len(self._points) > 2 and now - self._points[0][0] > 5.0:
-            self._points.pop(0)
-        (t0, n0), (t1, n1) = self._points[0], self._points[-1]
-        return (n1 - n0) / (t1 - t0) if t1 > t0 else 0.0

@@ -1,12 +1,15 @@
-"""What a run will use, before anything is spent: from the kinds' profiles and the price table."""
+"""What a run will use, before anything is spent: money and time, from the kinds' profiles."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from matrix.admission.tariffs import Tariff
+from matrix.engine.catalogue import LOCAL, SIMULATED
+from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import RoleProfile
 from matrix.model.money import NanoUSD
 from matrix.model.records import Usage
@@ -58,3 +61,122 @@ def dearest_call(profile: Sequence[RoleProfile], tariffs: Mapping[str, Tariff]) 
         ),
         default=0,
     )
+
+
+# --- time -------------------------------------------------------------------------------------
+
+FIRST_TOKEN_S = 1.0
+"""Typical wait for the first token of a real model's answer, in seconds."""
+
+TOKENS_PER_S = 50.0
+"""Typical speed of the tokens after it. Models that reason before they answer are slower."""
+
+LOCAL_READ_PER_S = 150.0
+LOCAL_WRITE_PER_S = 25.0
+"""Tokens that each of two calls at once to a local model reads and writes per second, on two
+cores."""
+
+
+class Span(NamedTuple):
+    """Low, expected and upper estimate of a time, in seconds."""
+
+    low: float
+    middle: float
+    high: float
+
+
+class Work(NamedTuple):
+    """Calls (low, middle, high) that one session asks of a limit group, and what each takes."""
+
+    group: str
+    calls: tuple[float, float, float]
+    input_tokens: float
+    output_tokens: float
+    seconds: float
+    at_once: float
+
+
+def work_of(profile: Sequence[RoleProfile], models: Mapping[str, ModelEntry]) -> list[Work]:
+    """The work of one session on real models; simulated ones take no time worth counting."""
+    return [
+        Work(
+            models[use.model].group,
+            use.calls,
+            use.input_tokens,
+            use.output_tokens,
+            _seconds(models[use.model], use),
+            use.at_once,
+        )
+        for use in profile
+        if models[use.model].provider != SIMULATED
+    ]
+
+
+def _seconds(entry: ModelEntry, use: RoleProfile) -> float:
+    if entry.provider == LOCAL:
+        return use.input_tokens / LOCAL_READ_PER_S + use.output_tokens / LOCAL_WRITE_PER_S
+    return FIRST_TOKEN_S + use.output_tokens / TOKENS_PER_S
+
+
+def run_time(
+    sessions: Sequence[tuple[int, Sequence[Work]]],
+    open_sessions: int,
+    limits: Mapping[str, GroupLimits],
+) -> Span:
+    """About how long a run takes: a rule of thumb, for choosing between a coffee and a night.
+
+    A session's calls follow one another, but for those that it makes side by side. The run takes
+    as long as the longest of: one session; all sessions, so many open at once; and for each group
+    with a limit, its calls or tokens at the limit's rate. Retries, the shared preparation and
+    limits that nobody gave are not in it.
+
+    Args:
+        sessions: For each cell how many sessions of it there are, and the work of one.
+        open_sessions: Sessions played at the same time.
+        limits: Limit group -> its limits.
+    """
+    return Span(*(_run_seconds(sessions, open_sessions, limits, index) for index in range(3)))
+
+
+def _run_seconds(
+    sessions: Sequence[tuple[int, Sequence[Work]]],
+    open_sessions: int,
+    limits: Mapping[str, GroupLimits],
+    index: int,
+) -> float:
+    """:func:`run_time` by the low (0), middle (1) or high (2) numbers of calls."""
+    alone = [
+        sum(part.calls[index] * part.seconds / max(1.0, part.at_once) for part in work)
+        for _, work in sessions
+    ]
+    count = sum(number for number, _ in sessions)
+    together = sum(number * one for (number, _), one in zip(sessions, alone, strict=True))
+    rated = [
+        sum(
+            number * part.calls[index] * units(part)
+            for number, work in sessions
+            for part in work
+            if part.group == group
+        )
+        / rate
+        for group, limit in limits.items()
+        for rate, units in _rates(limit)
+    ]
+    return max([*alone, together / max(1, min(open_sessions, count)), *rated], default=0.0)
+
+
+def limits_anything(limits: GroupLimits | None) -> bool:
+    """Whether a group has any limit that calls or tokens have to keep to."""
+    return limits is not None and bool(_rates(limits))
+
+
+def _rates(limits: GroupLimits) -> list[tuple[float, Callable[[Work], float]]]:
+    """Each limit of a group as units per second, and how many units one call takes."""
+    found: list[tuple[float | None, Callable[[Work], float]]] = [
+        (limits.rpm and limits.rpm / 60.0, lambda part: 1.0),
+        (limits.tpm and limits.tpm / 60.0, lambda part: part.input_tokens + part.output_tokens),
+        (limits.itpm and limits.itpm / 60.0, lambda part: part.input_tokens),
+        (limits.otpm and limits.otpm / 60.0, lambda part: part.output_tokens),
+        (limits.concurrency, lambda part: part.seconds),
+    ]
+    return [(rate, units) for rate, units in found if rate]

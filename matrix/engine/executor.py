@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.setup import RunSetup
@@ -62,6 +62,19 @@ class Executor(Protocol):
         """Take everything down; safe at any time, also after a failed start.
 
         ``at_once`` does not wait for anybody: what is journalled is kept, the rest is lost.
+        """
+        ...
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """An executor that can say beforehand whether it would start."""
+
+    def check(self) -> str:
+        """What it would run on, in words.
+
+        Raises:
+            MatrixError: It cannot start; the message says why.
         """
         ...
 

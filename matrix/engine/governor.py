@@ -16,17 +16,20 @@ from pathlib import Path
 
 from matrix.admission.adaptive import AdaptiveConcurrency
 from matrix.admission.breaker import CircuitBreaker
-from matrix.admission.rates import RateGroup, per_minute
+from matrix.admission.rates import Bucket, RateGroup, per_minute
+from matrix.engine.books import PartCaps, presumed_entry
 from matrix.engine.catalogue import SIMULATED
 from matrix.engine.governor_core import DRIVER, GovernorCore
+from matrix.engine.governor_watch import GovernorWatch
 from matrix.engine.history import NOTHING_KNOWN, fold_money, fold_session
 from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import OpenSession, Picture, RunFailed, ToGovernor
 from matrix.engine.setup import GroupLimits, RunSetup
-from matrix.model.entries import Ended, Entry, Held, Settled
+from matrix.model.entries import Ended
 from matrix.model.errors import MatrixError
-from matrix.model.records import JSON, Usage
+from matrix.model.records import JSON
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.telemetry.log import NO_LOG, Log
 
 MOST_IN_FLIGHT = 1000
 """Where a limit group looks for its own concurrency, it never goes above this."""
@@ -44,6 +47,7 @@ class Governor:
         *,
         clock: Callable[[], float] = time.monotonic,
         utc: Callable[[], float] = time.time,
+        log: Log = NO_LOG,
     ) -> None:
         """Open the journal for writing and take up where it stands.
 
@@ -55,13 +59,16 @@ class Governor:
         self._journal = JournalWriter(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.add_resources(setup.resources)
         money = fold_money(row.entry for row in self._journal.rows())
-        lost = [_presume(held, utc()) for held in money.open_holds]
+        lost = [presumed_entry(held.hold_id, held, utc()) for held in money.open_holds]
         if lost:
             self._journal.append(lost)
             money = fold_money(row.entry for row in self._journal.rows())
         fresh = money.history.last_hold_id == 0
         groups = _rate_groups(setup, clock(), fresh=fresh)
-        self._core = GovernorCore(setup.cap_nano, groups, money.history)
+        parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
+        self._core = GovernorCore(setup.cap_nano, groups, money.history, parts)
+        self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
+        self._watch.look(lost, self._core.ledger.balance, clock())
         self._mailboxes = Mailboxes()
         self._inbox: list[tuple[str, ToGovernor]] = []
         self._preludes: OrderedDict[str, tuple[JSON, str]] = OrderedDict()
@@ -147,6 +154,7 @@ class Governor:
                     self._keep_prelude(entry)
             await asyncio.to_thread(self._journal.append, tick.entries)
         self._core.sent(tick.mail)
+        self._watch.look(tick.entries, self._core.ledger.balance, now)
         by_peer: dict[str, list[object]] = {}
         for peer, letter in tick.mail:
             by_peer.setdefault(peer, []).append(letter)
@@ -164,7 +172,7 @@ class Governor:
         if plan.prelude_id is not None:
             made, failure = self._prelude(plan.prelude_id)
             snapshot = snapshot._replace(prelude=made, prelude_failure=failure)
-        self._core.open_session(peer, plan, snapshot, past.answers, past.attempts, at)
+        self._core.open_session(peer, plan, snapshot, past.answers, past.attempts, past.spent, at)
 
     def _prelude(self, session_id: str) -> tuple[JSON, str]:
         """What a prelude made, and why it failed if it did."""
@@ -201,29 +209,15 @@ def _rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateG
 
 
 def _rate_group(limits: GroupLimits, now: float, *, fresh: bool) -> RateGroup:
+    def bucket(limit: float | None) -> Bucket | None:
+        if limit is None:
+            return None
+        return per_minute(limit, now, burst_s=limits.burst_s, fresh=fresh)
+
     return RateGroup(
-        requests=None if limits.rpm is None else per_minute(limits.rpm, now, fresh=fresh),
-        tokens=None if limits.tpm is None else per_minute(limits.tpm, now, fresh=fresh),
+        requests=bucket(limits.rpm),
+        tokens=bucket(limits.tpm),
+        input_tokens=bucket(limits.itpm),
+        output_tokens=bucket(limits.otpm),
         concurrency=limits.concurrency,
-    )
-
-
-def _presume(held: Held, at: float) -> Entry:
-    """What an earlier life of this run had in flight when it died counts as spent."""
-    return Settled(
-        held.hold_id,
-        held.key,
-        held.attempt,
-        held.role,
-        held.model,
-        "",
-        held.amount,
-        "presumed",
-        held.amount,
-        Usage(),
-        0.0,
-        0.0,
-        "ProcessDied",
-        None,
-        at,
     )

@@ -8,22 +8,37 @@ answer is journalled with its settlement before anybody sees it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from matrix.admission.gate import Gate, Grant, Request
+from matrix.admission.envelopes import Envelopes
+from matrix.admission.gate import Gate, Grant, Refusal, Request
 from matrix.admission.ledger import Ledger
-from matrix.admission.rates import Health, RateGroup
+from matrix.admission.rates import Health, Load, RateGroup
+from matrix.engine.books import (
+    CallBook,
+    History,
+    OpenHold,
+    PartCaps,
+    SessionBook,
+    Totals,
+    held_entry,
+    presumed_entry,
+    role_envelope,
+    session_envelope,
+    settled_entry,
+    supplied_entry,
+)
 from matrix.engine.messages import (
     Acquire,
-    Counters,
     EndSession,
     FromGovernor,
     Granted,
     OpenSession,
     Picture,
     Recorded,
+    Refuse,
     Refused,
     SaveTurn,
     SessionEnded,
@@ -31,56 +46,25 @@ from matrix.engine.messages import (
     SessionSuspended,
     Settle,
     Snapshot,
+    Supply,
     SuspendSession,
     ToGovernor,
 )
-from matrix.model.entries import Entry, Held, Opened, Settled, TurnDone
+from matrix.model.entries import Entry, Opened, Settled, TurnDone
 from matrix.model.errors import MatrixError
-from matrix.model.money import NanoUSD
-from matrix.model.records import Answer, CallKey, SessionPlan, Usage
+from matrix.model.money import NanoUSD, show_usd
+from matrix.model.records import Answer, CallKey, SessionPlan
 
 DRIVER = "driver"
 """The driver's mailbox."""
 
 CAP_REACHED = "cap"
+OVERRUN = "overrun: an attempt cost more than the most it should"
 DRAINING = "interrupted"
 
 
 class ProtocolError(MatrixError):
     """A message that makes no sense in this state; a defect of the sender."""
-
-
-@dataclass(slots=True)
-class _CallBook:
-    """What is known of one call of an open session."""
-
-    digest: str
-    attempts: int = 0
-    answer: Answer | None = None
-    waiting: Acquire | None = None
-    asked_at: float = 0.0
-    askers: list[str] = field(default_factory=list)
-    hold_id: int | None = None
-
-
-@dataclass(slots=True)
-class _SessionBook:
-    """An open session: who plays it, and the calls since its newest checkpoint."""
-
-    plan: SessionPlan
-    worker: str
-    spent: NanoUSD = 0
-    calls: dict[CallKey, _CallBook] = field(default_factory=dict)
-
-
-class _OpenHold(NamedTuple):
-    key: CallKey
-    role: str
-    model: str
-    group: str
-    amount: NanoUSD
-    attempt: int
-    waited_s: float
 
 
 class Tick(NamedTuple):
@@ -91,37 +75,31 @@ class Tick(NamedTuple):
     wake_in_s: float | None
 
 
-class History(NamedTuple):
-    """What the journal says of money and attempts, folded; the state a governor starts from."""
-
-    settled: NanoUSD = 0
-    presumed: NanoUSD = 0
-    overrun: NanoUSD = 0
-    last_hold_id: int = 0
-    spent_by_role: Mapping[str, NanoUSD] = {}
-    counters: Counters = Counters()
-
-
 class GovernorCore:
     """Money, rates and open sessions of one run. Times are seconds of one monotonic clock."""
 
     def __init__(
-        self, cap: NanoUSD, groups: Mapping[str, RateGroup], history: History | None = None
+        self,
+        cap: NanoUSD,
+        groups: Mapping[str, RateGroup],
+        history: History | None = None,
+        parts: PartCaps | None = None,
     ) -> None:
         past = history or History()
         self.ledger = Ledger(cap, past.settled, past.presumed, past.overrun)
-        self._gate = Gate(self.ledger, groups, past.last_hold_id + 1)
-        self._sessions: dict[str, _SessionBook] = {}
-        self._open_holds: dict[int, _OpenHold] = {}
+        self._parts = parts or PartCaps()
+        self._envelopes = Envelopes()
+        for role, amount in self._parts.roles.items():
+            self._envelopes.open(role_envelope(role), amount, past.spent_by_role.get(role, 0))
+        self._gate = Gate(self.ledger, groups, past.last_hold_id + 1, self._envelopes)
+        self._inflation = dict(past.inflation)
+        self._sessions: dict[str, SessionBook] = {}
+        self._open_holds: dict[int, OpenHold] = {}
         self._entries: list[Entry] = []
         self._mail: list[tuple[str, FromGovernor]] = []
         self._spent_by_role: dict[str, NanoUSD] = dict(past.spent_by_role)
         self._draining = False
-        before = past.counters
-        self._answered, self._attempts = before.answered, before.attempts
-        self._retries, self._limited = before.retries, before.rate_limited
-        self._turns = before.turns
-        self._tokens_in, self._tokens_out = before.tokens_in, before.tokens_out
+        self._totals = Totals.after(past.counters)
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -132,6 +110,8 @@ class GovernorCore:
                 self._acquire(peer, message, now)
             case Settle():
                 self._settle(message, now, at)
+            case Supply():
+                self._supply(peer, message, at)
             case SaveTurn():
                 self._save_turn(message.turn)
             case EndSession():
@@ -148,14 +128,21 @@ class GovernorCore:
         snapshot: Snapshot,
         answers: Mapping[CallKey, Settled],
         attempts: Mapping[CallKey, int],
+        spent: NanoUSD,
         at: float,
     ) -> None:
-        """Take a session in: ``answers`` and ``attempts`` are those since its checkpoint."""
-        book = _SessionBook(plan, peer, spent=_spent_in(snapshot))
+        """Take a session in.
+
+        ``answers`` and ``attempts`` are those since its checkpoint; ``spent`` is all that its
+        attempts have cost so far.
+        """
+        book = SessionBook(plan, peer, spent)
+        if self._parts.session is not None:
+            self._envelopes.open(session_envelope(plan.session_id), self._parts.session, spent)
         for key, count in attempts.items():
-            book.calls[key] = _CallBook(digest="", attempts=count)
+            book.calls[key] = CallBook(digest="", attempts=count)
         for key, settled in answers.items():
-            entry = book.calls.setdefault(key, _CallBook(digest=""))
+            entry = book.calls.setdefault(key, CallBook(digest=""))
             entry.digest, entry.answer = settled.digest, settled.answer
         self._sessions[plan.session_id] = book
         self._entries.append(Opened(plan, at))
@@ -168,7 +155,7 @@ class GovernorCore:
             self._gate.leave(session_id)
             for key, call in book.calls.items():
                 if call.waiting is not None:
-                    self._refuse(key, call, DRAINING)
+                    self._refuse(key, call, "draining", DRAINING)
 
     def tick(self, now: float, at: float) -> Tick:
         """Let the gate decide; hand over entries to journal and mail to send after that."""
@@ -178,7 +165,7 @@ class GovernorCore:
         for refusal in decision.refusals:
             key = refusal.request.key
             if (call := self._call(key)) is not None:
-                self._refuse(key, call, CAP_REACHED)
+                self._refuse(key, call, *self._why(refusal))
         entries, self._entries = self._entries, []
         mail, self._mail = self._mail, []
         return Tick(entries, mail, decision.wake_in_s)
@@ -195,54 +182,68 @@ class GovernorCore:
         for hold_id in lost:
             held = self._open_holds.pop(hold_id)
             cost = self.ledger.presume(hold_id)
-            self._gate.finish(hold_id, None)
+            self._gate.finish(hold_id, None, cost)
             self._charge(held.key.session_id, held.role, cost)
-            self._entries.append(_presumed(hold_id, held, cost, at))
+            self._entries.append(presumed_entry(hold_id, held, at))
             if (call := self._call(held.key)) is not None:
                 call.hold_id = None
         return len(lost)
 
     def picture(self) -> Picture:
         """Totals for the driver's display and its launching decisions."""
-        counters = Counters(
-            answered=self._answered,
-            attempts=self._attempts,
-            retries=self._retries,
-            rate_limited=self._limited,
-            turns=self._turns,
-            waiting=self._gate.waiting,
-            in_flight=len(self._open_holds),
-            tokens_in=self._tokens_in,
-            tokens_out=self._tokens_out,
-        )
+        counters = self._totals.counters(self._gate.waiting, len(self._open_holds))
         open_spent = sum(book.spent for book in self._sessions.values() if book.plan.part == "play")
         return Picture(self.ledger.balance, counters, open_spent, dict(self._spent_by_role))
 
     # --- one message each -------------------------------------------------------------------------
 
     def _acquire(self, peer: str, message: Acquire, now: float) -> None:
+        call = self._asked(peer, message)
+        if call is None or call.waiting is not None or call.hold_id is not None:
+            return  # answered already, or joined: the answer goes to every asker
+        if self._draining:
+            self._refuse(message.key, call, "draining", DRAINING)
+            return
+        call.waiting, call.asked_at = message, now
+        plan = self._sessions[message.key.session_id].plan
+        self._gate.join(
+            Request(
+                message.key,
+                message.order,
+                message.group,
+                math.ceil(message.bound * self._inflation.get(message.model, 1.0)),
+                message.load,
+                peer,
+                tuple(self._parts.of(plan, message.role)),
+            )
+        )
+
+    def _supply(self, peer: str, message: Supply, at: float) -> None:
+        call = self._asked(peer, message)
+        if call is None or call.waiting is not None or call.hold_id is not None:
+            return
+        call.attempts += 1
+        self._entries.append(supplied_entry(self._gate.new_id(), call.attempts, message, at))
+        self._totals.supplied(message.saved)
+        self._sessions[message.key.session_id].saved += message.saved
+        self._answer(message.key, call, message.answer)
+
+    def _asked(self, peer: str, message: Acquire | Supply) -> CallBook | None:
+        """The book of a call that has no answer yet; the asker is told, or will be."""
         book = self._sessions.get(message.key.session_id)
         if book is None:
-            self._mail.append((peer, Refused(message.key, DRAINING)))
-            return
+            self._mail.append((peer, Refused(message.key, "draining", DRAINING)))
+            return None
         call = book.calls.get(message.key)
         if call is None:
-            call = book.calls[message.key] = _CallBook(message.digest)
+            call = book.calls[message.key] = CallBook(message.digest)
         if call.answer is not None:
             self._mail.append((peer, Recorded(message.key, call.digest, call.answer)))
-            return
+            return None
         call.digest = call.digest or message.digest
         if peer not in call.askers:
             call.askers.append(peer)
-        if call.waiting is not None or call.hold_id is not None:
-            return  # joined: the answer goes to every asker
-        if self._draining:
-            self._refuse(message.key, call, DRAINING)
-            return
-        call.waiting, call.asked_at = message, now
-        self._gate.join(
-            Request(message.key, message.order, message.group, message.bound, message.tokens, peer)
-        )
+        return call
 
     def _grant(self, grant: Grant, now: float, at: float) -> None:
         request, hold_id = grant
@@ -252,9 +253,8 @@ class GovernorCore:
             raise ProtocolError(f"call {request.key} was granted, but nobody was waiting for it")
         call.waiting, call.hold_id = None, hold_id
         call.attempts += 1
-        self._attempts += 1
-        self._retries += call.attempts > 1
-        self._open_holds[hold_id] = _OpenHold(
+        self._totals.granted(call.attempts)
+        held = self._open_holds[hold_id] = OpenHold(
             request.key,
             asked.role,
             asked.model,
@@ -263,83 +263,63 @@ class GovernorCore:
             call.attempts,
             now - call.asked_at,
         )
-        self._entries.append(
-            Held(
-                hold_id,
-                request.key,
-                call.attempts,
-                asked.role,
-                asked.model,
-                request.bound,
-                request.owner,
-                at,
-            )
-        )
+        self._entries.append(held_entry(hold_id, held, request.owner, at))
         self._mail.append((request.owner, Granted(request.key, hold_id, call.attempts)))
 
     def _settle(self, message: Settle, now: float, at: float) -> None:
         held = self._open_holds.pop(message.hold_id, None)
         if held is None:
             return  # settled before: the same batch came twice
-        cost = self._close_hold(message)
+        cost = self._close_hold(message, held)
         usage = message.usage
-        self._tokens_in += usage.input
-        self._tokens_out += usage.output
-        self._gate.finish(
-            message.hold_id,
-            usage.input + usage.output if message.disposition == "settled" else None,
-        )
-        self._gate.hear(held.group, _health(message.error_class), now)
-        if message.error_class == "RateLimited":
-            self._limited += 1
-            if message.pause_s > 0:
-                self._gate.pause(held.group, now + message.pause_s)
+        self._totals.settled(usage, message.error_class)
+        known = message.disposition == "settled"
+        self._gate.finish(message.hold_id, Load(usage.input, usage.output) if known else None, cost)
+        self._hear(held.group, message, now)
         self._charge(held.key.session_id, held.role, cost)
         call = self._call(held.key)
         digest = call.digest if call is not None else ""
-        self._entries.append(
-            Settled(
-                message.hold_id,
-                held.key,
-                held.attempt,
-                held.role,
-                held.model,
-                digest,
-                held.amount,
-                message.disposition,
-                cost,
-                usage,
-                held.waited_s,
-                message.took_s,
-                message.error_class,
-                message.answer,
-                at,
-            )
-        )
-        if call is None:
-            return
-        call.hold_id = None
-        if message.answer is not None:
-            call.answer = message.answer
-            self._answered += 1
-            recorded = Recorded(held.key, call.digest, message.answer)
-            self._mail += [(peer, recorded) for peer in call.askers]
-            call.askers = []
+        self._entries.append(settled_entry(held, message, digest, cost, at))
+        if call is not None:
+            call.hold_id = None
+            if message.answer is not None:
+                self._answer(held.key, call, message.answer)
 
-    def _close_hold(self, message: Settle) -> NanoUSD:
+    def _answer(self, key: CallKey, call: CallBook, answer: Answer) -> None:
+        """A call has its answer; everybody who asked is told once it is on the disk."""
+        call.answer = answer
+        self._totals.answered += 1
+        recorded = Recorded(key, call.digest, answer)
+        self._mail += [(peer, recorded) for peer in call.askers]
+        call.askers = []
+
+    def _hear(self, group: str, message: Settle, now: float) -> None:
+        """What the end of an attempt says about its limit group."""
+        self._gate.hear(group, _health(message.error_class), now)
+        if message.left is not None:
+            self._gate.correct(group, message.left, message.took_s, now)
+        if message.error_class == "RateLimited" and message.pause_s > 0:
+            self._gate.pause(group, now + message.pause_s)
+
+    def _close_hold(self, message: Settle, held: OpenHold) -> NanoUSD:
         match message.disposition:
             case "settled":
                 overrun = self.ledger.settle(message.hold_id, message.cost)
+                if overrun and held.amount:
+                    dearer = message.cost / held.amount * self._inflation.get(held.model, 1.0)
+                    self._inflation[held.model] = dearer
                 return message.cost - overrun
             case "released":
                 self.ledger.release(message.hold_id)
                 return 0
             case "presumed":
                 return self.ledger.presume(message.hold_id)
+            case "cached":
+                raise ProtocolError("an answer from the cache has no hold to settle")
 
     def _save_turn(self, turn: TurnDone) -> None:
         self._entries.append(turn)
-        self._turns += turn.phase == "turn"
+        self._totals.turns += turn.phase == "turn"
         book = self._sessions.get(turn.session_id)
         if book is not None:
             done = (turn.phase, turn.turn)
@@ -352,19 +332,33 @@ class GovernorCore:
         book = self._sessions.pop(ended.session_id, None)
         if book is None:
             return  # ended before: the same batch came twice
-        self._gate.leave(ended.session_id)
+        self._let_go(ended.session_id)
         self._entries.append(ended)
-        self._mail.append((DRIVER, SessionEnded(book.plan, ended)))
+        self._mail.append((DRIVER, SessionEnded(book.plan, ended, book.saved)))
 
     def _suspend(self, session_id: str) -> None:
         book = self._sessions.pop(session_id, None)
         if book is not None:
-            self._gate.leave(session_id)
+            self._let_go(session_id)
             self._mail.append((DRIVER, SessionSuspended(book.plan)))
 
-    def _refuse(self, key: CallKey, call: _CallBook, reason: str) -> None:
+    def _let_go(self, session_id: str) -> None:
+        self._gate.leave(session_id)
+        self._envelopes.close(session_envelope(session_id))
+
+    def _why(self, refusal: Refusal) -> tuple[Refuse, str]:
+        """What a refusal means for its session, and why, in words."""
+        match refusal.envelope:
+            case None:
+                return "cap", OVERRUN if self.ledger.closed else CAP_REACHED
+            case envelope if envelope == session_envelope(refusal.request.key.session_id):
+                return "session-cap", f"its own cap of {show_usd(self._parts.session or 0)}"
+            case envelope:
+                return "cap", f"cap of {envelope}"
+
+    def _refuse(self, key: CallKey, call: CallBook, why: Refuse, reason: str) -> None:
         call.waiting = None
-        self._mail += [(peer, Refused(key, reason)) for peer in call.askers]
+        self._mail += [(peer, Refused(key, why, reason)) for peer in call.askers]
         call.askers = []
 
     def _charge(self, session_id: str, role: str, cost: NanoUSD) -> None:
@@ -372,7 +366,7 @@ class GovernorCore:
         if (book := self._sessions.get(session_id)) is not None:
             book.spent += cost
 
-    def _call(self, key: CallKey) -> _CallBook | None:
+    def _call(self, key: CallKey) -> CallBook | None:
         book = self._sessions.get(key.session_id)
         return book.calls.get(key) if book is not None else None
 
@@ -383,27 +377,3 @@ def _health(error_class: str) -> Health:
         return "limited"
     down = ("ProviderUnavailable", "ProviderTimeout", "Unreachable")
     return "down" if error_class in down else "alive"
-
-
-def _spent_in(snapshot: Snapshot) -> NanoUSD:
-    return snapshot.checkpoint.tally.cost if snapshot.checkpoint is not None else 0
-
-
-def _presumed(hold_id: int, held: _OpenHold, cost: NanoUSD, at: float) -> Settled:
-    return Settled(
-        hold_id,
-        held.key,
-        held.attempt,
-        held.role,
-        held.model,
-        "",
-        held.amount,
-        "presumed",
-        cost,
-        Usage(),
-        held.waited_s,
-        0.0,
-        "ProcessDied",
-        None,
-        at,
-    )

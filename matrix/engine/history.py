@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from matrix.engine.governor_core import History
+from matrix.engine.books import History
 from matrix.engine.messages import Counters, Snapshot
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
@@ -15,13 +15,15 @@ from matrix.model.records import JSON, CallKey, Message, SessionPlan
 class SessionHistory(NamedTuple):
     """One session out of the journal, up to now.
 
-    ``answers`` and ``attempts`` are those of calls since the newest checkpoint.
+    ``answers`` and ``attempts`` are those of calls since the newest checkpoint; ``spent`` is what
+    all its attempts have cost, settled or presumed.
     """
 
     plan: SessionPlan | None
     snapshot: Snapshot
     answers: dict[CallKey, Settled]
     attempts: dict[CallKey, int]
+    spent: NanoUSD = 0
 
 
 NOTHING_KNOWN = SessionHistory(None, Snapshot(None, (), None, None, None), {}, {})
@@ -36,6 +38,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
     log: list[Message] = []
     answers: dict[CallKey, Settled] = {}
     attempts: dict[CallKey, int] = {}
+    costs: dict[int, NanoUSD] = {}
     for entry in entries:
         match entry:
             case Opened():
@@ -43,6 +46,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
             case Held():
                 attempts[entry.key] = max(attempts.get(entry.key, 0), entry.attempt)
             case Settled():
+                costs[entry.hold_id] = entry.cost
                 if entry.answer is not None:
                     answers[entry.key] = entry
             case TurnDone():
@@ -56,7 +60,11 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
             case Ended():
                 done = entry
     return SessionHistory(
-        plan, Snapshot(checkpoint, tuple(log), prelude, done, score), answers, attempts
+        plan,
+        Snapshot(checkpoint, tuple(log), prelude, done, score),
+        answers,
+        attempts,
+        sum(costs.values()),
     )
 
 
@@ -82,9 +90,15 @@ def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
             case Settled():
                 open_holds.pop(entry.hold_id, None)
                 closed[entry.hold_id] = entry
+                last_hold_id = max(last_hold_id, entry.hold_id)
             case TurnDone():
                 turns += entry.phase == "turn"
-    spent: dict[str, dict[str, NanoUSD]] = {"settled": {}, "presumed": {}, "released": {}}
+    spent: dict[str, dict[str, NanoUSD]] = {
+        "settled": {},
+        "presumed": {},
+        "released": {},
+        "cached": {},
+    }
     for entry in closed.values():
         by_role = spent[entry.disposition]
         by_role[entry.role] = by_role.get(entry.role, 0) + entry.cost
@@ -92,10 +106,11 @@ def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
         role: spent["settled"].get(role, 0) + spent["presumed"].get(role, 0)
         for role in spent["settled"] | spent["presumed"]
     }
+    sent = [entry for entry in closed.values() if entry.disposition != "cached"]
     history = History(
         settled=sum(spent["settled"].values()),
         presumed=sum(spent["presumed"].values()),
-        overrun=sum(map(_overrun, closed.values())),
+        overrun=sum(entry.overrun for entry in closed.values()),
         last_hold_id=last_hold_id,
         spent_by_role=roles,
         counters=Counters(
@@ -104,15 +119,24 @@ def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
             retries=retries,
             rate_limited=sum(entry.error_class == "RateLimited" for entry in closed.values()),
             turns=turns,
-            tokens_in=sum(entry.usage.input for entry in closed.values()),
-            tokens_out=sum(entry.usage.output for entry in closed.values()),
+            tokens_in=sum(entry.usage.input for entry in sent),
+            tokens_out=sum(entry.usage.output for entry in sent),
+            from_cache=len(closed) - len(sent),
+            saved=sum(entry.saved for entry in closed.values()),
         ),
+        inflation=_inflation(sent),
     )
     return MoneyHistory(history, list(open_holds.values()))
 
 
-def _overrun(entry: Settled) -> NanoUSD:
-    """What an attempt cost above its hold, at which it was settled."""
-    if entry.answer is None or entry.disposition != "settled":
-        return 0
-    return max(0, entry.answer.cost - entry.cost)
+def _inflation(entries: Iterable[Settled]) -> dict[str, float]:
+    """Model -> the factor that its bounds are to be raised by, after all its overruns.
+
+    Each hold was already raised for the overruns before it, so the factors multiply.
+    """
+    factors: dict[str, float] = {}
+    for entry in entries:
+        if entry.overrun and entry.held:
+            dearer = (entry.cost + entry.overrun) / entry.held
+            factors[entry.model] = factors.get(entry.model, 1.0) * dearer
+    return factors

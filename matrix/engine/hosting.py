@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-from matrix.engine.catalogue import LITELLM, SIMULATED
+from matrix.engine.caching import open_cache
+from matrix.engine.catalogue import LITELLM, LOCAL, SIMULATED
+from matrix.engine.keys import supply
 from matrix.engine.messages import ToGovernor
 from matrix.engine.provider_host import MAX_WAIT_S, ProviderHost
 from matrix.engine.setup import RunSetup
+from matrix.engine.telling import AttemptWatch
 from matrix.providers.base import Provider
+from matrix.providers.local.settings import SLOTS, LocalSettings
+from matrix.telemetry.process import SILENT, Telemetry
 
 
 async def _no_wait(seconds: float) -> None:
@@ -31,6 +38,8 @@ def build_provider(name: str, setup: RunSetup) -> Provider:
             SimulationSettings.model_validate(setup.simulation), sleep=asyncio.sleep
         )
     if name == LITELLM:
+        if setup.env_file is not None:
+            supply(Path(setup.env_file), os.environ)
         from matrix.providers.litellm_adapter.provider import LiteLLMProvider
         from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
 
@@ -50,7 +59,19 @@ def build_provider(name: str, setup: RunSetup) -> Provider:
                 timeout_s=setup.timeout_s,
             )
         )
+    if name == LOCAL:
+        from matrix.providers.local.provider import LocalModelProvider
+
+        return LocalModelProvider(local_settings(setup))
     raise KeyError(name)
+
+
+def local_settings(setup: RunSetup) -> LocalSettings:
+    """Of this run's local models: a slot for every call that the widest of their groups allows."""
+    mine = {n: e for n, e in setup.models.items() if e.provider == LOCAL}
+    allowed = [setup.groups[e.group].concurrency for e in mine.values() if e.group in setup.groups]
+    slots = max((count for count in allowed if count), default=SLOTS)
+    return LocalSettings(models={n: e.target for n, e in mine.items()}, slots=slots)
 
 
 def providers_of(setup: RunSetup) -> set[str]:
@@ -64,7 +85,10 @@ def embedded_providers(setup: RunSetup) -> list[str]:
 
 
 def build_host(
-    names: list[str], setup: RunSetup, send: Callable[[ToGovernor], None]
+    names: list[str],
+    setup: RunSetup,
+    send: Callable[[ToGovernor], None],
+    telemetry: Telemetry = SILENT,
 ) -> ProviderHost:
     """A provider host for some of the run's providers."""
     providers: Mapping[str, Provider] = {name: build_provider(name, setup) for name in names}
@@ -77,4 +101,7 @@ def build_host(
         attempts=setup.attempts,
         sleep=_no_wait if virtual else asyncio.sleep,
         max_wait_s=0.0 if virtual else MAX_WAIT_S,
+        # simulated answers are free, and made faster than they are found
+        cache=open_cache(setup, telemetry.log) if names != [SIMULATED] else None,
+        watch=AttemptWatch(telemetry),
     )

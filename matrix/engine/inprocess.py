@@ -19,10 +19,12 @@ from matrix.engine.publishing import open_publisher
 from matrix.engine.registry import load_kind
 from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
+from matrix.engine.telling import telemetry_of
 from matrix.engine.worker import SessionWorker
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix.store.publisher import Publisher
+from matrix.telemetry.process import Telemetry
 
 
 class InProcessExecutor:
@@ -39,16 +41,19 @@ class InProcessExecutor:
         self._publisher: Publisher | None = None
         self._publishing: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
+        self._telemetry: list[Telemetry] = []
 
     async def start(self, setup: RunSetup) -> None:
-        self._governor = governor = Governor(setup)
+        self._governor = governor = Governor(setup, log=self._open(setup, "governor").log)
         governor.start()
+        telemetry = self._open(setup, "worker-0")
         self._worker = worker = SessionWorker(
-            "worker-0", setup, {setup.kind: load_kind(setup.kind)}, governor
+            "worker-0", setup, {setup.kind: load_kind(setup.kind)}, governor, telemetry
         )
         routes: dict[str, CallPort] = {}
         for provider in setup.clients:
-            client = ProviderClient(f"client-{provider}", provider, setup, governor)
+            name = f"client-{provider}"
+            client = ProviderClient(name, provider, setup, governor, self._open(setup, name, True))
             client.start()
             remote = RemoteCalls(worker.name, client)
             remote.start()
@@ -56,7 +61,7 @@ class InProcessExecutor:
             self._remotes.append(remote)
             routes[provider] = remote
         embedded = embedded_providers(setup)
-        host = build_host(embedded, setup, worker.send)
+        host = build_host(embedded, setup, worker.send, telemetry)
         worker.start(host=host, routes={**routes, **dict.fromkeys(embedded, host)})
         self._link = Link(DRIVER, governor, self._on_news)
         self._link.start()
@@ -101,6 +106,13 @@ class InProcessExecutor:
             await self._governor.stop()
         if self._publisher is not None:
             self._publisher.close()
+        for telemetry in self._telemetry:
+            await telemetry.close()
+
+    def _open(self, setup: RunSetup, name: str, sends: bool = False) -> Telemetry:
+        telemetry = telemetry_of(setup, name, sends=sends)
+        self._telemetry.append(telemetry)
+        return telemetry
 
     async def _publish(self) -> None:
         assert self._publisher is not None

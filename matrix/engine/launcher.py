@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from matrix.admission.rounds import CostEstimate, may_start
+from matrix.admission.rounds import CostEstimate, may_open, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
@@ -40,6 +40,7 @@ class Launcher:
         upper: Upper estimate of a session's cost, per cell, learned as the run goes on.
         prelude_upper: Upper estimate of one round's shared preparation.
         done: Sessions and preludes that ended in an earlier life of the run, and how.
+        begun: What sessions that an earlier life did not finish have spent.
     """
 
     plan: Plan
@@ -48,6 +49,7 @@ class Launcher:
     upper: Sequence[CostEstimate]
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
+    begun: Mapping[str, NanoUSD] = field(default_factory=dict)
     stopped: bool = False
     cap_reached: bool = False
     _next_round: int = 0
@@ -86,9 +88,9 @@ class Launcher:
         if self.at_cap == "whole-rounds":
             launch = may_start(
                 picture.balance,
-                open_upper=self._upper_of(self._unfinished()),
+                open_upper=self._upper_of(self._open.values()) + self._left_of(self._unopened()),
                 open_spent=picture.open_spent,
-                round_upper=self._upper_of(self._pending(planned)),
+                round_upper=self._left_of(self._pending(planned)),
                 anything_open=bool(self._open),
             )
             if launch != "start":
@@ -114,26 +116,45 @@ class Launcher:
             else:
                 self._ready.append(plan)
 
-    def take(self) -> list[SessionPlan]:
+    def take(self, picture: Picture) -> list[SessionPlan]:
         """Sessions to open now; none once the cap has cut one short, not even of its round."""
         taken: list[SessionPlan] = []
         if self.stopped or self.cap_reached:
             return taken
+        expected = sum(map(self._expected, self._open.values()))
         while self._ready and len(self._open) < self.limit:
+            if self._open and not self._affords(picture, expected):
+                break
             plan = self._ready.popleft()
             self._open[plan.session_id] = plan
+            expected += self._expected(plan)
             taken.append(plan)
         return taken
 
-    def ended(self, plan: SessionPlan, ended: Ended) -> None:
-        """A session or prelude is over."""
+    def _affords(self, picture: Picture, open_expected: float) -> bool:
+        """Whole rounds were paid for when they were lined up; else each session by itself."""
+        return self.at_cap == "whole-rounds" or may_open(
+            picture.balance, open_expected=open_expected, open_spent=picture.open_spent
+        )
+
+    def _expected(self, plan: SessionPlan) -> float:
+        if plan.part == "prelude":
+            return 0.0
+        return self.upper[plan.order % len(self.plan.cells)].expected
+
+    def ended(self, plan: SessionPlan, ended: Ended, worth: NanoUSD | None = None) -> None:
+        """A session or prelude is over.
+
+        ``worth`` is what it would have cost without a response cache; what it did cost, if left
+        out. Rounds to come may find less in the cache, so estimates are made without it.
+        """
         self._open.pop(plan.session_id, None)
         waiting = self._waiting.pop(plan.session_id, [])
         if ended.outcome == "censored":
             self.cap_reached = True
         else:
             self._ready = deque(sorted([*waiting, *self._ready], key=_launch_order))
-        self.observe(plan, ended.outcome, ended.tally.cost)
+        self.observe(plan, ended.outcome, ended.tally.cost if worth is None else worth)
 
     def observe(self, plan: SessionPlan, outcome: Outcome, cost: NanoUSD) -> None:
         """Learn what a session of its cell costs, in this life of the run or an earlier one."""
@@ -148,11 +169,16 @@ class Launcher:
         """Open nothing more."""
         self.stopped = True
 
-    def _unfinished(self) -> Iterator[SessionPlan]:
-        yield from self._open.values()
+    def _unopened(self) -> Iterator[SessionPlan]:
         yield from self._ready
         for plans in self._waiting.values():
             yield from plans
+
+    def _left_of(self, plans: Iterable[SessionPlan]) -> NanoUSD:
+        """What these may still cost, without what an earlier life has spent on them."""
+        listed = list(plans)
+        begun = sum(self.begun.get(plan.session_id, 0) for plan in listed)
+        return max(0, self._upper_of(listed) - begun)
 
     def _upper_of(self, plans: Iterable[SessionPlan]) -> NanoUSD:
         """What these may cost, as if they were just starting.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from matrix.admission.ledger import Balance
+from matrix.admission.rates import Load, Remaining
 from matrix.model.entries import Disposition, Ended, Tally, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
@@ -14,7 +15,7 @@ from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Us
 
 
 class Acquire(NamedTuple):
-    """May this attempt be sent? ``bound`` is the most it can cost, ``tokens`` a fair estimate."""
+    """May this attempt be sent? ``bound`` is the most it can cost, ``load`` a fair estimate."""
 
     key: CallKey
     digest: str
@@ -23,11 +24,15 @@ class Acquire(NamedTuple):
     model: str
     group: str
     bound: NanoUSD
-    tokens: float
+    load: Load
 
 
 class Settle(NamedTuple):
-    """An attempt is over. With an ``answer`` the call is over too."""
+    """An attempt is over. With an ``answer`` the call is over too.
+
+    ``pause_s`` is how long a 429 asks the limit group to wait, ``left`` what the provider said is
+    left of its limits.
+    """
 
     key: CallKey
     hold_id: int
@@ -38,6 +43,21 @@ class Settle(NamedTuple):
     error_class: str
     answer: Answer | None
     pause_s: float = 0.0
+    left: Remaining | None = None
+
+
+class Supply(NamedTuple):
+    """A call was answered from the response cache: nothing is held, nothing spent.
+
+    ``saved`` is what the answer cost when it was bought.
+    """
+
+    key: CallKey
+    digest: str
+    role: str
+    model: str
+    answer: Answer
+    saved: NanoUSD
 
 
 class OpenSession(NamedTuple):
@@ -64,7 +84,9 @@ class SuspendSession(NamedTuple):
     session_id: str
 
 
-ToGovernor: TypeAlias = Acquire | Settle | OpenSession | SaveTurn | EndSession | SuspendSession
+ToGovernor: TypeAlias = (
+    Acquire | Settle | Supply | OpenSession | SaveTurn | EndSession | SuspendSession
+)
 
 
 # --- from the governor ---------------------------------------------------------------------------
@@ -100,6 +122,10 @@ class Granted(NamedTuple):
     attempt: int
 
 
+Refuse = Literal["cap", "session-cap", "draining"]
+"""What a refusal means for the session: it is censored, has used up its own cap, or is let go."""
+
+
 class Recorded(NamedTuple):
     """The call has an answer, and it is durable.
 
@@ -112,17 +138,28 @@ class Recorded(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The call will not be admitted: the cap cannot take it, or the run is draining."""
+    """The call will not be admitted, for want of money or because the run is draining."""
 
     key: CallKey
+    why: Refuse
     reason: str
 
 
 class SessionEnded(NamedTuple):
-    """To the driver: a session's end is durable."""
+    """To the driver: a session's end is durable.
+
+    ``saved`` is what its answers from the response cache had cost: money that a session like it
+    will need when they are not there.
+    """
 
     plan: SessionPlan
     ended: Ended
+    saved: NanoUSD = 0
+
+    @property
+    def worth(self) -> NanoUSD:
+        """What it would have cost without a response cache, for estimates."""
+        return self.ended.tally.cost + self.saved
 
 
 class SessionSuspended(NamedTuple):
@@ -158,6 +195,8 @@ class Counters(NamedTuple):
     in_flight: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    from_cache: int = 0
+    saved: NanoUSD = 0
 
 
 class Picture(NamedTuple):

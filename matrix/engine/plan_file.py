@@ -13,8 +13,9 @@ from typing import Any
 import orjson
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.estimate import Interval
-from matrix.engine.prepare import CellCost, Prepared
+from matrix.engine.estimate import Interval, Span
+from matrix.engine.keys import ENV_NAME
+from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.model.errors import StoreError
@@ -56,6 +57,8 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "factors": {name: list(levels) for name, levels in prepared.factors.items()},
         "compare_factor": prepared.compare_factor,
         "titles": dict(prepared.titles),
+        "time": list(prepared.time),
+        "env_file": str(prepared.env_file),
     }
     (run_dir / PLAN_NAME).write_bytes(orjson.dumps(document))
 
@@ -97,7 +100,18 @@ def read_plan(run_dir: Path) -> Prepared:
         factors={name: tuple(levels) for name, levels in found["factors"].items()},
         compare_factor=found["compare_factor"],
         titles=found["titles"],
+        time=Span(*found.get("time", (0.0, 0.0, 0.0))),
+        env_file=Path(found.get("env_file", run_dir / ENV_NAME)),
     )
+
+
+def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
+    """Model -> the prices that a run was held to; none of a folder without a readable plan."""
+    try:
+        models = orjson.loads((run_dir / PLAN_NAME).read_bytes())["models"]
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+    return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}
 
 
 def _resources(run_dir: Path) -> dict[str, JSON]:

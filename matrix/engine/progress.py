@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
+from matrix.engine.estimate import Interval
 from matrix.engine.messages import Counters, Picture
-from matrix.engine.prepare import Prepared
+from matrix.engine.prepared import Prepared
 from matrix.model.records import Outcome
 
 
@@ -56,7 +57,7 @@ EndReason = Literal["done", "cap", "interrupted", "time limit", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended."""
+    """How a run ended. ``pilot`` is what its first round said the whole would cost."""
 
     run_id: str
     run_dir: Path
@@ -64,6 +65,7 @@ class RunEnd:
     reason: EndReason
     detail: str
     progress: Progress
+    pilot: Interval | None = None
 
 
 class Listener(Protocol):
@@ -78,7 +80,11 @@ class Listener(Protocol):
         ...
 
     def note(self, text: str) -> None:
-        """Something worth a line of its own."""
+        """Something that must be seen: why a run ends early, or spends less than it might."""
+        ...
+
+    def remark(self, text: str) -> None:
+        """Something worth a line of its own where progress is shown."""
         ...
 
 
@@ -90,3 +96,5 @@ class Silent:
     def progress(self, progress: Progress) -> None: ...
 
     def note(self, text: str) -> None: ...
+
+    def remark(self, text: str) -> None: ...

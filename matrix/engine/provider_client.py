@@ -19,13 +19,15 @@ from matrix.model.errors import (
     DigestMismatch,
     MatrixError,
     ProviderError,
+    SessionCapReached,
     SessionStop,
     Suspended,
 )
 from matrix.model.records import Answer, Call, CallKey
+from matrix.telemetry.process import SILENT, Telemetry
 
 _STOPS: dict[str, type[SessionStop]] = {
-    stop.__name__: stop for stop in (Censored, Suspended, DigestMismatch)
+    stop.__name__: stop for stop in (Censored, SessionCapReached, Suspended, DigestMismatch)
 }
 
 
@@ -41,10 +43,17 @@ class CallDone(NamedTuple):
 class ProviderClient:
     """Serves calls of session workers through one provider."""
 
-    def __init__(self, name: str, provider: str, setup: RunSetup, governor: Transport) -> None:
+    def __init__(
+        self,
+        name: str,
+        provider: str,
+        setup: RunSetup,
+        governor: Transport,
+        telemetry: Telemetry = SILENT,
+    ) -> None:
         self.name = name
         self._link = Link(name, governor, self._on_message)
-        self._host = build_host([provider], setup, self._link.send)
+        self._host = build_host([provider], setup, self._link.send, telemetry)
         self._mailboxes = Mailboxes()
         self._tasks: set[asyncio.Task[None]] = set()
 

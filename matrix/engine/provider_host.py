@@ -10,23 +10,39 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
 
+from matrix.admission.headers import remaining
 from matrix.admission.pricing import input_bound, usable
-from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, ToGovernor
+from matrix.admission.rates import Load
+from matrix.engine.attempts import NO_USAGE, FailedAttempt
+from matrix.engine.messages import (
+    Acquire,
+    Granted,
+    Recorded,
+    Refused,
+    Settle,
+    Supply,
+    ToGovernor,
+)
 from matrix.engine.setup import ModelEntry
 from matrix.engine.storable import MAX_REASON, storable_text
+from matrix.engine.telling import AttemptWatch
+from matrix.model.entries import Disposition
 from matrix.model.errors import (
     Censored,
     DigestMismatch,
     ProviderError,
+    SessionCapReached,
+    SessionStop,
     Suspended,
 )
 from matrix.model.records import Answer, Call, CallKey, Failure, Usage
 from matrix.providers.base import Provider, Reply
+from matrix.telemetry.process import SILENT
 
 MAX_WAIT_S = 60.0
 """Longest pause before another attempt, whatever a provider asks for."""
@@ -34,8 +50,28 @@ MAX_WAIT_S = 60.0
 TYPICAL_BYTES_PER_TOKEN = 4.0
 """For the estimate charged to tokens per minute; corrected when the attempt is over."""
 
-_NO_USAGE = Usage()
 _Said: TypeAlias = Granted | Recorded | Refused
+_STOPS: dict[str, type[SessionStop]] = {
+    "cap": Censored,
+    "session-cap": SessionCapReached,
+    "draining": Suspended,
+}
+
+
+class AnswerCache(Protocol):
+    """Answers bought by earlier runs; must be quick, because it is asked on the event loop."""
+
+    def find(self, call: Call, entry: ModelEntry) -> Answer | None:
+        """The answer to this very call, with what it cost then; ``None`` if there is none."""
+        ...
+
+    def keep(self, call: Call, entry: ModelEntry, answer: Answer) -> None:
+        """Remember a good answer."""
+        ...
+
+    def close(self) -> None:
+        """Write what is waiting to be written; may block."""
+        ...
 
 
 class ProviderHost:
@@ -51,6 +87,8 @@ class ProviderHost:
         sleep: Callable[[float], Awaitable[None]],
         max_wait_s: float = MAX_WAIT_S,
         clock: Callable[[], float] = time.perf_counter,
+        cache: AnswerCache | None = None,
+        watch: AttemptWatch | None = None,
     ) -> None:
         """Take what one host needs.
 
@@ -62,11 +100,14 @@ class ProviderHost:
             sleep: How to wait before another attempt; simulated models in virtual time do not.
             max_wait_s: Longest pause before another attempt, and of a limit group after a 429.
             clock: For measuring attempts, in seconds.
+            cache: Answers of earlier runs, looked up before anything is asked for.
+            watch: Told how attempts went.
         """
         self._providers, self._models = providers, models
         self._send, self._attempts = send, attempts
         self._sleep, self._clock = sleep, clock
         self._max_wait_s = max_wait_s
+        self._cache, self._watch = cache, watch or AttemptWatch(SILENT)
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
         self._expected: dict[CallKey, asyncio.Future[_Said]] = {}
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
@@ -76,6 +117,8 @@ class ProviderHost:
         future = self._expected.pop(message.key, None)
         if future is not None and not future.done():
             future.set_result(message)
+        elif isinstance(message, Granted):  # whoever asked has gone; nothing was sent
+            self._send(_given_up(message, "released", 0.0))
 
     async def close(self) -> None:
         """Let the providers close their connections."""
@@ -83,12 +126,15 @@ class ProviderHost:
             close = getattr(provider, "aclose", None)
             if close is not None:
                 await close()
+        if self._cache is not None:
+            await asyncio.to_thread(self._cache.close)
 
     async def ask(self, call: Call) -> Answer:
         """The answer to a call; final errors come back as answers with a failure.
 
         Raises:
-            Censored: The cap cannot admit it.
+            Censored: The cap of the run, or of the role, cannot admit it.
+            SessionCapReached: The session's own cap cannot admit it.
             Suspended: The run is draining.
             DigestMismatch: The journal has an answer to another request under this key.
         """
@@ -110,17 +156,7 @@ class ProviderHost:
 
     async def _answer(self, call: Call) -> Answer:
         entry = self._models[call.model]
-        size = input_bound(call.messages, call.params.schema)
-        request = Acquire(
-            call.key,
-            call.digest,
-            call.order,
-            call.role,
-            call.model,
-            entry.group,
-            entry.tariff.bound(size, call.params.max_tokens),
-            size / TYPICAL_BYTES_PER_TOKEN + call.params.max_tokens / 2,
-        )
+        request = self._from_cache(call, entry) or _acquire(call, entry)
         tried = 0
         while True:
             said: _Said | None = await self._exchange(request)
@@ -128,7 +164,7 @@ class ProviderHost:
                 tried += 1
                 said = await self._attempt(call, entry, said, last=tried >= self._attempts)
             if isinstance(said, Refused):
-                raise Censored("cap") if said.reason == "cap" else Suspended(said.reason)
+                raise _STOPS[said.why](said.reason)
             if not isinstance(said, Recorded):
                 continue
             if said.digest != call.digest:
@@ -138,11 +174,24 @@ class ProviderHost:
                 )
             return said.answer
 
-    async def _exchange(self, message: Acquire | Settle) -> _Said:
+    def _from_cache(self, call: Call, entry: ModelEntry) -> Supply | None:
+        found = self._cache.find(call, entry) if self._cache is not None else None
+        if found is None:
+            return None
+        answer = found._replace(cost=0)
+        return Supply(call.key, call.digest, call.role, call.model, answer, found.cost)
+
+    async def _exchange(self, message: Acquire | Settle | Supply) -> _Said:
         future: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
         self._expected[message.key] = future
         self._send(message)
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:  # perhaps just when the word had come
+            said = future.result() if future.done() and not future.cancelled() else None
+            if isinstance(said, Granted):
+                self._send(_given_up(said, "released", 0.0))
+            raise
 
     async def _attempt(
         self, call: Call, entry: ModelEntry, grant: Granted, *, last: bool
@@ -151,68 +200,87 @@ class ProviderHost:
         started = self._clock()
         try:
             reply = await self._providers[entry.provider].complete(call, grant.attempt)
+        except asyncio.CancelledError:  # it may be answered and billed, but nobody will hear
+            self._send(_given_up(grant, "presumed", self._clock() - started))
+            raise
         except ProviderError as error:
-            return await self._after_error(call, grant, error, started, last)
+            return await self._after_error(call, entry, grant, error, started, last)
         except Exception as defect:  # or its hold would stay open, and block others at the cap
-            return await self._after_error(call, grant, defect, started, last=True)
+            return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage = reply.usage
-        if usage is None or not usable(usage):
-            return await self._exchange(
-                Settle(
-                    call.key,
-                    grant.hold_id,
-                    "presumed",
-                    0,
-                    _NO_USAGE,
-                    took,
-                    "",
-                    _answer(call, reply, _NO_USAGE, 0),
-                )
-            )
-        cost = entry.tariff.cost(usage)
-        return await self._exchange(
-            Settle(
-                call.key,
-                grant.hold_id,
-                "settled",
-                cost,
-                usage,
-                took,
-                "",
-                _answer(call, reply, usage, cost),
-            )
-        )
-
-    async def _after_error(
-        self, call: Call, grant: Granted, error: Exception, started: float, last: bool
-    ) -> _Said | None:
-        name = type(error).__name__
-        retryable, unsent, pause = False, False, 0.0
-        if isinstance(error, ProviderError):
-            retryable, unsent = error.retryable, error.unsent
-            pause = min(error.retry_after_s or 0.0, self._max_wait_s)
-        final = last or not retryable
-        answer = None
-        if final:
-            failure = Failure(name, storable_text(str(error)[:MAX_REASON]))
-            answer = Answer("", _NO_USAGE, 0, 0.0, call.model, "error", failure)
+        usage = reply.usage if reply.usage is not None and usable(reply.usage) else None
+        cost = 0 if usage is None else entry.tariff.cost(usage)
+        answer = _answer(call, reply, usage or NO_USAGE, cost)
         settle = Settle(
             call.key,
             grant.hold_id,
-            "released" if unsent else "presumed",
-            0,
-            _NO_USAGE,
+            "presumed" if usage is None else "settled",
+            cost,
+            usage or NO_USAGE,
+            took,
+            "",
+            answer,
+            left=remaining(reply.headers),
+        )
+        self._watch.answered(call, entry, grant.attempt, settle, reply)
+        said = await self._exchange(settle)
+        if self._cache is not None and usage is not None:
+            self._cache.keep(call, entry, answer)
+        return said
+
+    async def _after_error(
+        self,
+        call: Call,
+        entry: ModelEntry,
+        grant: Granted,
+        error: Exception,
+        started: float,
+        last: bool,
+    ) -> _Said | None:
+        ended = FailedAttempt.of(error, entry)
+        final = last or not ended.retryable
+        pause = min(ended.pause_s, self._max_wait_s)
+        answer = None
+        if final:
+            failure = Failure(ended.name, storable_text(str(error)[:MAX_REASON]))
+            answer = Answer("", ended.usage, ended.cost, 0.0, call.model, "error", failure)
+        settle = Settle(
+            call.key,
+            grant.hold_id,
+            ended.disposition,
+            ended.cost,
+            ended.usage,
             self._clock() - started,
-            name,
+            ended.name,
             answer,
             pause,
         )
-        if final:
+        wait = None if final else max(pause, self._backoff(_retry_state(grant.attempt)))
+        self._watch.failed(call, entry, grant.attempt, settle, error, wait)
+        if wait is None:
             return await self._exchange(settle)
         self._send(settle)
-        await self._sleep(max(pause, self._backoff(_retry_state(grant.attempt))))
+        await self._sleep(wait)
         return None
+
+
+def _acquire(call: Call, entry: ModelEntry) -> Acquire:
+    size = input_bound(call.messages, call.params.schema)
+    return Acquire(
+        call.key,
+        call.digest,
+        call.order,
+        call.role,
+        call.model,
+        entry.group,
+        entry.tariff.bound(size, call.params.max_tokens),
+        Load(size / TYPICAL_BYTES_PER_TOKEN, call.params.max_tokens / 2),
+    )
+
+
+def _given_up(grant: Granted, disposition: Disposition, took_s: float) -> Settle:
+    """The end of an attempt whose caller was cancelled; its call may be asked again."""
+    return Settle(grant.key, grant.hold_id, disposition, 0, NO_USAGE, took_s, "Cancelled", None)
 
 
 def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:

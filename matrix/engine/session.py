@@ -8,28 +8,27 @@ reaches the call that nobody answered.
 
 from __future__ import annotations
 
-import asyncio
-import random
 import time
 import traceback
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol
 
-import orjson
 from pydantic import BaseModel
 
 from matrix.engine.messages import EMPTY_TALLY, Snapshot
+from matrix.engine.scope import Meter, Scope, Step
+from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
-from matrix.kinds.protocol import Context, Kind, Log
-from matrix.model.entries import Ended, Share, Tally, TurnDone
+from matrix.engine.telling import told_turn
+from matrix.kinds.protocol import Context, Kind
+from matrix.model.entries import Ended, TurnDone
 from matrix.model.errors import (
     CallFailed,
     Censored,
     MatrixError,
+    SessionCapReached,
     Suspended,
-    UndeclaredConcurrency,
 )
 from matrix.model.records import (
     JSON,
@@ -38,17 +37,12 @@ from matrix.model.records import (
     CallKey,
     CallParams,
     ChatMessage,
-    Event,
-    Message,
     Outcome,
     Phase,
-    Player,
-    Score,
     SessionPlan,
 )
-from matrix.model.seeds import content_hash, derive_seed, stream
-
-T = TypeVar("T")
+from matrix.model.seeds import content_hash, derive_seed
+from matrix.telemetry.spans import Spans
 
 CLOCK_DIGITS = 6
 """Decimals of a session's clock at a checkpoint: rounded in memory as well as on the disk, so that
@@ -59,236 +53,6 @@ class CallPort(Protocol):
     """Where a session's calls go."""
 
     async def ask(self, call: Call) -> Answer: ...
-
-
-class SessionLog:
-    """The append-only messages of one session, indexed by channel."""
-
-    def __init__(self, messages: Sequence[Message]) -> None:
-        self._messages: list[Message] = []
-        self._channels: dict[str, list[Message]] = {}
-        self._blocks = 0
-        for message in messages:
-            self.append(message)
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def __getitem__(self, position: int) -> Message:
-        return self._messages[position]
-
-    def append(self, message: Message) -> int:
-        """Add a message; returns its position.
-
-        Raises:
-            UndeclaredConcurrency: A parallel block is under way.
-        """
-        if self._blocks:
-            raise UndeclaredConcurrency(
-                "a message was added to the log inside ctx.parallel, where its place would depend "
-                "on timing; return it from the child and add it after the block"
-            )
-        self._messages.append(message)
-        self._channels.setdefault(message.channel, []).append(message)
-        return len(self._messages) - 1
-
-    def tail(self, channel: str, count: int) -> list[Message]:
-        """The last ``count`` messages of a channel, oldest first."""
-        return self._channels.get(channel, [])[-count:] if count > 0 else []
-
-    def channel(self, channel: str) -> Sequence[Message]:
-        """Every message of a channel, oldest first. Not to be changed."""
-        return self._channels.get(channel, [])
-
-    def since(self, position: int) -> tuple[Message, ...]:
-        """Messages from ``position`` on."""
-        return tuple(self._messages[position:])
-
-    @contextmanager
-    def closed(self) -> Iterator[None]:
-        """No message may be added for as long as a parallel block is under way."""
-        self._blocks += 1
-        try:
-            yield
-        finally:
-            self._blocks -= 1
-
-
-class _Step:
-    """What one phase or turn collects until its checkpoint."""
-
-    def __init__(self, phase: Phase, turn: int, log_at: int) -> None:
-        self.phase, self.turn, self.log_at = phase, turn, log_at
-        self.events: list[Event] = []
-        self.scores: list[Score] = []
-        self.players: list[Player] = []
-        self.ended: tuple[Outcome, str] | None = None
-
-    def branch(self) -> _Step:
-        """What one child of a parallel block collects."""
-        return _Step(self.phase, self.turn, self.log_at)
-
-    def join(self, branches: Iterable[_Step]) -> None:
-        """Take over what children collected, in list order, whichever came first in time."""
-        for branch in branches:
-            self.events += branch.events
-            self.scores += branch.scores
-            self.players += branch.players
-            self.ended = branch.ended or self.ended
-
-
-class _Meter:
-    """Adds up what a session uses; order of parallel answers makes no difference."""
-
-    def __init__(self, tally: Tally) -> None:
-        self._roles = dict(tally.roles)
-
-    def add(self, role: str, answer: Answer) -> None:
-        calls, tokens_in, tokens_out, cost = self._roles.get(role, Share())
-        self._roles[role] = Share(
-            calls + 1,
-            tokens_in + answer.usage.input,
-            tokens_out + answer.usage.output,
-            cost + answer.cost,
-        )
-
-    def tally(self, clock_s: float) -> Tally:
-        return Tally(clock_s, dict(self._roles))
-
-
-class Scope:
-    """The :class:`Context` of one scope: a turn, or one child of a parallel block."""
-
-    def __init__(self, session: DurableSession, step: _Step, prefix: str, clock_s: float) -> None:
-        self._session, self._step, self._prefix = session, step, prefix
-        self._clock_s = clock_s
-        self._next = 0
-        self._busy = False
-
-    @property
-    def plan(self) -> SessionPlan:
-        return self._session.plan
-
-    @property
-    def turn(self) -> int:
-        return self._step.turn
-
-    @property
-    def log(self) -> Log:
-        return self._session.log
-
-    @property
-    def prelude(self) -> JSON:
-        return self._session.prelude
-
-    @property
-    def elapsed_s(self) -> float:
-        return self._clock_s
-
-    def resource(self, name: str) -> JSON:
-        return self._session.resource(name)
-
-    def rng(self, name: str) -> random.Random:
-        step = self._step
-        return stream(self.plan.seed, step.phase, step.turn, self._prefix, name)
-
-    async def ask(
-        self,
-        role: str,
-        messages: Sequence[ChatMessage],
-        *,
-        model: str | None = None,
-        max_tokens: int = 512,
-        temperature: float | None = None,
-        schema: Mapping[str, Any] | None = None,
-    ) -> Answer:
-        with self._exclusive():
-            slot = self._take_slot()
-            params = CallParams(
-                max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
-            )
-            call = self._session.call(self._step, slot, role, model, tuple(messages), params)
-            answer = await self._session.calls.ask(call)
-        self._clock_s += answer.duration_s
-        self._session.meter.add(role, answer)
-        if answer.failure is not None:
-            raise CallFailed(answer.failure.error_class, answer.failure.message)
-        return answer
-
-    async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
-        with self._exclusive(), self._session.log.closed():
-            block = self._take_slot()
-            scopes = [
-                Scope(self._session, self._step.branch(), f"{block}.{index}.", self._clock_s)
-                for index in range(len(children))
-            ]
-            results = await asyncio.gather(
-                *(child(scope) for child, scope in zip(children, scopes, strict=True)),
-                return_exceptions=True,
-            )
-        self._step.join(scope._step for scope in scopes)
-        self._clock_s = max([self._clock_s, *(scope.elapsed_s for scope in scopes)])
-        for result in results:
-            if isinstance(result, BaseException):
-                raise result  # the first in list order, so that it never depends on timing
-        return cast(list[T], results)
-
-    def event(
-        self,
-        kind: str,
-        *,
-        subject: str = "",
-        detail: str = "",
-        value: float | None = None,
-        severity: str = "",
-    ) -> None:
-        self._step.events.append(Event(kind, self.turn, subject, detail, value, severity))
-
-    def score(
-        self,
-        name: str,
-        value: float | None,
-        *,
-        whole_session: bool = True,
-        label: str = "",
-        reason: str = "",
-        judge_model: str = "",
-        rubric_hash: str = "",
-    ) -> None:
-        turn = None if whole_session else self.turn
-        self._step.scores.append(Score(name, value, turn, label, reason, judge_model, rubric_hash))
-
-    def player(self, player: Player) -> None:
-        self._step.players.append(player)
-
-    def end(self, outcome: Outcome, reason: str) -> None:
-        self._step.ended = (outcome, reason)
-
-    def _take_slot(self) -> str:
-        slot = f"{self._prefix}{self._next}"
-        self._next += 1
-        return slot
-
-    def _exclusive(self) -> _Exclusive:
-        return _Exclusive(self)
-
-
-class _Exclusive:
-    """Refuses a second ask while one is under way in the same scope."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-
-    def __enter__(self) -> None:
-        if self._scope._busy:
-            raise UndeclaredConcurrency(
-                "two calls at once in one scope; wrap them in ctx.parallel([...]) so that each "
-                "has a slot of its own"
-            )
-        self._scope._busy = True
-
-    def __exit__(self, *_: object) -> None:
-        self._scope._busy = False
 
 
 class DurableSession:
@@ -304,16 +68,18 @@ class DurableSession:
         save: Callable[[TurnDone], None],
         *,
         utc: Callable[[], float] = time.time,
+        spans: Spans | None = None,
     ) -> None:
         self.kind, self.plan, self.calls = kind, plan, calls
         self.prelude = snapshot.prelude
         self._prelude_failure = snapshot.prelude_failure
         self.log = SessionLog(snapshot.log)
         self._resources, self._save, self._utc = resources, save, utc
+        self._spans = spans
         self._checkpoint = snapshot.checkpoint
         self._score = snapshot.score
         tally = self._checkpoint.tally if self._checkpoint else EMPTY_TALLY
-        self.meter = _Meter(tally)
+        self.meter = Meter(tally)
         self._clock_s = tally.clock_s
         self._turn = self._checkpoint.turn if self._checkpoint else 0
         self._end: tuple[Outcome, str] | None = self._checkpoint.ended if self._checkpoint else None
@@ -338,6 +104,8 @@ class DurableSession:
             return None
         except Censored as stop:
             outcome, reason, error_class = "censored", str(stop), str(stop)
+        except SessionCapReached as stop:
+            outcome, reason, error_class = "timeout", str(stop), type(stop).__name__
         except CallFailed as failure:
             outcome, reason, error_class = "errored", str(failure), failure.error_class
         except MatrixError as error:
@@ -358,9 +126,10 @@ class DurableSession:
         )
 
     async def _prelude(self) -> JSON:
-        step = _Step("start", 0, len(self.log))
+        step = Step("start", 0, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
-        result = await self.kind.prelude(scope)
+        with told_turn(self._spans, self.plan, "start", 0):
+            result = await self.kind.prelude(scope)
         check_result(result)
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         self._store(step, b"null")
@@ -395,9 +164,10 @@ class DurableSession:
     async def _step(
         self, phase: Phase, turn: int, play: Callable[[Context], Awaitable[BaseModel]]
     ) -> BaseModel:
-        step = _Step(phase, turn, len(self.log))
+        step = Step(phase, turn, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
-        state = await play(scope)
+        with told_turn(self._spans, self.plan, phase, turn):
+            state = await play(scope)
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         if phase != "finish":
             self._end = step.ended
@@ -407,7 +177,7 @@ class DurableSession:
         self._store(step, state.model_dump_json().encode())
         return state
 
-    def _store(self, step: _Step, state: bytes) -> None:
+    def _store(self, step: Step, state: bytes) -> None:
         done = TurnDone(
             session_id=self.plan.session_id,
             phase=step.phase,
@@ -431,7 +201,7 @@ class DurableSession:
 
     def call(
         self,
-        step: _Step,
+        step: Step,
         slot: str,
         role: str,
         model: str | None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from matrix.admission.rates import BURST_S
 from matrix.admission.tariffs import Tariff
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
@@ -17,6 +18,9 @@ class GroupLimits(NamedTuple):
     rpm: float | None = None
     tpm: float | None = None
     concurrency: int | None = None
+    itpm: float | None = None
+    otpm: float | None = None
+    burst_s: float = BURST_S
 
 
 class ModelEntry(NamedTuple):
@@ -49,6 +53,12 @@ class RunSetup:
         clients: Provider -> number of processes of its own; providers that are not named are
             embedded in the session workers.
         timeout_s: Longest wait for one answer of a real model, in seconds.
+        env_file: A ``.env`` file that processes which send requests read keys from, if it is on
+            their machine; the keys themselves are never in here.
+        session_cap_nano: Cap on each session's own money, if there is one.
+        role_caps_nano: Role -> cap on all its calls.
+        answers: File of answers that runs share; ``None`` if this run does not use it.
+        trace_id: Trace of this life of the run, for whoever sends spans; empty for none.
     """
 
     run_id: str
@@ -62,3 +72,8 @@ class RunSetup:
     attempts: int
     clients: Mapping[str, int]
     timeout_s: float = 180.0
+    env_file: str | None = None
+    session_cap_nano: NanoUSD | None = None
+    role_caps_nano: Mapping[str, NanoUSD] = field(default_factory=dict)
+    answers: str | None = None
+    trace_id: str = ""

@@ -28,6 +28,8 @@ from matrix.engine.setup import RunSetup
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import MatrixError
 from matrix.model.records import Answer, Call, SessionPlan
+from matrix.telemetry.process import SILENT, Telemetry
+from matrix.telemetry.spans import session_span
 
 
 class NoRoute(MatrixError):
@@ -53,10 +55,15 @@ class SessionWorker:
     """Hosts sessions. Give it sessions with ``open``; it reports to the governor only."""
 
     def __init__(
-        self, name: str, setup: RunSetup, kinds: Mapping[str, Kind], transport: Transport
+        self,
+        name: str,
+        setup: RunSetup,
+        kinds: Mapping[str, Kind],
+        transport: Transport,
+        telemetry: Telemetry = SILENT,
     ) -> None:
         self.name = name
-        self._setup, self._kinds = setup, kinds
+        self._setup, self._kinds, self._telemetry = setup, kinds, telemetry
         self._link = Link(name, transport, self._on_message)
         self._router: CallRouter | None = None
         self._host: ProviderHost | None = None
@@ -110,6 +117,7 @@ class SessionWorker:
 
     async def _play(self, plan: SessionPlan, opened: SessionOpened) -> None:
         assert self._router is not None
+        spans = self._telemetry.spans
         session = DurableSession(
             self._kinds[plan.kind],
             plan,
@@ -117,7 +125,11 @@ class SessionWorker:
             self._setup.resources,
             self._router,
             lambda turn: self.send(SaveTurn(turn)),
+            spans=spans,
         )
+        start = spans.now_ns() if spans is not None else 0
         ended = await session.play()
+        if spans is not None:
+            spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))
         del self._plans[plan.session_id], self._tasks[plan.session_id]

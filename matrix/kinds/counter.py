@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,6 +26,8 @@ from matrix.model.records import JSON, ChatMessage, Message
 
 COUNTER = "# You are a counter"
 _SYSTEM = f"{COUNTER}\n\nAnswer with the next whole number and nothing else."
+_TALK = "word " * 100
+_TALK_TOKENS = 125.0
 
 
 class CounterOptions(BaseModel):
@@ -39,6 +42,9 @@ class CounterOptions(BaseModel):
     )
     shared_start: bool = Field(
         default=False, description="Ask once per round where to start, for every variant."
+    )
+    history: int = Field(
+        default=0, ge=0, le=10_000, description="Made-up messages that every call takes along."
     )
 
 
@@ -87,12 +93,13 @@ class CounterKind:
         chosen = CounterOptions.model_validate(options.model_dump())
         model = roles["counter"]
         calls = float(min(chosen.turns, max_turns) * chosen.width)
+        tokens_in = 40.0 + _TALK_TOKENS * chosen.history
         once = RoleProfile("counter", model, (1.0, 1.0, 1.0), 40.0, 2.0)
         return Binding(
             resources={"scenario": dict(pack.content)},
             prelude=pack.content["start"] if chosen.shared_start else None,
             models=frozenset({model}),
-            profile=(RoleProfile("counter", model, (calls, calls, calls), 40.0, 2.0),),
+            profile=(RoleProfile("counter", model, (calls, calls, calls), tokens_in, 2.0),),
             prelude_profile=(once,) if chosen.shared_start else (),
         )
 
@@ -107,7 +114,7 @@ class CounterKind:
         options = CounterOptions.model_validate(ctx.plan.options)
 
         async def one(scope: Context) -> int:
-            return await _next_number(scope, state.count)
+            return await _next_number(scope, state.count, options.history)
 
         said = await ctx.parallel([one] * options.width) if options.width > 1 else [await one(ctx)]
         count = max(said)
@@ -124,14 +131,27 @@ class CounterKind:
         ctx.score("said", float(state.said))
 
 
-async def _next_number(ctx: Context, count: int) -> int:
+async def _next_number(ctx: Context, count: int, history: int = 0) -> int:
     answer = await ctx.ask(
         "counter",
-        [ChatMessage("system", _SYSTEM), ChatMessage("user", f"Count on from {count}.")],
+        [
+            ChatMessage("system", _SYSTEM),
+            *conversation(history),
+            ChatMessage("user", f"Count on from {count}."),
+        ],
         max_tokens=16,
     )
     found = re.search(r"-?\d+", answer.text)
     return int(found[0]) if found else count + 1
+
+
+@lru_cache(maxsize=8)
+def conversation(length: int) -> tuple[ChatMessage, ...]:
+    """A made-up conversation of this many messages of 500 characters, every one different."""
+    return tuple(
+        ChatMessage("assistant" if number % 2 else "user", f"{number}: {_TALK}")
+        for number in range(length)
+    )
 
 
 KIND = CounterKind()

@@ -155,7 +155,8 @@ class RoleProfile(NamedTuple):
     """Expected use of one model in one session, for estimates before anything is spent.
 
     ``calls`` are (low, middle, high) per session, where high is an upper estimate that few
-    sessions exceed; tokens are averages per call.
+    sessions exceed; tokens are averages per call; ``at_once`` is how many such calls a session
+    makes side by side.
     """
 
     role: str
@@ -163,6 +164,7 @@ class RoleProfile(NamedTuple):
     calls: tuple[float, float, float]
     input_tokens: float
     output_tokens: float
+    at_once: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,5 +35,7 @@ BUILT_IN: Final[dict[str, Alias]] = {
 }
 
 SIMULATED_PREFIX: Final = "sim/"
+LOCAL_PREFIX: Final = "local/"
+"""Before the name of a model that runs on this machine."""
 BY_ARCHETYPE: Final = "by-archetype"
 """A role whose model each archetype names for itself; ``sim/by-archetype`` for stand-ins."""

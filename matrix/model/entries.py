@@ -26,7 +26,8 @@ from matrix.model.records import (
     Usage,
 )
 
-Disposition = Literal["settled", "released", "presumed"]
+Disposition = Literal["settled", "released", "presumed", "cached"]
+"""How an attempt ended for the ledger; ``cached`` attempts were never sent and cost nothing."""
 
 
 class Share(NamedTuple):
@@ -85,6 +86,8 @@ class Settled(NamedTuple):
     """An attempt is over. ``answer`` is present when it ended the call, for good or ill.
 
     ``waited_s`` is the time from asking to being granted; ``took_s`` the wall time of the attempt.
+    ``saved`` is what an answer from the response cache cost when it was bought; ``overrun`` what a
+    settled attempt cost above its hold, which ``cost`` leaves out.
     """
 
     hold_id: int
@@ -102,6 +105,8 @@ class Settled(NamedTuple):
     error_class: str
     answer: Answer | None
     at: float
+    saved: NanoUSD = 0
+    overrun: NanoUSD = 0
 
 
 @dataclass(frozen=True, slots=True)

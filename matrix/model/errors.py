@@ -15,7 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from matrix.model.records import Usage
 
 
 class MatrixError(Exception):
@@ -112,14 +115,18 @@ class ProviderError(MatrixError):
         unsent: True only when the request provably cost nothing (never sent, or refused with
             a 4xx), so that its hold may be released rather than presumed spent.
         retry_after_s: Seconds the provider asked to wait, where it said so.
+        usage: What it billed all the same, where it said so: the attempt is then settled at that.
     """
 
     retryable: ClassVar[bool] = False
     unsent: ClassVar[bool] = False
 
-    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+    def __init__(
+        self, message: str, *, retry_after_s: float | None = None, usage: Usage | None = None
+    ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
+        self.usage = usage
 
 
 class RateLimited(ProviderError):
@@ -180,6 +187,10 @@ class SessionStop(MatrixError):
 
 class Censored(SessionStop):
     """The session was cut short by the cap or an interrupt: it says nothing about the variant."""
+
+
+class SessionCapReached(SessionStop):
+    """The session has used up its own cap: like the limit of turns, a property of the session."""
 
 
 class Suspended(SessionStop):

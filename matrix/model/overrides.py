@@ -21,10 +21,12 @@ FLAGS: Mapping[str, PathKey] = {
     "per_cell": ("per_cell",),
     "seed": ("seed",),
     "max_cost": ("limits", "cost_usd"),
+    "budget": ("limits", "budget"),
     "max_turns": ("limits", "turns"),
     "time_limit": ("limits", "run_minutes"),
     "open_sessions": ("limits", "open_sessions"),
     "at_cap": ("at_cap",),
+    "cache": ("cache",),
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -19,6 +20,9 @@ from pydantic import (
     ValidationInfo,
     field_validator,
 )
+
+from matrix.model.budgets import parse_budget
+from matrix.model.money import NanoUSD, from_usd
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -45,6 +49,32 @@ def _file_name(name: str) -> str:
             "with a letter or digit, because folders are named by it"
         )
     return name
+
+
+def _budget(text: str) -> str:
+    parse_budget(text)
+    return text
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise ValueError(
+            "should be the name of an environment variable, e.g. OPENAI_API_KEY; what was found "
+            "is not shown, in case it is the key itself"
+        )
+    return name
+
+
+def _keyless(address: str) -> str:
+    """An address is written to ``run.json``, so it may hold no key."""
+    parts = urlsplit(address)
+    query = {name.lower() for name, _ in parse_qsl(parts.query)}
+    if "@" in parts.netloc or query & {"key", "api_key", "api-key", "apikey", "token", "sig"}:
+        raise ValueError(
+            "an address that holds a password or key would be kept in the results; leave it out "
+            "and name the variable that has it in api_key_env"
+        )
+    return address
 
 
 class SpecModel(BaseModel):
@@ -81,12 +111,12 @@ class ModelSpec(SpecModel):
     free: bool = Field(
         default=False, description="It really costs nothing, e.g. because it runs on this machine."
     )
-    api_base: str | None = Field(
+    api_base: Annotated[str, AfterValidator(_keyless)] | None = Field(
         default=None, description="Address of an OpenAI-compatible service of your own."
     )
-    api_key_env: str | None = Field(
+    api_key_env: Annotated[str, AfterValidator(_variable)] | None = Field(
         default=None,
-        pattern=r"^[A-Za-z_][A-Za-z0-9_]*$",
+        json_schema_extra={"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
         description="Environment variable that holds the key; the provider's usual one if absent.",
     )
     group: str | None = Field(
@@ -99,6 +129,17 @@ class RateLimits(SpecModel):
 
     rpm: Positive | None = Field(default=None, description="Requests per minute.")
     tpm: Positive | None = Field(default=None, description="Tokens per minute, input and output.")
+    itpm: Positive | None = Field(
+        default=None, description="Input tokens per minute, where they are limited by themselves."
+    )
+    otpm: Positive | None = Field(
+        default=None, description="Output tokens per minute, where they are limited by themselves."
+    )
+    burst_s: Positive = Field(
+        default=1.0,
+        le=60,
+        description="Seconds' worth of the limits that may be used at once after a rest.",
+    )
     concurrency: int | None = Field(
         default=None, ge=1, description="Requests in flight at any moment."
     )
@@ -123,6 +164,18 @@ class Limits(SpecModel):
         le=1_000_000_000,
         description="Hard cap on the money of the whole run, in US dollars.",
     )
+    session_usd: Positive | None = Field(
+        default=None,
+        description="Cap on each session, in US dollars; one that reaches it ends as timeout.",
+    )
+    role_usd: Mapping[Name, Positive] = Field(
+        default_factory=dict,
+        description="Role -> cap on all its calls in the run, in US dollars.",
+    )
+    budget: Annotated[str, AfterValidator(_budget)] | None = Field(
+        default=None,
+        description="Rolling budget over several runs, e.g. nightly=50/day; see `matrix budgets`.",
+    )
     turns: int = Field(default=60, ge=1, le=10_000, description="Turns per session.")
     session_minutes: Positive = Field(
         default=240.0,
@@ -137,6 +190,11 @@ class Limits(SpecModel):
     attempts: int = Field(
         default=6, ge=1, le=50, description="Attempts per model call, the first included."
     )
+
+    @property
+    def cap_nano(self) -> NanoUSD:
+        """The hard cap, in nano-dollars."""
+        return from_usd(self.cost_usd)
 
 
 class Compare(SpecModel):
@@ -205,6 +263,13 @@ class RunSpec(SpecModel):
     )
     providers: Providers = Field(
         default=Providers(), description="The processes that talk to real models."
+    )
+    cache: bool = Field(
+        default=False,
+        description=(
+            "Answer calls of real models by what earlier runs in the same folder have bought, "
+            "where model, request, round and place in the session are the same."
+        ),
     )
     simulation: Mapping[str, Any] = Field(
         default_factory=dict, description="How simulated models behave (see `matrix schema`)."

@@ -18,7 +18,8 @@ class Reply(NamedTuple):
     ``usage`` is ``None`` when the provider reported none; the attempt's hold is then presumed
     spent in full. ``duration_s`` is the working time to charge to the session's clock: measured
     for real models, drawn for simulated ones. ``headers`` carries rate-limit headers in lower
-    case, for the limiter to correct its levels by.
+    case, for the limiter to correct its levels by. ``model`` is the model that the provider says
+    has answered, if it says so.
     """
 
     text: str
@@ -26,6 +27,7 @@ class Reply(NamedTuple):
     duration_s: float
     finish_reason: str = "stop"
     headers: Mapping[str, str] = {}
+    model: str = ""
 
 
 class Provider(Protocol):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
-from matrix.engine.prepare import Prepared
+from matrix.engine.prepared import Prepared
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
-from matrix.report.text import WIDTH, columns, facts, plural, wrapped
+from matrix.report.text import WIDTH, about, columns, facts, plural, wrapped
 
 
 def plan_as_text(prepared: Prepared, *, cells: bool = False, width: int = WIDTH) -> str:
@@ -42,8 +42,11 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
         rows.append((name, ", ".join(levels) + note))
     rows.append(("models", _models(prepared)))
     rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
+    if not prepared.simulated:
+        rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
-    rows.append(("cap", f"{show_usd(from_usd(spec.limits.cost_usd))}, {policy}"))
+    budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
+    rows.append(("cap", f"{show_usd(from_usd(spec.limits.cost_usd))}, {policy}{budget}"))
     return rows
 
 
@@ -62,6 +65,14 @@ def _models(prepared: Prepared) -> str:
 
 def _money(amount: Interval) -> str:
     return f"{show_usd(amount.middle)}, from {show_usd(amount.low)} to {show_usd(amount.high)}"
+
+
+def _time(prepared: Prepared) -> str:
+    text = f"about {about(prepared.time.middle)}"
+    if prepared.unlimited_groups:
+        groups = ", ".join(prepared.unlimited_groups)
+        text += f", if no rate limit binds; none is known for {groups}"
+    return text
 
 
 def _by_role(prepared: Prepared) -> str:
@@ -116,8 +127,11 @@ def plan_as_data(prepared: Prepared) -> JSON:
         "estimate_by_role_usd": {
             role: _interval_usd(interval) for role, interval in prepared.role_costs.items()
         },
+        "estimate_s": None if prepared.simulated else prepared.time._asdict(),
+        "unlimited_groups": prepared.unlimited_groups,
         "cap_usd": prepared.spec.limits.cost_usd,
         "at_cap": prepared.spec.at_cap,
+        "budget": prepared.spec.limits.budget,
         "cells": [
             {
                 "scenario": cell.scenario,

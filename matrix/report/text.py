@@ -72,6 +72,14 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {minutes} min" if minutes else f"{whole // 3600} h"
 
 
+def about(seconds: float) -> str:
+    """A rough time in one figure or two: ``30 s``, ``4 min``, ``3 h``."""
+    if seconds < 90:
+        return f"{max(10, round(seconds, -1)):.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.0f} h"
+
+
 def tokens(count: int) -> str:
     """A number of tokens in three figures or so: ``980``, ``36 k``, ``1.2 M``."""
     if count < 1000:

@@ -22,7 +22,7 @@ from matrix.serving.options import ANY, ECHO, ServeOptions
 from matrix.serving.request import ChatRequest, read_request
 from matrix.serving.schemas import BadSchema
 from matrix.serving.stats import Stats
-from matrix.serving.writing import Choice, Speaker, Written, echo, simulated, write
+from matrix.serving.writing import Choice, Speaker, Written, echo, repeating, simulated, write
 
 FAULT_HEADER: Final = "X-Matrix-Fault"
 _JSON: Final = "application/json"
@@ -113,12 +113,14 @@ class ChatService:
         self, request: ChatRequest, speak: Speaker, headers: Mapping[str, str]
     ) -> Outcome:
         self._limiter.admit(request.model, request.tokens)
-        used = 0
+        used, sent = 0, headers.get("Authorization", "")
         try:
             fault = self._next_fault(headers.get(FAULT_HEADER))
-            if fault and (error := error_of(fault, request.tokens)):
+            if fault and (error := error_of(fault, request.tokens, sent)):
                 raise error
             written = write(request, speak)
+            if fault and fault.name == "echo-answer" and request.schema is None:
+                written = repeating(written, sent)
             used = written.used.input + written.used.output
         except BadSchema as error:
             raise bad_request(f"Invalid schema: {error}", code="invalid_schema") from None

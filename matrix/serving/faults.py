@@ -48,6 +48,9 @@ FAULTS: Final[Mapping[str, str]] = {
     "no-usage": "200 without usage",
     "absurd-usage": "200 with 10**12 tokens of each kind",
     "negative-usage": "200 with negative token counts",
+    "echo-401": "401, whose message repeats the Authorization header of the request",
+    "echo-500": "500, the same",
+    "echo-answer": "200, whose text repeats it, unless it has to follow a schema",
 }
 """Name of a fault -> what it does."""
 
@@ -196,10 +199,13 @@ class FaultPlan:
         return None if fault.name == NONE else fault
 
 
-def error_of(fault: Fault, tokens: int) -> ApiError | None:
+def error_of(fault: Fault, tokens: int, authorization: str = "") -> ApiError | None:
     """The error that a fault answers with; ``None`` if it spoils a good answer instead.
 
-    ``tokens`` is the size of the request's messages.
+    Args:
+        fault: The fault.
+        tokens: Size of the request's messages.
+        authorization: The request's Authorization header.
     """
     if fault.name in _STATUS_MESSAGES:
         message, kind = _STATUS_MESSAGES[fault.name]
@@ -210,6 +216,10 @@ def error_of(fault: Fault, tokens: int) -> ApiError | None:
         return ApiError(429, message, kind="requests", code="rate_limit_exceeded", headers=headers)
     if fault.name == "auth":
         return wrong_key()
+    if fault.name in ("echo-401", "echo-500"):
+        key = authorization.rpartition(" ")[2]
+        message = f"Cannot use the API key {key} (Authorization: {authorization})."
+        return ApiError(int(fault.name.rpartition("-")[2]), message, code="invalid_api_key")
     if fault.name == "context":
         return context_overflow(tokens)
     if fault.name == "refusal":

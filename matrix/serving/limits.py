@@ -2,7 +2,8 @@
 
 Tokens are counted as they are used: the input when a request is let in, the output when it is
 written. Nothing is set aside for ``max_tokens``, so a client that counts what it really used and
-keeps to the same limits never meets a 429 for tokens.
+keeps to the same limits never meets a 429 for tokens. Nothing is shared with the client's own
+limiter, or a mistake there would be made on both sides and go unseen.
 """
 
 from __future__ import annotations
@@ -10,17 +11,41 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from matrix.admission.rates import BURST_S, Bucket, RateGroup
 from matrix.serving.api_errors import ApiError, rate_limited
 
 Clock = Callable[[], float]
 
+BURST_S = 6.0
+"""Seconds of refill that may come at once, where the command line does not say."""
 
-def _bucket(per_minute: float | None, burst_s: float, now: float) -> Bucket | None:
-    if per_minute is None:
-        return None
-    capacity = max(1.0, per_minute / 60.0 * burst_s)
-    return Bucket(per_minute / 60.0, capacity, capacity, now)
+
+_HAIR_S = 1e-6
+"""A wait below this is none: who came back exactly in time must not be sent away by rounding."""
+
+
+class _Bucket:
+    """``per_minute`` units a minute, and ``burst_s`` seconds of refill at once after a rest."""
+
+    def __init__(self, per_minute: float, burst_s: float, now: float) -> None:
+        self.limit = per_minute
+        self.rate = per_minute / 60.0
+        self.capacity = max(1.0, self.rate * burst_s)
+        self._level, self._at = self.capacity, now
+
+    def level(self, now: float) -> float:
+        """What is there at this moment; below zero after more was used than was foreseen."""
+        if now > self._at:
+            self._level = min(self.capacity, self._level + (now - self._at) * self.rate)
+            self._at = now
+        return self._level
+
+    def wait_for(self, amount: float, now: float) -> float:
+        """Seconds until ``amount`` is there; more than the bucket holds waits for a full one."""
+        return max(0.0, (min(amount, self.capacity) - self.level(now)) / self.rate)
+
+    def take(self, amount: float, now: float) -> None:
+        """Use ``amount``, or give it back if negative."""
+        self._level = min(self.capacity, self.level(now) - amount)
 
 
 class Limiter:
@@ -30,18 +55,18 @@ class Limiter:
         rpm: Requests per minute, ``None`` for no limit.
         tpm: Tokens per minute, ``None`` for no limit.
         burst: Requests that may come at once after a rest; both buckets hold as many seconds of
-            refill as that takes. ``None`` is :data:`~matrix.admission.rates.BURST_S` seconds.
+            refill as that takes. ``None`` is :data:`BURST_S` seconds.
         clock: Seconds of any monotonic clock.
     """
 
     def __init__(
         self, rpm: float | None, tpm: float | None, burst: float | None, clock: Clock
     ) -> None:
-        self._clock, self._rpm, self._tpm = clock, rpm, tpm
+        self._clock = clock
         burst_s = BURST_S if burst is None or rpm is None else burst / (rpm / 60.0)
         now = clock()
-        self._group = RateGroup(_bucket(rpm, burst_s, now), _bucket(tpm, burst_s, now))
-        self._limited = rpm is not None or tpm is not None
+        self._requests = None if rpm is None else _Bucket(rpm, burst_s, now)
+        self._tokens = None if tpm is None else _Bucket(tpm, burst_s, now)
 
     def admit(self, model: str, tokens: int) -> None:
         """Let a request of ``tokens`` input tokens in; :meth:`settle` follows.
@@ -49,43 +74,45 @@ class Limiter:
         Raises:
             ApiError: 429, with the time to wait.
         """
-        if not self._limited:
-            return
         now = self._clock()
-        delay = self._group.wait(now, tokens)
-        if delay:
-            raise self._refusal(model, tokens, delay)
-        self._group.take(now, tokens)
+        waits = [
+            (bucket.wait_for(amount, now), what, bucket, amount)
+            for what, bucket, amount in (
+                ("requests", self._requests, 1),
+                ("tokens", self._tokens, tokens),
+            )
+            if bucket is not None
+        ]
+        longest = max(waits, key=lambda wait: wait[0], default=None)
+        if longest is not None and longest[0] > _HAIR_S:
+            raise _refusal(model, *longest)
+        if self._requests is not None:
+            self._requests.take(1, now)
+        if self._tokens is not None:
+            self._tokens.take(tokens, now)
 
     def settle(self, admitted: int, used: int) -> None:
         """Correct what was counted for a request once it is known what it used."""
-        if self._limited:
-            self._group.finish(admitted, used)
+        if self._tokens is not None:
+            self._tokens.take(used - admitted, self._clock())
 
     def headers(self) -> dict[str, str]:
         """``x-ratelimit-*``: what is left at this moment and when the buckets are full again."""
         found: dict[str, str] = {}
-        for name, limit, bucket in (
-            ("requests", self._rpm, self._group.requests),
-            ("tokens", self._tpm, self._group.tokens),
-        ):
+        for name, bucket in (("requests", self._requests), ("tokens", self._tokens)):
             if bucket is not None:
-                bucket.advance(self._clock())
-                found[f"x-ratelimit-limit-{name}"] = f"{limit:.0f}"
-                found[f"x-ratelimit-remaining-{name}"] = str(max(0, math.floor(bucket.level)))
-                full = (bucket.capacity - bucket.level) / bucket.rate
+                level = bucket.level(self._clock())
+                found[f"x-ratelimit-limit-{name}"] = f"{bucket.limit:.0f}"
+                found[f"x-ratelimit-remaining-{name}"] = str(max(0, math.floor(level)))
+                full = (bucket.capacity - level) / bucket.rate
                 found[f"x-ratelimit-reset-{name}"] = show_duration(full)
         return found
 
-    def _refusal(self, model: str, tokens: int, delay: float) -> ApiError:
-        requests = self._group.requests
-        short_of_requests = requests is not None and requests.wait_for(1.0) > 0
-        what, limit, asked = (
-            ("requests", self._rpm, 1) if short_of_requests else ("tokens", self._tpm, tokens)
-        )
-        wait_ms = max(1, math.ceil(delay * 1000))
-        headers = {"retry-after": str(-(-wait_ms // 1000)), "retry-after-ms": str(wait_ms)}
-        return rate_limited(model, what, limit or 0.0, asked, headers, f"{wait_ms}ms")
+
+def _refusal(model: str, delay: float, what: str, bucket: _Bucket, asked: float) -> ApiError:
+    wait_ms = max(1, math.ceil(delay * 1000))
+    headers = {"retry-after": str(-(-wait_ms // 1000)), "retry-after-ms": str(wait_ms)}
+    return rate_limited(model, what, bucket.limit, asked, headers, f"{wait_ms}ms")
 
 
 def show_duration(seconds: float) -> str:

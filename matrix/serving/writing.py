@@ -86,6 +86,12 @@ def write(request: ChatRequest, speak: Speaker) -> Written:
     return Written(tuple(choices), used, used if told else None, longest)
 
 
+def repeating(written: Written, said: str) -> Written:
+    """The same, with something said again at the end of every text."""
+    choices = (choice._replace(text=f"{choice.text} {said}") for choice in written.choices)
+    return written._replace(choices=tuple(choices))
+
+
 def _choice(request: ChatRequest, index: int, reply: Reply) -> Choice:
     if request.forced is not None:
         return _tool_call(request, index)

@@ -76,6 +76,7 @@ def encode(entry: Entry) -> tuple[int, bytes]:
                     entry.error_class,
                     _answer_out(entry.answer),
                     entry.at,
+                    *([entry.saved, entry.overrun] if entry.saved or entry.overrun else []),
                 ]
             )
         case TurnDone():
@@ -142,7 +143,7 @@ def _decode(kind: int, session_id: str, body: bytes) -> Entry:
             Usage(*f[11]),
             *f[12:15],
             _answer_in(f[15]),
-            f[16],
+            *f[16:19],
         )
     if kind == TURN_DONE:
         f = orjson.loads(zlib.decompress(body))

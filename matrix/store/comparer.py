@@ -9,7 +9,8 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from matrix.store.reader import RunTables
-from matrix.store.tables import TABLES, Table, TableName, table_named
+from matrix.store.schema import Table, TableName
+from matrix.store.tables import TABLES, table_named
 
 _Key: TypeAlias = tuple[object, ...]
 _Rows: TypeAlias = dict[_Key, list[_Key]]

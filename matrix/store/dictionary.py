@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from matrix.store.tables import SCHEMA_VERSION, TABLES, Column, Table, TableName
+from matrix.store.schema import SCHEMA_VERSION, Column, Table, TableName
+from matrix.store.tables import TABLES
 
 _TYPES: Final = {
     "text": "string",
@@ -56,6 +57,9 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
 - Times are in seconds (`_s`); points in time are UTC.
 - A *prelude* is what models write once per round and scenario, shared by every variant. It has no
   row in `sessions`; its calls, turns and messages are under its own id (`sessions.prelude_id`).
+- With `--cache`, answers are kept in `answers.sqlite` beside the runs, which may be deleted. Calls
+  answered from it have the disposition `cached`: they cost nothing, and their tokens are those that
+  were paid for when they were bought.
 - `simulated` says that a simulated model played a role: such numbers say nothing about real models.
 - A turn that was played again replaces the earlier one in every table but `calls`: what was paid
   stays.

@@ -25,7 +25,8 @@ import pyarrow.parquet as pq
 from matrix.store.disk import Disk
 from matrix.store.merging import FAN_IN, merged
 from matrix.store.parquet import arrow_schema, arrow_table, sorted_by, write_tables
-from matrix.store.tables import TABLES, Row, RunInfo, TableName
+from matrix.store.schema import Row, RunInfo, TableName
+from matrix.store.tables import TABLES
 
 WORK_FOLDER: Final = ".publish"
 """Folder beside the tables for files that are not finished."""

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError
-from matrix.store.tables import SCHEMA_VERSION, ColumnType, Row, RunInfo, Table, columns_of
+from matrix.store.schema import SCHEMA_VERSION, ColumnType, Row, RunInfo, Table
+from matrix.store.tables import columns_of
 
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 """Bound on the uncompressed size of a row group, in bytes."""

@@ -28,8 +28,9 @@ from matrix.store.rows import (
     session_row,
     turn_row,
 )
+from matrix.store.schema import Row, TableName
 from matrix.store.session_state import SessionState, Totals
-from matrix.store.tables import TABLES, Row, TableName
+from matrix.store.tables import TABLES
 
 PROJECTED: Final = (OPENED, SETTLED, TURN_DONE, ENDED)
 """Kinds of journal entries that rows are made from; holds alone make none."""

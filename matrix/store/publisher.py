@@ -25,7 +25,8 @@ from matrix.store.folders import WORK_FOLDER, TableFolders
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.journal import Row as JournalRow
 from matrix.store.projection import PROJECTED, Projection
-from matrix.store.tables import TABLES, Row, RunInfo
+from matrix.store.schema import Row, RunInfo
+from matrix.store.tables import TABLES
 
 _UNFINISHED_BATCH: Final = 10_000
 """Rows for sessions that did not end are added in batches of this many."""

@@ -14,7 +14,8 @@ from matrix.model.errors import StoreError, did_you_mean
 from matrix.store.folders import WORK_FOLDER, Part, parts_in
 from matrix.store.parquet import arrow_schema, conform
 from matrix.store.run_folder import RUN_FILE, RunFile, read_run
-from matrix.store.tables import RunInfo, table_named
+from matrix.store.schema import RunInfo
+from matrix.store.tables import table_named
 
 if TYPE_CHECKING:
     import pandas

@@ -7,8 +7,8 @@ from typing import Final
 from matrix.model.entries import Settled, TurnDone
 from matrix.model.money import to_usd
 from matrix.model.records import Outcome, SessionPlan
+from matrix.store.schema import Row
 from matrix.store.session_state import Totals
-from matrix.store.tables import Row
 
 _SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
 
@@ -171,6 +171,8 @@ def call_row(seq: int, entry: Settled) -> Row:
         _micros(entry.at - entry.took_s),
         _micros(entry.at),
         entry.hold_id,
+        to_usd(entry.saved),
+        entry.saved,
         seq,
     )
 

@@ -18,7 +18,7 @@ from matrix.model.errors import RunExists, RunNotFound, StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.store.disk import Disk
-from matrix.store.tables import RunInfo
+from matrix.store.schema import RunInfo
 
 RUN_FILE: Final = "run.json"
 
@@ -69,6 +69,19 @@ class RunTotals(_Part):
         ge=0, description="Money that counts as spent because no usage is known, in nano-dollars."
     )
     elapsed_s: float = Field(ge=0, description="Wall time over all its starts, in seconds.")
+    overrun_nano: NanoUSD = Field(
+        default=0,
+        ge=0,
+        description="What attempts cost above the most that was set aside, in nano-dollars.",
+    )
+
+
+class CostRange(_Part):
+    """An estimate of the whole run's cost, in nano-dollars."""
+
+    low: NanoUSD = Field(ge=0)
+    middle: NanoUSD = Field(ge=0)
+    high: NanoUSD = Field(ge=0)
 
 
 class RunFile(_Part):
@@ -94,6 +107,12 @@ class RunFile(_Part):
     plan: PlanSummary = Field(description="What the run set out to do.")
     simulated: bool = Field(description="Whether any model in it is simulated.")
     cap_nano: NanoUSD = Field(ge=0, description="The cost cap, in nano-dollars.")
+    estimate: CostRange | None = Field(
+        default=None, description="What it was expected to cost before it started."
+    )
+    pilot: CostRange | None = Field(
+        default=None, description="What its first round said the whole would cost."
+    )
     totals: RunTotals | None = Field(default=None, description="What it came to.")
 
     @property

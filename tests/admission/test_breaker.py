@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matrix.admission.breaker import FIRST_PAUSE_S, LONGEST_PAUSE_S, CircuitBreaker
-from matrix.admission.rates import RateGroup
+from matrix.admission.rates import Load, RateGroup
 
 
 def tripped(now: float = 0.0) -> CircuitBreaker:
@@ -62,12 +62,12 @@ def test_a_group_waits_with_its_breaker_and_a_429_is_a_sign_of_life() -> None:
     group.hear("down", 0.0)
     group.hear("limited", 0.0)
     group.hear("down", 0.0)
-    assert group.wait(0.0, 1.0) == 0.0
+    assert group.wait(0.0, Load(1.0)) == 0.0
     group.hear("down", 0.0)
-    assert group.wait(0.0, 1.0) == FIRST_PAUSE_S
-    assert group.wait(FIRST_PAUSE_S, 1.0) == 0.0
-    group.take(FIRST_PAUSE_S, 1.0)
-    assert group.wait(FIRST_PAUSE_S, 1.0) is None
-    group.finish(1.0, None)
+    assert group.wait(0.0, Load(1.0)) == FIRST_PAUSE_S
+    assert group.wait(FIRST_PAUSE_S, Load(1.0)) == 0.0
+    group.take(FIRST_PAUSE_S, Load(1.0))
+    assert group.wait(FIRST_PAUSE_S, Load(1.0)) is None
+    group.finish(Load(1.0), None)
     group.hear("alive", FIRST_PAUSE_S)
-    assert group.wait(FIRST_PAUSE_S, 1.0) == 0.0
+    assert group.wait(FIRST_PAUSE_S, Load(1.0)) == 0.0

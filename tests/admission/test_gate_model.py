@@ -1,8 +1,8 @@
 """The gate in virtual time: many sessions over several groups, under money, rates and places.
 
-The machine joins, leaves, settles, pauses and waits in any order. What every single decision must
-obey is checked against the queues as the machine itself keeps them; at the end of every history
-time advances and holds settle until nobody waits any more.
+Some sessions have caps of their own. The machine joins, leaves, settles, pauses and waits in any
+order. What every single decision must obey is checked against the queues as the machine itself
+keeps them; at the end of every history time advances and holds settle until nobody waits any more.
 """
 
 from __future__ import annotations
@@ -16,14 +16,25 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from matrix.admission.envelopes import Envelopes
 from matrix.admission.gate import Decision, Gate, Grant, Refusal, Request
 from matrix.admission.ledger import Ledger
-from matrix.admission.rates import BURST_S, HAIR_S, RateGroup, per_minute
+from matrix.admission.rates import (
+    BURST_S,
+    BURST_SHARE,
+    HAIR_S,
+    HEADROOM,
+    Load,
+    RateGroup,
+    per_minute,
+)
 from matrix.model.records import CallKey
 
 RPM, TPM, PLACES = 60.0, 60_000.0, 2
 GROUPS = ("free", "rpm", "tpm", "narrow", "unheard-of")
 CAP = 1_000
+OWN_CAPS = {"session-3": 120, "session-4": 0, "session-5": 700, "odd": 500}
+"""Envelopes: some sessions' own, and one that all odd sessions share."""
 
 
 def rate_groups(start: float) -> dict[str, RateGroup]:
@@ -68,7 +79,11 @@ class GateLaws(RuleBasedStateMachine):
         self.now = start
         self.ledger = Ledger(CAP)
         self.groups = rate_groups(start)
-        self.gate = Gate(self.ledger, self.groups, next_hold_id=1)
+        self.envelopes = Envelopes()
+        for name, cap in OWN_CAPS.items():
+            self.envelopes.open(name, cap)
+        self.spent = dict.fromkeys(OWN_CAPS, 0)
+        self.gate = Gate(self.ledger, self.groups, 1, self.envelopes)
         self.waiting: list[Waiter] = []
         self.open: dict[int, Request] = {}
         self.used_ids: set[int] = set()
@@ -92,7 +107,10 @@ class GateLaws(RuleBasedStateMachine):
         self.arrivals += 1
         key = CallKey(f"session-{session}", "turn", 1, slot)
         order = session // 2  # a prelude and its first session share an order
-        request = Request(key, order, group, bound, tokens, f"client-{session % 2}")
+        own = [f"session-{session}"] + (["odd"] if session % 2 else [])
+        envelopes = tuple(name for name in own if name in OWN_CAPS)
+        load = Load(tokens / 2, tokens / 2)
+        request = Request(key, order, group, bound, load, f"client-{session % 2}", envelopes)
         self.waiting.append(Waiter((order, self.arrivals), request))
         self.gate.join(request)
 
@@ -115,25 +133,31 @@ class GateLaws(RuleBasedStateMachine):
         self.end(hold_id, how, share)
         if retry and how != "settle":
             session = int(request.key.session_id.removeprefix("session-"))
-            self.join(session, request.group, request.bound, request.tokens, request.key.slot)
+            self.join(session, request.group, request.bound, tokens_of(request), request.key.slot)
 
     def end(self, hold_id: int, how: str, share: float) -> None:
         request = self.open.pop(hold_id)
-        actual: float | None = None
+        actual: Load | None = None
+        spent = request.bound
         if how == "settle":
-            self.ledger.settle(hold_id, int(share * request.bound))
-            actual = share * 2 * request.tokens
+            spent = int(share * request.bound)
+            self.ledger.settle(hold_id, spent)
+            used = share * 2 * tokens_of(request)
+            actual = Load(used, 0.0)
             self.past[request.group].charges.append(
-                Charge(self.now, actual - request.tokens, let_in=False)
+                Charge(self.now, used - tokens_of(request), let_in=False)
             )
         elif how == "dearer":
             self.ledger.settle(hold_id, request.bound + 1)
         elif how == "release":
             self.ledger.release(hold_id)
+            spent = 0
         else:
             self.ledger.presume(hold_id)
-        self.gate.finish(hold_id, actual)
-        self.gate.finish(hold_id, actual)  # delivered twice, counted once
+        for name in request.envelopes:
+            self.spent[name] += spent
+        self.gate.finish(hold_id, actual, spent)
+        self.gate.finish(hold_id, actual, spent)  # delivered twice, counted once
 
     @rule(group=st.sampled_from(GROUPS[:4]), seconds=st.floats(0, 30))
     def a_429(self, group: str, seconds: float) -> None:
@@ -161,10 +185,20 @@ class GateLaws(RuleBasedStateMachine):
 
     def look(self) -> Decision:
         held_before = dict(self.open)
+        room_before = {name: self.room(name) for name in OWN_CAPS}
         free_before, overrun = self.ledger.balance.free, self.ledger.overrun
         decision = self.gate.decide(self.now)
         granted = [self.leave_queue(grant.request) for grant in decision.grants]
-        refused = [self.leave_queue(refusal.request) for refusal in decision.refusals]
+        refused = []
+        for refusal in decision.refusals:
+            waiter = self.leave_queue(refusal.request)
+            if refusal.envelope is None:
+                refused.append(waiter)
+                continue
+            name, request = refusal.envelope, refusal.request
+            in_flight = [one.bound for one in held_before.values() if name in one.envelopes]
+            assert not sum(in_flight), "nobody is refused while money may come back"
+            assert request.bound > room_before[name]
         self.in_order(granted, refused)
         for waiter in refused:
             assert not held_before, "nobody is refused while money may come back"
@@ -174,12 +208,21 @@ class GateLaws(RuleBasedStateMachine):
             self.used_ids.add(grant.hold_id)
             self.open[grant.hold_id] = grant.request
             past = self.past[grant.request.group]
-            past.charges.append(Charge(self.now, grant.request.tokens, let_in=True))
+            past.charges.append(Charge(self.now, tokens_of(grant.request), let_in=True))
             assert self.now >= past.paused_until - 2 * HAIR_S
         self.nobody_is_overtaken(granted)
         self.who_waits_waits_for_something(decision)
         self.told = decision.wake_in_s
         return decision
+
+    def room(self, name: str) -> int:
+        """What an envelope has left, by the machine's own books."""
+        held = sum(one.bound for one in self.open.values() if name in one.envelopes)
+        return OWN_CAPS[name] - self.spent[name] - held
+
+    def may_be_paid(self, waiter: Waiter) -> bool:
+        """Whether its own envelopes, if it has any, have room for it now."""
+        return all(self.room(name) >= waiter.request.bound for name in waiter.request.envelopes)
 
     def leave_queue(self, request: Request) -> Waiter:
         """Its entry in the machine's own queue; there is none for one that left or was served."""
@@ -192,8 +235,8 @@ class GateLaws(RuleBasedStateMachine):
         assert served == sorted(served), "oldest session first"
 
     def nobody_is_overtaken(self, granted: list[Waiter]) -> None:
-        """Only a waiter whose own group is at its limit sees a younger one pass."""
-        for waiter in self.waiting:
+        """Only a waiter whose own group is at its limit, or its envelope, sees one pass."""
+        for waiter in filter(self.may_be_paid, self.waiting):
             younger = [one for one in granted if one.place > waiter.place]
             if any(one.request.group == waiter.request.group for one in younger):
                 raise AssertionError(f"{waiter} was overtaken within its group")
@@ -203,7 +246,8 @@ class GateLaws(RuleBasedStateMachine):
 
     def who_waits_waits_for_something(self, decision: Decision) -> None:
         """Each group's first waiter waits for its limit, or someone waits for money in flight."""
-        heads = [self.head_of(name) for name in {w.request.group for w in self.waiting}]
+        payable = [w for w in self.waiting if self.may_be_paid(w)]
+        heads = [self.head_of(name) for name in {w.request.group for w in payable}]
         ready = [head for head in heads if self.wait_of(head) == 0]
         if ready:
             first = min(ready, key=lambda head: head.place)
@@ -216,11 +260,12 @@ class GateLaws(RuleBasedStateMachine):
             assert decision.wake_in_s is None or self.now + decision.wake_in_s > self.now
 
     def head_of(self, group: str) -> Waiter:
-        return min((w for w in self.waiting if w.request.group == group), key=lambda w: w.place)
+        queue = [w for w in self.waiting if w.request.group == group and self.may_be_paid(w)]
+        return min(queue, key=lambda w: w.place)
 
     def wait_of(self, head: Waiter) -> float | None:
         limits = self.groups.get(head.request.group)
-        return 0.0 if limits is None else limits.wait(self.now, head.request.tokens)
+        return 0.0 if limits is None else limits.wait(self.now, head.request.load)
 
     # --- what always holds --------------------------------------------------------------------
 
@@ -230,6 +275,10 @@ class GateLaws(RuleBasedStateMachine):
         assert balance.settled + balance.presumed + balance.held <= CAP
         assert balance.held == sum(request.bound for request in self.open.values())
         assert set(self.ledger.holds) == set(self.open)
+
+    @invariant()
+    def no_envelope_is_overspent(self) -> None:
+        assert all(self.room(name) >= 0 for name in OWN_CAPS)
 
     @invariant()
     def no_group_has_more_in_flight_than_places(self) -> None:
@@ -264,16 +313,18 @@ class GateLaws(RuleBasedStateMachine):
                 self.now += decision.wake_in_s
 
     def no_window_exceeds_rate_and_burst(self) -> None:
-        burst = {"rpm": RPM / 60 * BURST_S, "narrow": 10 * RPM / 60 * BURST_S}
-        for name, allowed in burst.items():
+        for name, limit in {"rpm": RPM, "narrow": 10 * RPM}.items():
             requests = [c._replace(tokens=1.0) for c in self.past[name].charges if c.let_in]
-            assert most_in_any_window(requests, allowed / BURST_S, allowed) <= allowed + 1e-2
-        capacity = TPM / 60 * BURST_S
+            rate = limit / 60 * HEADROOM
+            allowed = max(1.0, limit / 60 * BURST_S * BURST_SHARE)
+            assert most_in_any_window(requests, rate, allowed) <= allowed + 1e-2
+        capacity = TPM / 60 * BURST_S * BURST_SHARE
         charges = self.past["tpm"].charges
         if all(charge.let_in for charge in charges):
             # a correction comes after the fact, so windows hold to the letter only without any;
             # that corrected levels keep the rate in the long run is a law of test_rates.py
-            assert most_in_any_window(charges, TPM / 60, capacity) <= capacity + 1.0
+            rate = TPM / 60 * HEADROOM
+            assert most_in_any_window(charges, rate, capacity) <= capacity + 1.0
 
 
 def most_in_any_window(charges: list[Charge], rate: float, capacity: float) -> float:
@@ -292,6 +343,10 @@ def most_in_any_window(charges: list[Charge], rate: float, capacity: float) -> f
     return worst
 
 
+def tokens_of(request: Request) -> float:
+    return request.load.input + request.load.output
+
+
 GateLaws.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
 TestGateLaws = GateLaws.TestCase
 
@@ -300,7 +355,8 @@ TestGateLaws = GateLaws.TestCase
 
 
 def asking(order: int, group: str = "free", bound: int = 10, tokens: float = 1.0) -> Request:
-    return Request(CallKey(f"s{order}", "turn", 1, "0"), order, group, bound, tokens, "client-0")
+    key = CallKey(f"s{order}", "turn", 1, "0")
+    return Request(key, order, group, bound, Load(tokens), "client-0")
 
 
 def gate_over(cap: int, groups: Mapping[str, RateGroup] | None = None) -> tuple[Gate, Ledger]:
@@ -324,7 +380,7 @@ def test_a_large_request_that_waits_for_money_is_not_overtaken_by_small_ones() -
         gate.join(asking(order, bound=1, group=f"group-{order % 3}"))
     assert served(gate.decide(0.0)) == ([], [])
     ledger.settle(1, 5)
-    gate.finish(1, None)
+    gate.finish(1, None, 0)
     assert served(gate.decide(0.0))[0][:2] == [1, 2]
 
 
@@ -336,10 +392,10 @@ def test_what_can_never_fit_is_refused_once_nothing_is_held_and_the_next_is_trie
     gate.join(asking(3, bound=30))
     assert served(gate.decide(0.0)) == ([0], [])
     ledger.presume(1)
-    gate.finish(1, None)
+    gate.finish(1, None, 0)
     assert served(gate.decide(0.0)) == ([2], [1])
     ledger.settle(2, 80)
-    gate.finish(2, None)
+    gate.finish(2, None, 0)
     assert served(gate.decide(0.0)) == ([], [3])
 
 
@@ -348,7 +404,7 @@ def test_after_an_overrun_everybody_is_refused() -> None:
     gate.join(asking(0))
     gate.decide(0.0)
     ledger.settle(1, 11)
-    gate.finish(1, None)
+    gate.finish(1, None, 0)
     gate.join(asking(1, bound=0))
     assert served(gate.decide(0.0)) == ([], [1])
 
@@ -361,7 +417,7 @@ def test_a_group_at_its_rate_does_not_hold_up_the_others() -> None:
         gate.join(asking(order))
     decision = gate.decide(0.0)
     assert served(decision) == ([0, 3, 4, 5, 6, 7, 8], [])
-    assert decision.wake_in_s == pytest.approx(10.0)
+    assert decision.wake_in_s == pytest.approx(10.0 / HEADROOM)
 
 
 def test_a_retry_keeps_its_sessions_place() -> None:
@@ -370,7 +426,7 @@ def test_a_retry_keeps_its_sessions_place() -> None:
         gate.join(asking(order, group="one"))
     assert served(gate.decide(0.0)) == ([0], [])
     ledger.release(1)
-    gate.finish(1, None)
+    gate.finish(1, None, 0)
     gate.join(asking(0, group="one"))
     assert served(gate.decide(0.0)) == ([0], [])
 
@@ -392,7 +448,7 @@ def test_who_left_is_never_served_even_after_coming_back() -> None:
     gate.leave("nobody")
     gate.join(asking(1, group="one", bound=12))
     assert gate.waiting == 1
-    gate.finish(1, None)
+    gate.finish(1, None, 0)
     (grant,) = gate.decide(0.0).grants
     assert grant.request.bound == 12
     assert gate.waiting == 0
@@ -423,11 +479,11 @@ def test_a_crowd_at_600_a_minute_makes_nearly_all_of_6000_in_ten_minutes() -> No
         for grant in decision.grants:
             times.append(now)
             ledger.settle(grant.hold_id, 1)
-            gate.finish(grant.hold_id, 1.0)
+            gate.finish(grant.hold_id, Load(1.0), 1)
         assert decision.wake_in_s is not None
         now += decision.wake_in_s
-    assert 0.95 * 6_000 <= len(times) <= 6_000 + 60
+    assert 0.97 * 6_000 <= len(times) <= 6_000
     for first in range(0, len(times), 97):
         for last in range(first, len(times), 89):
-            allowed = 10 * (times[last] - times[first]) + 60
+            allowed = 10 * (times[last] - times[first]) + 10
             assert last - first + 1 <= allowed + 1e-3

@@ -12,7 +12,7 @@ from matrix.cli.main import app
 from tests.cli.program import GOLDEN, GoldenRun, Matrix
 
 COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
-REQUIRED = {"run", "resume", "plan", "validate", "list", "show", "init", "schema"}
+REQUIRED = {"run", "resume", "plan", "validate", "list", "show", "init", "schema", "doctor"}
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])

@@ -27,7 +27,7 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 MADE_BY_MAKE = frozenset({".venv", ".venv/bin/matrix", ".tools", "dist", "site"})
 """Named in the documentation, and there after `make install` and its like only."""
 
-OF_A_PROJECT = frozenset({"matrix.yaml", "my-project", "scenarios/", "results/"})
+OF_A_PROJECT = frozenset({"matrix.yaml", "my-project", "scenarios/", "results/", "answers.sqlite"})
 OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
 
 
@@ -95,7 +95,7 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
         code
         for code in inline_code(page)
         if re.fullmatch(r"[\w.<>-]*(?:/[\w.<>*-]*)+|[\w-]+\.(?:py|md|yaml|json|sqlite|toml)", code)
-        and not code.startswith(("sim/", "file://"))
+        and not code.startswith(("sim/", "local/", "file://"))
     }
     known = MADE_BY_MAKE | OF_A_PROJECT | OF_A_RUN
     roots = (ROOT, ROOT / "matrix", ROOT / "actors")
@@ -156,7 +156,7 @@ def test_the_house_in_the_design_is_the_house_that_stands() -> None:
     drawn = set(re.findall(r"^  (\w+)(?:/|\.py) ", block, re.M))
     package = ROOT / "matrix"
     floors = {path.name for path in package.iterdir() if (path / "__init__.py").is_file()}
-    assert drawn - {"api"} == floors
+    assert drawn == floors
 
 
 def test_there_is_a_changelog_and_the_readme_links_it() -> None:
@@ -168,8 +168,10 @@ def test_there_is_a_changelog_and_the_readme_links_it() -> None:
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    (spec,) = code_blocks(ROOT / "README.md", "yaml")
+    spec, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
+    (tmp_path / "caps.yaml").write_text(caps, encoding="utf-8")
+    assert api.validate(tmp_path / "caps.yaml") == []
     api.init(tmp_path)
     (tmp_path / "readme.yaml").write_text(spec, encoding="utf-8")
     assert api.validate(tmp_path / "readme.yaml") == []
@@ -177,7 +179,7 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
 
 
 def test_what_the_readme_says_of_numbers_is_what_the_spec_plans(tmp_path: Path) -> None:
-    (spec,) = code_blocks(ROOT / "README.md", "yaml")
+    spec, _ = code_blocks(ROOT / "README.md", "yaml")
     api.init(tmp_path)
     (tmp_path / "readme.yaml").write_text(spec, encoding="utf-8")
     (said,) = re.findall(r"or `sessions: (\d+)`", spec)

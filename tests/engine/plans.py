@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from matrix.admission.rates import Load
 from matrix.admission.tariffs import Tariff
 from matrix.engine.messages import Acquire, Settle
 from matrix.engine.setup import GroupLimits, ModelEntry, RunSetup
@@ -96,7 +97,7 @@ def ask(of: CallKey | None = None, bound: int = 100, **changes: Any) -> Acquire:
         "model": MODEL,
         "group": GROUP,
         "bound": bound,
-        "tokens": 10.0,
+        "load": Load(10.0),
     }
     return Acquire(**(fields | changes))
 

@@ -183,7 +183,7 @@ async def test_attempts_of_a_call_count_on_after_a_crash(run_dir: Path) -> None:
     assert attempts == [2]
 
 
-async def test_an_overrun_closes_admission_in_later_lives_as_well(run_dir: Path) -> None:
+async def test_after_an_overrun_only_a_later_life_goes_on_and_holds_more(run_dir: Path) -> None:
     def greedy(of: Call, attempt: int) -> Reply:
         return Reply("6", Usage(50_000, 50_000), 0.0)
 
@@ -192,11 +192,14 @@ async def test_an_overrun_closes_admission_in_later_lives_as_well(run_dir: Path)
         before = live.governor.picture().balance
     assert before.overrun > 0
     assert [news.ended.outcome for news in live.ended] == ["censored"]
+    assert "overrun" in live.ended[0].ended.reason
     async with Live(setup(run_dir)) as live:
         assert live.governor.picture().balance == before
         await live.play(plan())
-    assert [news.ended.outcome for news in live.ended] == ["censored"]
-    assert live.provider.asked == []
+        after = live.governor.picture().balance
+    assert [news.ended.outcome for news in live.ended] == ["completed"]
+    assert after.overrun == before.overrun
+    assert after.spent + after.overrun <= after.cap
 
 
 async def test_totals_are_those_of_the_whole_run_whichever_life_it_is_in(run_dir: Path) -> None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from matrix.admission.rates import RateGroup
+from matrix.admission.rates import Bucket, RateGroup, Remaining
+from matrix.engine.books import History, PartCaps
 from matrix.engine.governor_core import (
     CAP_REACHED,
     DRAINING,
     DRIVER,
+    OVERRUN,
     GovernorCore,
-    History,
     ProtocolError,
     Tick,
 )
@@ -28,6 +29,7 @@ from matrix.engine.messages import (
     SessionEnded,
     SessionOpened,
     SessionSuspended,
+    Supply,
     SuspendSession,
     ToGovernor,
 )
@@ -40,12 +42,17 @@ class Desk:
     """A core with one session open, spoken to one message and one tick at a time."""
 
     def __init__(
-        self, cap: int = 1000, sessions: int = 1, groups: Mapping[str, RateGroup] | None = None
+        self,
+        cap: int = 1000,
+        sessions: int = 1,
+        groups: Mapping[str, RateGroup] | None = None,
+        parts: PartCaps | None = None,
+        history: History | None = None,
     ) -> None:
-        self.core = GovernorCore(cap, groups or {GROUP: RateGroup()})
+        self.core = GovernorCore(cap, groups or {GROUP: RateGroup()}, history, parts)
         for number in range(1, sessions + 1):
             self.core.open_session(
-                "worker", plan(f"s{number}", order=number), NOTHING_KNOWN.snapshot, {}, {}, 0.0
+                "worker", plan(f"s{number}", order=number), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0
             )
         self.opening = self.tick()
 
@@ -130,7 +137,7 @@ def test_an_answer_from_before_a_crash_is_recorded_and_attempts_count_on() -> No
         ]
     )
     core = GovernorCore(1000, {}, History(settled=60, presumed=100, last_hold_id=2))
-    core.open_session("w", plan(), history.snapshot, history.answers, history.attempts, 0.0)
+    core.open_session("w", plan(), history.snapshot, history.answers, history.attempts, 0, 0.0)
     core.handle("w", ask(key(slot="0")), 0.0, 0.0)
     core.handle("w", ask(key(slot="1")), 0.0, 0.0)
     mail = [message for _, message in core.tick(0.0, 0.0).mail]
@@ -158,8 +165,10 @@ def test_draining_refuses_who_waits_and_who_asks_later_and_lets_what_is_in_fligh
     desk = Desk(groups={GROUP: RateGroup(concurrency=1)})
     desk.say(ask(key(slot="0")), ask(key(slot="1")))
     desk.core.drain()
-    assert desk.tick().mail == [("worker", Refused(key(slot="1"), DRAINING))]
-    assert desk.say(ask(key(slot="2"))).mail == [("worker", Refused(key(slot="2"), DRAINING))]
+    assert desk.tick().mail == [("worker", Refused(key(slot="1"), "draining", DRAINING))]
+    assert desk.say(ask(key(slot="2"))).mail == [
+        ("worker", Refused(key(slot="2"), "draining", DRAINING))
+    ]
     assert letters(desk.say(settle(key(slot="0"), 1)), Recorded)
     assert desk.say(ask(key(slot="0"))).mail == [
         ("worker", Recorded(key(slot="0"), "digest", answer()))
@@ -173,7 +182,7 @@ def test_a_call_that_does_not_fit_waits_while_money_is_held_and_is_refused_after
     assert letters(desk.say(ask(key(slot="0"), bound=100)), Granted)
     assert desk.say(ask(key(slot="1"), bound=100)).mail == []
     told = desk.say(settle(key(slot="0"), 1, cost=60))
-    assert letters(told, Refused) == [Refused(key(slot="1"), CAP_REACHED)]
+    assert letters(told, Refused) == [Refused(key(slot="1"), "cap", CAP_REACHED)]
 
 
 def test_money_that_comes_back_goes_to_the_oldest_session_first() -> None:
@@ -256,7 +265,7 @@ def test_an_overrun_closes_admission() -> None:
     balance = desk.core.ledger.balance
     assert (balance.settled, balance.overrun) == (100, 30)
     refused = desk.say(ask(key(slot="1"), bound=1))
-    assert refused.mail == [("worker", Refused(key(slot="1"), CAP_REACHED))]
+    assert refused.mail == [("worker", Refused(key(slot="1"), "cap", OVERRUN))]
 
 
 def test_the_picture_adds_up() -> None:
@@ -280,7 +289,7 @@ def test_the_picture_adds_up() -> None:
 def test_a_call_of_a_session_that_is_not_open_is_refused() -> None:
     desk = Desk()
     desk.say(EndSession(ended()))
-    assert letters(desk.say(ask()), Refused) == [Refused(key(), DRAINING)]
+    assert letters(desk.say(ask()), Refused) == [Refused(key(), "draining", DRAINING)]
 
 
 def test_a_session_must_be_opened_with_its_history() -> None:
@@ -290,7 +299,7 @@ def test_a_session_must_be_opened_with_its_history() -> None:
 
 def test_a_prelude_is_no_open_spending() -> None:
     core = GovernorCore(1000, {})
-    core.open_session("w", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0.0)
+    core.open_session("w", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
     core.handle("w", ask(), 0.0, 0.0)
     core.tick(0.0, 0.0)
     core.handle("w", settle(key(), 1), 0.0, 0.0)
@@ -304,3 +313,94 @@ def test_ended_sessions_carry_their_whole_plan_to_the_driver() -> None:
     (news,) = letters(tick, SessionEnded)
     assert news.plan == plan("s2", order=2)
     assert isinstance(tick.entries[0], Ended)
+
+
+# --- caps on parts of the run -------------------------------------------------------------------
+
+
+def test_a_session_that_reaches_its_own_cap_is_told_so_and_holds_up_nobody() -> None:
+    desk = Desk(sessions=2, parts=PartCaps(session=150))
+    first = desk.say(ask(key("s1"), bound=100), ask(key("s2"), bound=100))
+    assert len(letters(first, Granted)) == 2
+    waits = desk.say(ask(key("s1", slot="1"), bound=100), ask(key("s2", slot="1"), bound=50))
+    assert [granted.key for granted in letters(waits, Granted)] == [key("s2", slot="1")]
+    assert letters(waits, Refused) == [], "its first attempt may come back cheaper"
+    told = desk.say(settle(key("s1"), 1, cost=60))
+    (refused,) = letters(told, Refused)
+    assert (refused.key, refused.why) == (key("s1", slot="1"), "session-cap")
+    smaller = key("s1", slot="2")
+    assert desk.say(ask(smaller, bound=90)).mail == [("worker", Granted(smaller, 4, 1))]
+
+
+def test_a_role_that_reaches_its_cap_ends_sessions_as_the_runs_cap_does() -> None:
+    desk = Desk(parts=PartCaps(roles={"counter": 100}))
+    desk.say(ask(bound=100))
+    told = desk.say(settle(key(), 1, cost=60), ask(key(slot="1"), bound=50))
+    assert letters(told, Refused) == [Refused(key(slot="1"), "cap", "cap of role counter")]
+    free = desk.say(ask(key(slot="2"), bound=500, role="somebody else"))
+    assert len(letters(free, Granted)) == 1
+
+
+def test_what_parts_spent_in_earlier_lives_counts() -> None:
+    history = History(settled=90, spent_by_role={"counter": 90})
+    desk = Desk(parts=PartCaps(roles={"counter": 100}), history=history)
+    (refused,) = letters(desk.say(ask(bound=20)), Refused)
+    assert refused == Refused(key(), "cap", "cap of role counter")
+    core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=100))
+    core.open_session("worker", plan(), NOTHING_KNOWN.snapshot, {}, {}, 95, 0.0)
+    core.handle("worker", ask(bound=20), 0.0, 0.0)
+    (refused,) = letters(core.tick(0.0, 0.0), Refused)
+    assert refused.why == "session-cap"
+
+
+def test_what_variants_share_is_no_sessions_own_money() -> None:
+    core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=10))
+    core.open_session("worker", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+    core.handle("worker", ask(bound=500), 0.0, 0.0)
+    assert len(letters(core.tick(0.0, 0.0), Granted)) == 1
+
+
+# --- the response cache, reports of limits, overruns ----------------------------------------------
+
+
+def test_an_answer_from_the_cache_costs_nothing_and_is_journalled_before_it_is_seen() -> None:
+    desk = Desk(cap=0)
+    bought = answer(cost=0)
+    tick = desk.say(Supply(key(), "digest", "counter", "sim/counter", bought, saved=60))
+    (entry,) = tick.entries
+    assert isinstance(entry, Settled)
+    assert (entry.disposition, entry.cost, entry.held, entry.saved) == ("cached", 0, 0, 60)
+    assert tick.mail == [("worker", Recorded(key(), "digest", bought))]
+    counters = desk.core.picture().counters
+    assert (counters.answered, counters.attempts) == (1, 0)
+    assert (counters.from_cache, counters.saved) == (1, 60)
+    again = desk.say(Supply(key(), "digest", "counter", "sim/counter", answer("7", 0), saved=60))
+    assert again.entries == []
+    assert again.mail == [("worker", Recorded(key(), "digest", bought))]
+
+
+def test_a_cached_answer_does_not_replace_a_call_that_is_under_way() -> None:
+    desk = Desk()
+    desk.say(ask())
+    assert desk.say(Supply(key(), "digest", "counter", "sim/counter", answer(), 60)).mail == []
+    told = desk.say(settle(key(), 1))
+    assert letters(told, Recorded) == [Recorded(key(), "digest", answer())]
+
+
+def test_what_a_provider_says_is_left_slows_its_group_down() -> None:
+    desk = Desk(groups={GROUP: RateGroup(requests=Bucket(1.0, 60.0, 60.0, 0.0))})
+    desk.say(ask())
+    desk.say(settle(key(), 1, took_s=0.0, left=Remaining(requests=0)))
+    told = desk.say(*(ask(key(slot=f"{number}")) for number in range(1, 4)))
+    assert len(letters(told, Granted)) == 1
+    assert told.wake_in_s == pytest.approx(1.0)
+
+
+def test_a_model_that_cost_more_than_its_hold_is_held_dearer_from_then_on() -> None:
+    desk = Desk(history=History(inflation={"sim/counter": 2.5}))
+    desk.say(ask(bound=100))
+    assert desk.core.ledger.balance.held == 250
+    desk.say(settle(key(), 1, cost=500))
+    assert desk.core.ledger.balance.overrun == 250
+    told = desk.say(ask(key(slot="1"), bound=100))
+    assert [refused.why for refused in letters(told, Refused)] == ["cap"]

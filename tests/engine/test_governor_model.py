@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 from matrix.admission.rates import RateGroup
-from matrix.engine.governor_core import CAP_REACHED, DRAINING, GovernorCore, Tick
+from matrix.engine.governor_core import DRAINING, GovernorCore, Tick
 from matrix.engine.history import NOTHING_KNOWN
 from matrix.engine.messages import (
     EndSession,
@@ -98,7 +98,9 @@ class GovernorMachine(RuleBasedStateMachine):
             key = CallKey(session, "turn", 1, slot)
             request = ask(key, bound, order=int(session[1]), group=group, digest="d")
             if session not in self.open:
-                assert self._tell(peer, request).mail == [(peer, Refused(key, DRAINING))]
+                assert self._tell(peer, request).mail == [
+                    (peer, Refused(key, "draining", DRAINING))
+                ]
                 continue
             call = self.calls.setdefault(key, ModelCall())
             call.owed.add(peer)
@@ -227,9 +229,9 @@ class GovernorMachine(RuleBasedStateMachine):
                 case Recorded(key, _, given):
                     assert (key, given) in self.recorded
                     self.calls[key].owed.remove(peer)
-                case Refused(key, reason):
+                case Refused(key, why, _):
                     call = self.calls[key]
-                    if reason == CAP_REACHED:
+                    if why == "cap":
                         free = CAP - self.settled - self.presumed - self.overrun
                         assert not holds_before
                         assert self.overrun or call.bound > free
@@ -305,7 +307,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def _open(self, session: str) -> None:
         opened = plan(session, order=int(session[1]))
-        self.core.open_session("a", opened, NOTHING_KNOWN.snapshot, {}, {}, 0.0)
+        self.core.open_session("a", opened, NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
         self.open.add(session)
 
     def _tell(self, peer: str, message: ToGovernor) -> Tick:

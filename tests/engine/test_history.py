@@ -84,7 +84,10 @@ def test_money_is_what_each_attempt_was_last_said_to_cost() -> None:
     assert history.counters == Counters(answered=1, attempts=5, turns=1, tokens_in=80, tokens_out=4)
 
 
-def test_what_an_answer_cost_above_its_hold_is_an_overrun() -> None:
+def test_what_an_attempt_cost_above_its_hold_is_an_overrun_whether_or_not_it_answered() -> None:
     hold = held(1, amount=100)
-    history = fold_money((hold, closed(hold, "settled", 100, answer(cost=130)))).history
-    assert (history.settled, history.overrun) == (100, 30)
+    for said in (None, answer(cost=130)):
+        over = closed(hold, "settled", 100, said)._replace(overrun=30)
+        history = fold_money((hold, over)).history
+        assert (history.settled, history.overrun) == (100, 30)
+        assert history.inflation == {MODEL: 1.3}

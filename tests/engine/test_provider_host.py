@@ -54,7 +54,7 @@ class World:
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.core = GovernorCore(cap, {GROUP: RateGroup()})
-        self.core.open_session("host", plan(), NOTHING_KNOWN.snapshot, {}, {}, 0.0)
+        self.core.open_session("host", plan(), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
         self.core.tick(0.0, 0.0)
         self.provider = ScriptedProvider(handler)
         self.entries: list[Any] = []
@@ -326,4 +326,4 @@ async def test_the_estimate_of_tokens_lies_below_the_bound_that_is_held() -> Non
     world, long = World(lambda of, attempt: "6"), call(text="x" * 400)
     await world.host.ask(long)
     (request,) = (message for message in world.said if isinstance(message, Acquire))
-    assert 100 < request.tokens < input_bound(long.messages) + 16
+    assert 100 < sum(request.load) < input_bound(long.messages) + 16

@@ -18,7 +18,7 @@ from matrix.api import plan as prepare_plan
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, News, load_executor
 from matrix.engine.messages import Picture
-from matrix.engine.prepare import Prepared
+from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Progress, RunEnd, Silent
 from matrix.engine.setup import RunSetup
 from matrix.model.money import from_usd

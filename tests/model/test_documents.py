@@ -96,15 +96,16 @@ def test_every_mistake_comes_at_once_with_its_line_path_value_and_remedy() -> No
         "matrix.yaml:19: limits.cost_usd: found 0; should be greater than 0",
         "matrix.yaml:20: limits.turns: found 'many'; should be a valid integer, unable to parse "
         "string as an integer",
-        "matrix.yaml:21: limits.open_sessons: unknown key; allowed: cost_usd, turns, "
-        "session_minutes, run_minutes, open_sessions, attempts; did you mean 'open_sessions'?",
+        "matrix.yaml:21: limits.open_sessons: unknown key; allowed: cost_usd, session_usd, "
+        "role_usd, budget, turns, session_minutes, run_minutes, open_sessions, attempts; did you "
+        "mean 'open_sessions'?",
         "matrix.yaml:22: at_cap: found 'never'; should be 'whole-rounds' or 'spend-all'",
         "matrix.yaml:26: models.mine.price.input: found -1; should be greater than or equal to 0",
         "matrix.yaml:26: models.mine.price.output: is required and missing",
         "matrix.yaml:27: models.str.target: is required and missing",
         "matrix.yaml:31: groups.int.rpm: found inf; should be a finite number",
-        "matrix.yaml:32: groups.int.concurency: unknown key; allowed: rpm, tpm, concurrency; did "
-        "you mean 'concurrency'?",
+        "matrix.yaml:32: groups.int.concurency: unknown key; allowed: rpm, tpm, itpm, otpm, "
+        "burst_s, concurrency; did you mean 'concurrency'?",
         "matrix.yaml:33: simulation: found 'fast'; should be a mapping",
         f"matrix.yaml:2: nam: unknown key; allowed: {KEYS}; did you mean 'name'?",
     ]
@@ -331,8 +332,9 @@ def test_a_mistake_is_told_of_the_flag_or_variable_it_came_from() -> None:
         "MATRIX_SESSIONS: sessions: found 'many'; should be a valid integer, unable to parse "
         "string as an integer",
         "--max-cost: limits.cost_usd: found -3.0; should be greater than 0",
-        "--set limits.tuns: limits.tuns: unknown key; allowed: cost_usd, turns, session_minutes, "
-        "run_minutes, open_sessions, attempts; did you mean 'turns'?",
+        "--set limits.tuns: limits.tuns: unknown key; allowed: cost_usd, session_usd, role_usd, "
+        "budget, turns, session_minutes, run_minutes, open_sessions, attempts; did you mean "
+        "'turns'?",
     ]
 
 

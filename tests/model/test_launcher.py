@@ -91,7 +91,7 @@ class Life:
     def launch(self) -> None:
         """Open what may be opened, as the driver does it."""
         while True:
-            for plan in self.launcher.take():
+            for plan in self.launcher.take(self.picture()):
                 self.begin(plan)
             assert self.launcher.open_count == len(self.open) <= self.launcher.limit
             if not self.launcher.wants_round() or not self.launcher.next_round(self.picture()):
@@ -431,7 +431,5 @@ def test_costs_are_learned_from_whole_sessions_of_their_own_cell() -> None:
 
 def test_spend_all_goes_on_until_the_cap_itself_binds() -> None:
     life = Life(launcher_of(SHARED, limit=100), cap=1)
-    life.launch()
-    life.end(0, "completed")
-    life.launch()
-    assert len([plan for plan in life.opened.values() if plan.part == "play"]) > 3
+    life.play([(0, "completed", 1.0)])
+    assert len([plan for plan in life.opened.values() if plan.part == "play"]) == 6

@@ -27,9 +27,11 @@ GOOD: Mapping[str, Sequence[Any]] = {
     "per_cell": [1, 2, 3, 4],
     "seed": [1, 2, 3, 4],
     "max_cost": [1.5, 2.5, 3.5, 4.5],
+    "budget": ["a=1/day", "b=2/week", "c=3/month", "d=4/hour"],
     "max_turns": [1, 2, 3, 4],
     "time_limit": [1.5, 2.5, 3.5, 4.5],
     "open_sessions": [1, 2, 3, 4],
+    "cache": [False, True, False, True],
     "at_cap": ["whole-rounds", "spend-all", "whole-rounds", "spend-all"],
 }
 """Flag -> a value for the file, the variable, --set and the flag."""

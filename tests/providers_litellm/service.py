@@ -72,7 +72,7 @@ class Service:
     def __init__(self) -> None:
         self.seen: list[Seen] = []
         self.headers: Mapping[str, str] = {"x-ratelimit-remaining-requests": "9", "x-other": "1"}
-        self.answer: Answer = self._well
+        self.answer: Answer = self.well
         self.port = 0
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
@@ -80,7 +80,7 @@ class Service:
         self.seen.append(Seen(request.path, headers, orjson.loads(await request.read())))
         return await self.answer(request)
 
-    async def _well(self, request: web.Request) -> web.StreamResponse:
+    async def well(self, request: web.Request) -> web.StreamResponse:
         body = claude() if request.path.endswith("/messages") else chat()
         return web.json_response(body, headers=self.headers)
 

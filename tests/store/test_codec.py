@@ -72,7 +72,7 @@ SETTLED_ENTRY = st.builds(
     TEXT,
     TEXT,
     COUNT,
-    st.sampled_from(["settled", "released", "presumed"]),
+    st.sampled_from(["settled", "released", "presumed", "cached"]),
     COUNT,
     USAGE,
     NUMBER,
@@ -80,6 +80,8 @@ SETTLED_ENTRY = st.builds(
     TEXT,
     st.none() | ANSWER,
     NUMBER,
+    saved=COUNT,
+    overrun=COUNT,
 )
 SCORE = st.builds(Score, TEXT, st.none() | NUMBER, st.none() | COUNT, TEXT, TEXT, TEXT, TEXT)
 EVENT = st.builds(Event, TEXT, COUNT, TEXT, TEXT, st.none() | NUMBER, TEXT)

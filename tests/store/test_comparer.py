@@ -8,7 +8,7 @@ from pathlib import Path
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.store.comparer import compare_tables
 from matrix.store.publisher import Publisher
-from matrix.store.tables import RunInfo
+from matrix.store.schema import RunInfo
 from tests.store.journals import FastDisk, tell, write_journal
 
 STORY = [

@@ -25,7 +25,7 @@ from matrix.store.run_folder import (
     read_run,
     write_run,
 )
-from matrix.store.tables import RunInfo
+from matrix.store.schema import RunInfo
 
 START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 

@@ -17,7 +17,8 @@ from matrix.store.dictionary import render_dictionary
 from matrix.store.parquet import arrow_schema, arrow_table, write_tables
 from matrix.store.projection import Projection
 from matrix.store.publisher import Publisher
-from matrix.store.tables import TABLES, RunInfo, columns_of, factor_columns, table_named
+from matrix.store.schema import RunInfo
+from matrix.store.tables import TABLES, columns_of, factor_columns, table_named
 from tests.store.journals import INFO, LONG_STORY, FastDisk, tell, write_journal
 
 README = Path(__file__).parents[2] / "results" / "README.md"

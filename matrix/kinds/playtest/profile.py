@@ -65,13 +65,16 @@ def session_profile(
     def one(role: str, calls: Three, output: float) -> RoleProfile:
         return RoleProfile(role, role_models[role], calls, size[role], output)
 
-    def each(role: str, calls: Three, output: float) -> tuple[RoleProfile, ...]:
-        return _shared(role, role_models, pool, options, calls, size[role], output)
+    def each(
+        role: str, calls: Three, output: float, at_once: float = 1.0
+    ) -> tuple[RoleProfile, ...]:
+        shared = _shared(role, role_models, pool, options, calls, size[role], output)
+        return tuple(use._replace(at_once=at_once) for use in shared)
 
     profile = (
         one(roles.NARRATOR, asked, _NARRATION),
         one(roles.CLASSIFIER, turns, _LABEL),
-        *each(roles.PLAYERS, _times(sizes, asked), _REACTION),
+        *each(roles.PLAYERS, _times(sizes, asked), _REACTION, sizes[1]),
         *each(roles.SPOKESPERSON, turns, _RELAY),
     )
     return (*profile, one(roles.JUDGE, (1, 1, 2), _VERDICT)) if options.with_judge else profile

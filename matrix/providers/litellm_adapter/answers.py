@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
+
+import orjson
 
 from matrix.model.errors import MalformedAnswer
 from matrix.model.records import Usage
@@ -19,21 +23,23 @@ def reply_of(response: Any, duration_s: float, target: str) -> Reply:
 
     Raises:
         AnswerRefused: The model refused, or its answer was held back; it was asked all the same.
-        MalformedAnswer: There is no text in it.
+        MalformedAnswer: There is no text in it. Both carry what was billed, where that was said.
     """
     choices = getattr(response, "choices", None)
     if not choices:
-        raise MalformedAnswer(f"{target}: an answer without choices")
+        raise MalformedAnswer(f"{target}: an answer without choices", usage=usage_of(response))
     choice = choices[0]
     finish = str(getattr(choice, "finish_reason", None) or "stop")
     message = getattr(choice, "message", None)
-    text = getattr(message, "content", None)
-    if finish == "content_filter" or (not text and _refusal(message)):
-        raise AnswerRefused(f"{target}: refused to answer ({finish}) {_refusal(message)}"[:500])
+    text, refusal = getattr(message, "content", None), _refusal(message)
+    usage = usage_of(response, text or refusal)
+    if finish == "content_filter" or (not text and refusal):
+        raise AnswerRefused(f"{target}: refused to answer ({finish}) {refusal}", usage=usage)
     if not isinstance(text, str) or not text.strip():
-        raise MalformedAnswer(_why_empty(target, finish))
-    usage = usage_of(response, text)
-    return Reply(whole_text(text), usage, duration_s, finish, limit_headers(response))
+        raise MalformedAnswer(_why_empty(target, finish), usage=usage)
+    answered_by = str(getattr(response, "model", None) or "")
+    answered_by = answered_by.removeprefix(target.partition("/")[0] + "/")
+    return Reply(whole_text(text), usage, duration_s, finish, limit_headers(response), answered_by)
 
 
 def _refusal(message: object) -> str:
@@ -73,6 +79,26 @@ def usage_of(response: Any, text: str = "") -> Usage | None:
     thought = _count(gave, "reasoning_tokens") or 0
     read = max(read, cached + stored)
     return Usage(read, max(written, thought, total - read), cached, stored, thought)
+
+
+def usage_in(body: bytes) -> Usage | None:
+    """Tokens that an answer which cannot be read reports all the same, in OpenAI's shape."""
+    try:
+        answer = json.loads(body, object_hook=lambda fields: SimpleNamespace(**fields))
+    except (ValueError, RecursionError):
+        return None
+    return usage_of(answer, "unread")
+
+
+def without_usage(body: bytes) -> bytes | None:
+    """A JSON answer without its usage; ``None`` if there is none to take out."""
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(answer, dict) or answer.pop("usage", None) is None:
+        return None
+    return orjson.dumps(answer)
 
 
 def _part(usage: Any, name: str) -> Any:

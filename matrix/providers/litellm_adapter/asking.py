@@ -13,7 +13,9 @@ from matrix.providers.litellm_adapter.settings import SchemaMode
 Message: TypeAlias = dict[str, Any]
 
 CACHED_FROM_CHARS = 4_000
-"""Shorter system messages are below every provider's smallest cacheable prompt (1,024 tokens)."""
+"""A prompt up to a mark that is shorter is below the smallest cacheable one: 1,024 tokens, for some
+models more (Opus 4.5 and Haiku 4.5: 4,096). A mark below a model's own minimum is ignored by the
+provider: nothing is written and nothing more is billed, so it need not be known here."""
 
 _MARKED_PROVIDERS = frozenset({"anthropic"})
 """Providers that cache only what is marked; the others cache by themselves or not at all."""
@@ -27,18 +29,35 @@ def whole_text(text: str) -> str:
 def messages_of(messages: Sequence[ChatMessage], mark_cache: bool) -> list[Message]:
     """Chat messages as dictionaries, new ones each time, since litellm may change them."""
     asked: list[Message] = [{"role": m.role, "content": whole_text(m.content)} for m in messages]
-    if mark_cache:
-        for message in asked:
-            if message["role"] == "system" and len(message["content"]) >= CACHED_FROM_CHARS:
-                mark = {"type": "ephemeral"}
-                block = {"type": "text", "text": message["content"], "cache_control": mark}
-                message["content"] = [block]
-                break
+    for place in _marked(messages) if mark_cache else ():
+        mark = {"type": "ephemeral"}
+        block = {"type": "text", "text": asked[place]["content"], "cache_control": mark}
+        asked[place]["content"] = [block]
     return asked
 
 
+def _marked(messages: Sequence[ChatMessage]) -> list[int]:
+    """Messages at whose end a cached prompt may end: two of the four that a provider allows.
+
+    The system message is shared by sessions; what follows it up to the last message but one comes
+    again in the next turn of the same session, which reads it from the cache and adds to it. The
+    last message may still grow, or be a question that is asked once, so it is never written.
+    """
+    system = next((at for at, m in enumerate(messages) if m.role == "system"), None)
+    places = [] if system is None else [system]
+    last = len(messages) - 2
+    if last > (system or 0) and messages[last].role != "system":
+        places.append(last)
+    return [
+        place
+        for place in places
+        if messages[place].content.strip()  # an empty text cannot be marked
+        and sum(len(m.content) for m in messages[: place + 1]) >= CACHED_FROM_CHARS
+    ]
+
+
 def wants_mark(provider: str, allowed: bool) -> bool:
-    """Whether a long system message is to be marked for this provider's cache."""
+    """Whether long prompts are to be marked for this provider's cache."""
     return allowed and provider in _MARKED_PROVIDERS
 
 

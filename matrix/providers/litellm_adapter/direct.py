@@ -11,6 +11,7 @@ sends the request itself. Parameters are translated once per set of parameters a
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ import orjson
 
 from matrix.model.errors import MalformedAnswer, RequestRejected
 from matrix.model.records import CallParams
+from matrix.providers.litellm_adapter.answers import usage_in, without_usage
 from matrix.providers.litellm_adapter.asking import Message, parameters_of
 from matrix.providers.litellm_adapter.connections import Connections, HttpAnswer
 from matrix.providers.litellm_adapter.library import Config, Endpoint, Library, Response
@@ -155,25 +157,44 @@ class Direct:
     def _read(
         self, answer: HttpAnswer, route: Route, plan: _Plan, body: Message, options: Message
     ) -> Response:
-        headers = {name: text for name, text in answer.headers.items() if name not in _CODED}
+        asked = (route, plan, body, options)
         try:
-            return route.config.transform_response(
-                model=route.endpoint.model,
-                raw_response=httpx.Response(answer.status, headers=headers, content=answer.body),
-                model_response=self._library.empty_response(),
-                logging_obj=_Log(),
-                request_data=body,
-                messages=body.get("messages", []),
-                optional_params=options,
-                litellm_params=_litellm_params(route),
-                encoding=None,
-                api_key=route.api_key,
-                json_mode=plan.json_mode,
-            )
+            return self._translated(answer, *asked)
         except Exception as error:  # its translations assume well-formed answers
+            bare = without_usage(answer.body)
+            if bare is not None:  # a good answer is not lost for a usage that makes no sense
+                with suppress(Exception):
+                    return self._translated(answer._replace(body=bare), *asked)
             raise MalformedAnswer(
-                f"{route.endpoint.model}: an answer that litellm cannot read: {error!r:.300}"
+                f"{route.endpoint.model}: an answer that litellm cannot read: "
+                f"{_reason(error, answer.body)}",
+                usage=usage_in(answer.body),
             ) from None
+
+    def _translated(
+        self, answer: HttpAnswer, route: Route, plan: _Plan, body: Message, options: Message
+    ) -> Response:
+        headers = {name: text for name, text in answer.headers.items() if name not in _CODED}
+        return route.config.transform_response(
+            model=route.endpoint.model,
+            raw_response=httpx.Response(answer.status, headers=headers, content=answer.body),
+            model_response=self._library.empty_response(),
+            logging_obj=_Log(),
+            request_data=body,
+            messages=body.get("messages", []),
+            optional_params=options,
+            litellm_params=_litellm_params(route),
+            encoding=None,
+            api_key=route.api_key,
+            json_mode=plan.json_mode,
+        )
+
+
+def _reason(error: Exception, body: bytes) -> str:
+    """What litellm says, without its traceback; the beginning of the answer if it says nothing."""
+    said = str(getattr(error, "message", None) or error)
+    said = said.partition("Traceback (most recent call last)")[0].strip()
+    return f"{type(error).__name__}: {said or body[:200].decode(errors='replace')}"
 
 
 def _litellm_params(route: Route) -> dict[str, Any]:

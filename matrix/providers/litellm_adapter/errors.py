@@ -8,6 +8,7 @@ refused or may have been answered, and litellm's class only refines it.
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar
@@ -24,8 +25,8 @@ from matrix.model.errors import (
     RequestRejected,
 )
 from matrix.providers.litellm_adapter.foreign import kind_of
-from matrix.providers.litellm_adapter.redact import redact
 from matrix.providers.litellm_adapter.retry_after import retry_after_s
+from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
 
 LONGEST_MESSAGE = 500
 _READ_AT_MOST = 5_000
@@ -56,7 +57,7 @@ _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w+Exception - )+")
 
 
 def translate(
-    error: BaseException, *, target: str, now: float, secrets: Iterable[str] = ()
+    error: BaseException, *, target: str, now: float, redactor: Redactor = NOTHING_KNOWN
 ) -> ProviderError:
     """This project's error for a foreign one.
 
@@ -64,24 +65,34 @@ def translate(
         error: Whatever came out of a call; its causes are looked at too.
         target: Model name, for the message.
         now: Unix time in seconds, for waits given as a date.
-        secrets: Values that must not appear in the message.
+        redactor: Takes secrets out of the message.
     """
     if isinstance(error, ProviderError):
-        return error
+        return _cleaned(error, redactor)
     chain = list(_chain(error))
-    text = str(getattr(error, "message", None) or error)[:_READ_AT_MOST]
+    whole = redactor.values(str(getattr(error, "message", None) or error))
+    text = whole[:_READ_AT_MOST]  # cut after known secrets are out, or half of one might stay
     status = next(filter(None, map(_status, reversed(chain))), None)
     kind = _kind(chain, status, text)
     text = text.partition("Traceback (most recent call last)")[0]
-    said = _PREFIX.sub("", " ".join(redact(text, secrets).split())) or type(error).__name__
+    said = _PREFIX.sub("", " ".join(redactor.text(text).split())) or type(error).__name__
     code = f"HTTP {status}: " if status and status >= 400 else ""
     wait = retry_after_s(_headers(chain), now, text) if kind.retryable else None
     return kind(f"{target}: {code}{said}"[:LONGEST_MESSAGE], retry_after_s=wait)
 
 
+def _cleaned(error: ProviderError, redactor: Redactor) -> ProviderError:
+    """This project's own errors may quote an answer, or the address that one redirects to."""
+    said = str(error)
+    text = redactor.text(said)[:LONGEST_MESSAGE]
+    if text == said:
+        return error
+    return type(error)(text, retry_after_s=error.retry_after_s, usage=error.usage)
+
+
 def _kind(chain: list[BaseException], status: int | None, text: str) -> type[ProviderError]:
     kinds = [found for error in chain if (found := kind_of(error)) is not None]
-    if any(found == "unsent" for found in kinds):
+    if _is_unsent(chain):
         return Unreachable
     own = next((found for found in kinds if not isinstance(found, str)), None)
     if ProviderTimeout in kinds and (status is None or status >= 500):
@@ -93,6 +104,18 @@ def _kind(chain: list[BaseException], status: int | None, text: str) -> type[Pro
     if status >= 500:
         return ProviderTimeout if status == 504 else ProviderUnavailable
     return _refusal(status, own, text)
+
+
+def _is_unsent(chain: list[BaseException]) -> bool:
+    """Whether no connection was made.
+
+    litellm's transport says so of every failure of a socket, even of one that broke after the
+    request, and of requests that it cancels; so what lies below it decides.
+    """
+    if any(isinstance(error, asyncio.CancelledError) for error in chain):
+        return False
+    below = [error for error in chain if type(error).__module__.startswith("aiohttp.")]
+    return any(kind_of(error) == "unsent" for error in below or chain)
 
 
 def _refusal(status: int, own: type[ProviderError] | None, text: str) -> type[ProviderError]:
@@ -122,10 +145,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: Any) -> int | None:
-    """HTTP status that an error carries, unless litellm made it up (as all its own classes do)."""
+    """HTTP status that an error carries, unless litellm made it up (as all its own classes do).
+
+    An error inside a good answer is raised as a plain ``Exception`` with a status of litellm's
+    choice; but the answer was a 200, and is billed like one.
+    """
     invented = getattr(error, "status_code_is_synthesized", False)
     if invented or type(error).__module__ == "litellm.exceptions":
         return None
+    if type(error) is Exception and hasattr(error, "status_code"):
+        return 200
     response = getattr(error, "response", None)
     for holder, name in ((error, "status_code"), (error, "status"), (response, "status_code")):
         value = getattr(holder, name, None)

@@ -23,8 +23,8 @@ from matrix.providers.litellm_adapter.connections import Connections
 from matrix.providers.litellm_adapter.direct import Direct, Route
 from matrix.providers.litellm_adapter.errors import translate
 from matrix.providers.litellm_adapter.library import Endpoint, Library
-from matrix.providers.litellm_adapter.redact import secrets_in
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings, SchemaMode
+from matrix.telemetry.redaction import Redactor, secrets_in
 
 NO_KEY = "none"
 """Sent where an address is given without a key of its own, so that no other key goes there."""
@@ -109,10 +109,17 @@ class LiteLLMProvider:
             started = self._clock()
             try:
                 response, headers = await self._send(model, call)
+                took = self._clock() - started
+                reply = reply_of(response, took, model.settings.target)
             except Exception as error:
                 raise self._translated(error, model.settings) from None
-            took = self._clock() - started
-        return reply_of(response, took, model.settings.target)._replace(headers=headers)
+        clean = self._redactor.values  # a service may send back what it was sent, keys and all
+        return reply._replace(
+            text=clean(reply.text),
+            finish_reason=clean(reply.finish_reason),
+            model=clean(reply.model),
+            headers=headers,
+        )
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -144,7 +151,10 @@ class LiteLLMProvider:
         return self._routes[name]
 
     def _translated(self, error: Exception, model: ModelSettings) -> Exception:
-        own = os.environ.get(model.api_key_env or "", "")
-        return translate(
-            error, target=model.target, now=self._wall(), secrets=[*secrets_in(os.environ), own]
-        )
+        return translate(error, target=model.target, now=self._wall(), redactor=self._redactor)
+
+    @cached_property
+    def _redactor(self) -> Redactor:
+        """For the keys that this process has; by now every key has been read."""
+        names = [model.api_key_env for model in self._settings.models.values()]
+        return Redactor(secrets_in(os.environ, filter(None, names)))

@@ -29,8 +29,8 @@ class ModelSettings(NamedTuple):
         api_key_env: Name of the environment variable that holds the key; ``None`` leaves it to
             litellm (``OPENAI_API_KEY`` ...). The key itself never leaves the process.
         schema_mode: How JSON Schemas are asked for.
-        prompt_cache: Whether to mark long system messages for the provider's cache where that
-            takes a mark (anthropic). Writing to the cache costs more than plain input, so this
+        prompt_cache: Whether to mark long prompts for the provider's cache where that takes marks
+            (anthropic). Writing to the cache costs more than plain input, so this
             must be off for a model whose price has no cache-write rate.
     """
 

@@ -11,7 +11,6 @@ from typing import ClassVar, Final, NamedTuple
 from matrix.model.errors import ProviderTimeout, ProviderUnavailable
 from matrix.model.records import Call, ChatMessage
 from matrix.providers.base import Reply
-from matrix.providers.local.answers import Said
 from matrix.providers.local.asking import chat_body, seed_for
 from matrix.providers.local.client import Limits, LlamaClient
 from matrix.providers.local.fitting import Fitted, answer_room, clean, fit, without_middle
@@ -100,8 +99,11 @@ class LocalModelProvider:
             started = self._clock()
             try:
                 async with asyncio.timeout(self._settings.timeout_s):
-                    prompt = await _prompt(client, call)
-                    said = await self._ask(client, call, prompt, attempt)
+                    params = self._settings.bounded(call.params)
+                    prompt = await _prompt(client, call.messages, params.max_tokens)
+                    seed = seed_for(call.seed, attempt)
+                    cache = not self._settings.repeatable
+                    said = await client.chat(chat_body(prompt.messages, params, seed, cache=cache))
             except TimeoutError:
                 raise ProviderTimeout(
                     f"{call.model}: no answer within {self._settings.timeout_s:g} s"
@@ -114,10 +116,6 @@ class LocalModelProvider:
         if weights not in self._models:
             self._models[weights] = _Model(weights, name, self._settings, self._loader)
         return self._models[weights]
-
-    async def _ask(self, client: LlamaClient, call: Call, prompt: _Prompt, attempt: int) -> Said:
-        seed, cache = seed_for(call.seed, attempt), not self._settings.repeatable
-        return await client.chat(chat_body(prompt.messages, call.params, seed, cache=cache))
 
 
 class _Model:
@@ -173,11 +171,11 @@ class _Prompt(NamedTuple):
         return {name: str(count) for name, count in said.items() if count}
 
 
-async def _prompt(client: LlamaClient, call: Call) -> _Prompt:
-    """The call's messages, shortened if the model cannot hold them."""
-    messages = clean(call.messages)
+async def _prompt(client: LlamaClient, asked: Sequence[ChatMessage], max_tokens: int) -> _Prompt:
+    """The messages, shortened if the model cannot hold them and the answer."""
+    messages = clean(asked)
     limits = await client.limits()
-    room = limits.context - answer_room(call.params.max_tokens, limits.context)
+    room = limits.context - answer_room(max_tokens, limits.context)
     if _surely_fits(messages, limits, room):
         return _Prompt(messages)
     counted = await client.sizes([message.content for message in messages])

@@ -8,6 +8,7 @@ Providers of one process share a loaded model; it is freed when the last of them
 from __future__ import annotations
 
 import importlib
+import os
 import secrets
 import threading
 from dataclasses import dataclass
@@ -21,6 +22,10 @@ SILENT: Final = -1
 """Below llama.cpp's lowest verbosity: it prints nothing at all."""
 BATCH: Final = 512
 """Tokens of a prompt read in one go; between two goes other calls are served and cancelled."""
+SLEEPING_THREADS: Final = ("OMP_WAIT_POLICY", "passive")
+"""llama.cpp's threads wait for one another hundreds of times per token. By default they spin, and
+one busy neighbour then stops them all: measured, with two threads on two busy cores, 5 tokens a
+second instead of 30 to 55."""
 _SPARE_CONNECTIONS: Final = 6
 
 
@@ -123,6 +128,7 @@ SHARED: Final = SharedModels()
 
 def _load(identity: _Identity) -> _Running:
     check_engine()
+    os.environ.setdefault(*SLEEPING_THREADS)  # read once, when the library is loaded
     try:
         library: Any = importlib.import_module(ENGINE)
     except ImportError as error:  # installed, but a system library such as libgomp is missing
@@ -146,6 +152,8 @@ def _params(library: Any, identity: _Identity, key: str) -> Any:
     params.n_batch = params.n_ubatch = BATCH
     params.n_gpu_layers = 0
     params.fit_params = False
+    # on a CPU, writing after 2,000 tokens costs 2.4 times as much with it (reading 12 % less)
+    params.flash_attn_type = library.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.cpuparams.n_threads = identity.threads
     params.cpuparams_batch.n_threads = identity.threads
     params.cache_ram_mib = identity.cache_mib

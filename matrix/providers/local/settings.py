@@ -6,6 +6,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from matrix.model.records import CallParams
+
+SLOTS = 2
+"""Calls that one model answers at once unless told otherwise."""
+MOST_SLOTS = 8
+"""More calls at once make a processor no faster, and each takes memory for its own context."""
 MAX_DEFAULT_THREADS = 4
 """More threads make a model of this size no faster."""
 
@@ -21,33 +27,41 @@ class LocalSettings:
             for its own context.
         context: Tokens that one slot can hold, messages and answer together; a model that was
             trained on fewer gets fewer.
-        threads: Threads that compute. They wait for one another dozens of times per token, so
-            that with as many threads as cores one busy neighbour stops them all (measured: 5
-            instead of 45 tokens a second); the default is half of the cores.
+        threads: Threads that compute; at most four if left out, and no more than there are cores.
         cache_mib: Memory for prompts that were read before, in MiB; histories are resent on every
             turn and reading them again would take most of the time.
         timeout_s: Longest time for one answer, in seconds, waiting for a slot not counted.
+        longest_text: Tokens after which free text ends, however many a call allows: a model this
+            small goes on until it is stopped, and every later prompt repeats what it said. Answers
+            that follow a schema may have all they were allowed.
         repeatable: Gives the same answer to the same call and seed: one slot and no cache, because
             a prompt that is read in other portions gives slightly different numbers.
     """
 
     models: Mapping[str, str] = field(default_factory=dict)
-    slots: int = 2
+    slots: int = SLOTS
     context: int = 8_192
     threads: int | None = None
     cache_mib: int = 512
     timeout_s: float = 900.0
+    longest_text: int = 96
     repeatable: bool = False
 
     @property
     def open_slots(self) -> int:
         """Calls at once, after ``repeatable``."""
-        return 1 if self.repeatable else self.slots
+        return 1 if self.repeatable else min(MOST_SLOTS, self.slots)
 
     @property
     def used_threads(self) -> int:
         """Threads, after the default."""
-        return self.threads or min(MAX_DEFAULT_THREADS, max(1, usable_cores() // 2))
+        return self.threads or min(MAX_DEFAULT_THREADS, usable_cores())
+
+    def bounded(self, params: CallParams) -> CallParams:
+        """A call's parameters with the length of free text bounded."""
+        if params.schema is not None:
+            return params
+        return params._replace(max_tokens=min(params.max_tokens, self.longest_text))
 
 
 def usable_cores() -> int:

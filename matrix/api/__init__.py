@@ -1,0 +1,30 @@
+"""The Python interface: what every command does, as functions and one class.
+
+Functions take the same names as the flags and raise this project's own errors
+(:mod:`matrix.model.errors`); nothing here prints.
+"""
+
+from matrix.api.drawing import budgets
+from matrix.api.examining import Checkup, doctor
+from matrix.api.lives import resume, run, start
+from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
+from matrix.api.planning import plan, validate
+from matrix.api.project import init, schema
+
+__all__ = [
+    "NEWEST",
+    "RESULTS",
+    "Checkup",
+    "Run",
+    "budgets",
+    "doctor",
+    "init",
+    "list_runs",
+    "open_run",
+    "plan",
+    "resume",
+    "run",
+    "schema",
+    "start",
+    "validate",
+]

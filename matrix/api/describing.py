@@ -1,0 +1,91 @@
+"""What ``run.json`` says of a run when it starts and when it ends."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from datetime import datetime
+from pathlib import Path
+
+from matrix.engine.estimate import Interval
+from matrix.engine.prepared import Prepared
+from matrix.engine.progress import RunEnd
+from matrix.store.run_folder import CostRange, PlanSummary, RunFile, RunTotals, Versions
+from matrix.version import __version__
+
+
+def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
+    """``run.json`` of a run that is about to start, created at ``now``."""
+    spec = prepared.spec
+    return RunFile(
+        run_id=run_id,
+        created_at=now,
+        name=spec.name,
+        kind=prepared.kind.name,
+        spec=spec.model_dump(mode="json"),
+        spec_hash=prepared.spec_hash,
+        prices_hash=prepared.prices_hash,
+        versions=Versions(
+            matrix=__version__,
+            python=platform.python_version(),
+            kind=prepared.kind.version,
+            state=prepared.kind.state_version,
+        ),
+        git_commit=_git_commit(Path.cwd()),
+        status="running",
+        plan=PlanSummary(
+            sessions=prepared.plan.sessions,
+            cells=len(prepared.plan.cells),
+            rounds=prepared.plan.rounds,
+            scenarios=tuple(dict.fromkeys(cell.scenario for cell in prepared.plan.cells)),
+            factors=dict(prepared.factors),
+            compared=prepared.compare_factor,
+            metric=spec.compare.metric,
+            score_range=prepared.kind.score_range,
+        ),
+        simulated=prepared.simulated,
+        cap_nano=spec.limits.cap_nano,
+        estimate=_range(prepared.estimate),
+    )
+
+
+def ended_file(file: RunFile, end: RunEnd) -> RunFile:
+    """``run.json`` of a run that came to ``end``; times add up over its lives."""
+    progress = end.progress
+    balance = progress.picture.balance
+    before = 0.0 if file.totals is None else file.totals.elapsed_s
+    outcomes = dict(progress.outcomes)
+    outcomes["censored"] += progress.planned - progress.ended
+    totals = RunTotals(
+        outcomes=outcomes,
+        calls=progress.counters.answered,
+        tokens_in=progress.counters.tokens_in,
+        tokens_out=progress.counters.tokens_out,
+        settled_nano=balance.settled,
+        presumed_nano=balance.presumed,
+        elapsed_s=before + progress.elapsed_s,
+        overrun_nano=balance.overrun,
+    )
+    known = {"status": end.status, "end_reason": end.reason, "totals": totals}
+    pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}
+    return file.model_copy(update=known | pilot)
+
+
+def _range(cost: Interval) -> CostRange:
+    return CostRange(low=cost.low, middle=cost.middle, high=cost.high)
+
+
+def _git_commit(folder: Path) -> str | None:
+    """The commit that a folder is at, or ``None`` outside git."""
+    try:
+        found = subprocess.run(
+            ["git", "rev-parse", "HEAD"],  # noqa: S607  whichever git the user has
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None

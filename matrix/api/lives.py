@@ -1,0 +1,238 @@
+"""The life of a run: started, seen to its end, taken up again."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+from matrix.api.describing import ended_file, run_file
+from matrix.api.drawing import Draw, drawing, round_needed, spent_so_far
+from matrix.api.opened import NEWEST, RESULTS, Run
+from matrix.api.planning import plan
+from matrix.engine.catalogue import require_local_models
+from matrix.engine.driver import Driver
+from matrix.engine.executor import Executor, load_executor
+from matrix.engine.keys import open_to_others, require_keys
+from matrix.engine.plan_file import read_plan, write_plan
+from matrix.engine.prepared import Prepared
+from matrix.engine.progress import Listener, Silent
+from matrix.model.documents import Document, check, overlay
+from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
+from matrix.model.money import from_usd
+from matrix.model.overrides import Override
+from matrix.model.spec import RunSpec
+from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run_folder import create_run, find_run, new_run_id, read_run, write_run
+
+
+def run(
+    spec: str | Path | None = None,
+    *,
+    sessions: int | None = None,
+    per_cell: int | None = None,
+    max_cost: float | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    max_turns: int | None = None,
+    at_cap: str | None = None,
+    models: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """Run a matrix to its end and return it.
+
+    Args:
+        spec: A run spec; ``matrix.yaml`` here, or the built-in one, if left out.
+        sessions: Sessions in all.
+        per_cell: The same said as rounds; give one of the two.
+        max_cost: Hard cap in US dollars.
+        budget: Rolling budget over several runs, e.g. ``nightly=50/day``.
+        seed: Seed of every draw.
+        max_turns: Turns per session.
+        at_cap: ``whole-rounds`` or ``spend-all``.
+        models: Role -> model.
+        settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
+        results: Folder of runs.
+        run_id: Name of the run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        overrides: Ready-made overrides, over everything else.
+
+    Raises:
+        BadInput: Anything wrong with the input; nothing was started.
+        StoreError: The results folder cannot be used.
+    """
+    prepared = plan(
+        spec,
+        sessions=sessions,
+        per_cell=per_cell,
+        max_cost=max_cost,
+        budget=budget,
+        seed=seed,
+        max_turns=max_turns,
+        at_cap=at_cap,
+        models=models,
+        settings=settings,
+        overrides=overrides,
+    )
+    return start(prepared, results=results, run_id=run_id, executor=executor, listener=listener)
+
+
+def start(
+    prepared: Prepared,
+    *,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+) -> Run:
+    """Start a prepared run in a folder of its own and see it to its end.
+
+    Raises:
+        BadInput: ``run_id`` cannot name a folder.
+        RunExists: A run of this id is there already.
+        StoreError: The folder cannot be written.
+    """
+    engine = load_executor(executor)
+    require_keys(prepared, os.environ)
+    require_local_models(prepared.models, prepared.source)
+    now = datetime.now(UTC)
+    identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
+    folder, least = Path(results), round_needed(prepared)
+    with drawing(prepared, folder, identity, time.time, least=least) as draw:
+        run_dir = create_run(folder, run_file(prepared, identity, now))
+        _set_up(run_dir, prepared)
+        return _drive(draw, run_dir, engine, listener or Silent())
+
+
+def resume(
+    run: str | Path = NEWEST,
+    *,
+    results: str | Path = RESULTS,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """Go on with a run that did not reach its end, from the last turn of every session.
+
+    Raises:
+        RunNotFound: No such run.
+        RunLocked: The run is still alive.
+        BadInput: The run's spec, packs or code changed so that it is another run.
+    """
+    run_dir = find_run(Path(results), str(run))
+    prepared = _prepare_again(run_dir, list(overrides))
+    require_keys(prepared, os.environ)
+    require_local_models(prepared.models, prepared.source)
+    _refuse_if_alive(run_dir)
+    engine, spent = load_executor(executor), spent_so_far(run_dir)
+    with drawing(prepared, run_dir.parent, run_dir.name, time.time, spent=spent) as draw:
+        return _drive(draw, run_dir, engine, listener or Silent())
+
+
+def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:
+    prepared = draw.prepared
+    if draw.reduced:
+        listener.note(draw.reduced)
+    if draw.reserved:
+        listener.remark(draw.reserved)
+    if not prepared.simulated and open_to_others(prepared.env_file):
+        listener.note(f"{prepared.env_file} can be read by other users; `chmod 600` it")
+    file = read_run(run_dir)
+    driver = Driver(prepared, file.run_id, run_dir, engine, listener)
+    running = file.model_copy(
+        update={
+            "status": "running",
+            "end_reason": "",
+            "cap_nano": from_usd(prepared.spec.limits.cost_usd),
+        }
+    )
+    write_run(run_dir, running)
+    draw.started = True
+    try:
+        end = asyncio.run(driver.run())
+    except RunLocked:
+        raise  # somebody else was quicker, and how the run stands is theirs to write
+    except BaseException as error:
+        stopped = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
+        reason = "interrupted" if stopped else str(error)[:500]
+        status = "incomplete" if stopped else "failed"
+        with suppress(StoreError):  # the disk may be what failed; the journal is the truth
+            write_run(run_dir, running.model_copy(update={"status": status, "end_reason": reason}))
+        if stopped:
+            raise Interrupted(
+                f"stopped at once; `matrix resume {file.run_id}` goes on from the last turns"
+            ) from None
+        raise
+    balance = end.progress.picture.balance
+    draw.spent = balance.spent + balance.overrun
+    write_run(run_dir, ended_file(running, end))
+    return Run(run_dir)
+
+
+def _checked(run_id: str) -> str:
+    """``run_id`` if it can name a folder in the results folder, and only that."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", run_id) or run_id == NEWEST:
+        allowed = (
+            "up to 121 letters, digits, dots, dashes and underscores, starting with a letter or "
+            f"digit, and not {NEWEST!r}, which means the newest run"
+        )
+        raise BadInput([Mistake("--run-id", None, "", f"found {run_id!r}; {allowed}")])
+    return run_id
+
+
+def _refuse_if_alive(run_dir: Path) -> None:
+    """Raise ``RunLocked`` for a live run before anything of it is touched."""
+    JournalWriter(run_dir / JOURNAL_NAME).close()
+
+
+def _set_up(run_dir: Path, prepared: Prepared) -> None:
+    """Put the run's texts and then its plan on the disk: with a plan, a run can be resumed.
+
+    Raises:
+        StoreError: They cannot be written; the folder is gone again.
+    """
+    try:
+        journal = JournalWriter(run_dir / JOURNAL_NAME)
+        journal.add_resources(prepared.resources)
+        journal.close()
+        write_plan(run_dir, prepared)
+    except (OSError, StoreError) as error:
+        shutil.rmtree(run_dir, ignore_errors=True)
+        reason = error.strerror if isinstance(error, OSError) else str(error).split(";")[0]
+        raise StoreError(
+            f"the run could not be set up in {run_dir}: {reason}; nothing was started; free some "
+            "space, or choose another folder with --results"
+        ) from None
+
+
+def _prepare_again(run_dir: Path, overrides: list[Override]) -> Prepared:
+    """The prepared run of an existing folder, with new limits where they were given."""
+    prepared = read_plan(run_dir)
+    foreign = [
+        Mistake(origin, None, "", "cannot change when a run is resumed; only limits and cache can")
+        for path, _, origin in overrides
+        if path[0] not in ("limits", "cache") or path == ("limits", "turns")
+    ]
+    if foreign:
+        raise BadInput(foreign)
+    spec = check(overlay(_as_document(prepared.spec), overrides), RunSpec)
+    return replace(prepared, spec=spec)
+
+
+def _as_document(spec: RunSpec) -> Document:
+    return Document("run.json", spec.model_dump(mode="json"), {}, {})

@@ -1,0 +1,115 @@
+"""A run in a results folder: opening it, and what can be read of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from matrix.store.journal import JOURNAL_NAME
+from matrix.store.run_folder import ListedRun, RunFile, find_run, read_run
+from matrix.store.run_folder import list_runs as _list_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from matrix.report.compare import FactorComparison
+    from matrix.report.summary import Summary
+    from matrix.store.transcript import Transcript
+
+RESULTS = "results"
+"""Where runs land unless told otherwise."""
+
+NEWEST = "last"
+"""What stands for the newest run instead of an id."""
+
+
+class Run:
+    """A run in a results folder, finished or not."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises ``StoreError`` if ``path`` is not a run's folder."""
+        self.path = path
+        read_run(path)
+
+    @property
+    def id(self) -> str:
+        return self.file.run_id
+
+    @property
+    def file(self) -> RunFile:
+        """What ``run.json`` says now."""
+        return read_run(self.path)
+
+    @property
+    def status(self) -> str:
+        """``running``, ``complete``, ``incomplete`` or ``failed``."""
+        return self.file.status
+
+    def table(self, name: str, columns: Iterable[str] | None = None) -> pa.Table:
+        """One of the run's tables as Arrow: sessions, turns, messages, calls, scores, ..."""
+        from matrix.store.reader import RunTables
+
+        return RunTables(self.path).table(name, list(columns) if columns else None)
+
+    def frame(self, name: str, columns: Iterable[str] | None = None) -> pd.DataFrame:
+        """One of the run's tables as a pandas frame."""
+        from matrix.store.reader import RunTables
+
+        return RunTables(self.path).frame(name, list(columns) if columns else None)
+
+    def sessions(self) -> pd.DataFrame:
+        """The ``sessions`` table: one row per planned session."""
+        return self.frame("sessions")
+
+    def compare(
+        self, factor: str | None = None, metric: str | None = None, *, margin: float | None = None
+    ) -> FactorComparison:
+        """Compare a factor's levels; the factor and metric of the spec if left out."""
+        from matrix.report.compare import compare_factor
+        from matrix.store.reader import RunTables
+
+        return compare_factor(RunTables(self.path), self.file, factor, metric, margin)
+
+    def summary(self) -> Summary:
+        """Outcomes, costs by role, variants and verdict."""
+        from matrix.report.summary import summarize_run
+
+        return summarize_run(self.path, self.file)
+
+    def session(self, text: str) -> Transcript:
+        """One session: by id, beginning of an id, or ``best``, ``worst``, ``longest``, ``failed``.
+
+        Raises:
+            SessionNotFound: No such session.
+        """
+        from matrix.store.journal import JournalReader
+        from matrix.store.transcript import find_session, transcript
+
+        if text in ("best", "worst", "longest", "failed"):
+            from matrix.report.summary import extreme_session
+
+            text = extreme_session(self.path, text)
+        reader = JournalReader(self.path / JOURNAL_NAME)
+        try:
+            return transcript(reader, find_session(reader, text))
+        finally:
+            reader.close()
+
+    def __repr__(self) -> str:
+        return f"<matrix.Run {self.id} ({self.status})>"
+
+
+def open_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Run:
+    """A run by id, unique beginning of an id, path, or ``last``.
+
+    Raises:
+        RunNotFound: No such run; the message names near ones.
+    """
+    return Run(find_run(Path(results), str(run)))
+
+
+def list_runs(results: str | Path = RESULTS) -> list[ListedRun]:
+    """Every run in a results folder, oldest first."""
+    return _list_runs(Path(results))

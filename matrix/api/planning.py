@@ -1,0 +1,64 @@
+"""From a spec and what goes over it to a run that could start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matrix.engine.prepare import prepare
+from matrix.engine.prepared import Prepared
+from matrix.engine.spec_files import find_spec, project_of
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.overrides import Override, from_environment, from_flags, from_models
+
+
+def plan(
+    spec: str | Path | None = None,
+    *,
+    sessions: int | None = None,
+    per_cell: int | None = None,
+    max_cost: float | None = None,
+    budget: str | None = None,
+    seed: int | None = None,
+    max_turns: int | None = None,
+    at_cap: str | None = None,
+    models: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    overrides: Iterable[Override] = (),
+) -> Prepared:
+    """Check everything and expand the plan, without starting anything.
+
+    Arguments are those of :func:`run`; ``MATRIX_*`` variables go under them, over the file.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    here = Path.cwd()
+    path = find_spec(Path(spec) if spec is not None else None, here)
+    flags = {
+        "sessions": sessions,
+        "per_cell": per_cell,
+        "max_cost": max_cost,
+        "budget": budget,
+        "seed": seed,
+        "max_turns": max_turns,
+        "at_cap": at_cap,
+    }
+    layers = [
+        *from_environment(),
+        *((tuple(path.split(".")), value, path) for path, value in (settings or {}).items()),
+        *from_models(f"{role}={model}" for role, model in (models or {}).items()),
+        *from_flags(flags, "{}"),
+        *overrides,
+    ]
+    return prepare(path, layers, project=project_of(path, here))
+
+
+def validate(spec: str | Path | None = None) -> list[Mistake]:
+    """Every mistake in a spec and the packs it names; an empty list means it would start."""
+    try:
+        plan(spec)
+    except BadInput as error:
+        return list(error.mistakes)
+    return []

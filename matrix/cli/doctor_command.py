@@ -1,0 +1,59 @@
+"""``matrix doctor``."""
+
+from __future__ import annotations
+
+import typer
+
+from matrix.cli.options import (
+    InProcessOption,
+    JsonOption,
+    ModelOption,
+    ResultsOption,
+    SetOption,
+    SpecArgument,
+    overrides_of,
+)
+
+HELP = """Say what is missing for a run, before a cent is spent. It looks at packages, models,
+prices, keys, limits, addresses of your own, the results folder and Ray, and sends no request to a
+model.
+
+\b
+    matrix doctor                    ./matrix.yaml, or the built-in matrix
+    matrix doctor smoke              a shipped spec on real models
+    matrix doctor --model narrator=opus-4.5 --in-process
+
+Exit code 2 if anything is missing.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("doctor", help=HELP)(doctor)
+
+
+def doctor(
+    spec: SpecArgument = None,
+    model: ModelOption = None,
+    settings: SetOption = None,
+    results: ResultsOption = "results",
+    in_process: InProcessOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Look at everything."""
+    from matrix import api
+    from matrix.cli.printing import print_json, text_width
+    from matrix.report.checkup import findings_as_data, findings_as_text
+
+    found = api.doctor(
+        spec,
+        results=results,
+        executor="in-process" if in_process else "ray",
+        overrides=overrides_of(settings, model),
+    )
+    if json:
+        print_json(findings_as_data(found.findings))
+    else:
+        typer.echo(findings_as_text(found.findings, width=text_width()))
+    if not found.ready:
+        raise typer.Exit(2)

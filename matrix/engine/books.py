@@ -1,0 +1,222 @@
+"""What the governor keeps of open sessions, their calls and their holds, and what it journals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from matrix.engine.messages import Acquire, Counters, Settle, Supply
+from matrix.model.entries import Disposition, Held, Settled
+from matrix.model.money import NanoUSD
+from matrix.model.records import Answer, CallKey, SessionPlan, Usage
+
+
+@dataclass(slots=True)
+class CallBook:
+    """What is known of one call of an open session."""
+
+    digest: str
+    attempts: int = 0
+    answer: Answer | None = None
+    waiting: Acquire | None = None
+    asked_at: float = 0.0
+    askers: list[str] = field(default_factory=list)
+    hold_id: int | None = None
+
+
+@dataclass(slots=True)
+class SessionBook:
+    """An open session: who plays it, and the calls since its newest checkpoint."""
+
+    plan: SessionPlan
+    worker: str
+    spent: NanoUSD = 0
+    calls: dict[CallKey, CallBook] = field(default_factory=dict)
+    saved: NanoUSD = 0
+
+
+@dataclass(slots=True)
+class Totals:
+    """Running totals of the whole run, earlier lives included."""
+
+    answered: int
+    attempts: int
+    retries: int
+    limited: int
+    turns: int
+    tokens_in: int
+    tokens_out: int
+    from_cache: int
+    saved: NanoUSD
+
+    @classmethod
+    def after(cls, past: Counters) -> Totals:
+        """Go on from where an earlier life ended."""
+        return cls(
+            past.answered,
+            past.attempts,
+            past.retries,
+            past.rate_limited,
+            past.turns,
+            past.tokens_in,
+            past.tokens_out,
+            past.from_cache,
+            past.saved,
+        )
+
+    def granted(self, attempt: int) -> None:
+        """An attempt of a call was let go; ``attempt`` is its number."""
+        self.attempts += 1
+        self.retries += attempt > 1
+
+    def settled(self, usage: Usage, error_class: str) -> None:
+        """An attempt is over."""
+        self.tokens_in += usage.input
+        self.tokens_out += usage.output
+        self.limited += error_class == "RateLimited"
+
+    def supplied(self, saved: NanoUSD) -> None:
+        """A call was answered from the response cache."""
+        self.from_cache += 1
+        self.saved += saved
+
+    def counters(self, waiting: int, in_flight: int) -> Counters:
+        """With what waits and what is out at this moment."""
+        return Counters(
+            answered=self.answered,
+            attempts=self.attempts,
+            retries=self.retries,
+            rate_limited=self.limited,
+            turns=self.turns,
+            waiting=waiting,
+            in_flight=in_flight,
+            tokens_in=self.tokens_in,
+            tokens_out=self.tokens_out,
+            from_cache=self.from_cache,
+            saved=self.saved,
+        )
+
+
+class OpenHold(NamedTuple):
+    """An attempt in flight."""
+
+    key: CallKey
+    role: str
+    model: str
+    group: str
+    amount: NanoUSD
+    attempt: int
+    waited_s: float
+
+
+class History(NamedTuple):
+    """What the journal says of money and attempts, folded; the state a governor starts from.
+
+    ``inflation`` says by what factor a model's attempts have cost more than their holds.
+    """
+
+    settled: NanoUSD = 0
+    presumed: NanoUSD = 0
+    overrun: NanoUSD = 0
+    last_hold_id: int = 0
+    spent_by_role: Mapping[str, NanoUSD] = {}
+    counters: Counters = Counters()
+    inflation: Mapping[str, float] = {}
+
+
+class PartCaps(NamedTuple):
+    """Caps on parts of a run: every session, and all calls of a role."""
+
+    session: NanoUSD | None = None
+    roles: Mapping[str, NanoUSD] = {}
+
+    def of(self, plan: SessionPlan, role: str) -> Iterator[str]:
+        """Envelopes that a call is paid from; what sessions share is no session's own money."""
+        if self.session is not None and plan.part == "play":
+            yield session_envelope(plan.session_id)
+        if role in self.roles:
+            yield role_envelope(role)
+
+
+def session_envelope(session_id: str) -> str:
+    """Name of the envelope of a session's own cap."""
+    return f"session {session_id}"
+
+
+def role_envelope(role: str) -> str:
+    """Name of the envelope of a role's cap."""
+    return f"role {role}"
+
+
+def held_entry(hold_id: int, held: OpenHold, owner: str, at: float) -> Held:
+    """A hold, as it is journalled before it is granted."""
+    return Held(hold_id, held.key, held.attempt, held.role, held.model, held.amount, owner, at)
+
+
+def settled_entry(
+    held: OpenHold, message: Settle, digest: str, cost: NanoUSD, at: float
+) -> Settled:
+    """The end of an attempt, as its provider process tells it; ``cost`` is what was settled."""
+    return Settled(
+        message.hold_id,
+        held.key,
+        held.attempt,
+        held.role,
+        held.model,
+        digest,
+        held.amount,
+        message.disposition,
+        cost,
+        message.usage,
+        held.waited_s,
+        message.took_s,
+        message.error_class,
+        message.answer,
+        at,
+        overrun=message.cost - cost if message.disposition == "settled" else 0,
+    )
+
+
+def supplied_entry(hold_id: int, attempt: int, message: Supply, at: float) -> Settled:
+    """An answer from the response cache: an attempt that was never sent."""
+    cached: Disposition = "cached"
+    return Settled(
+        hold_id,
+        message.key,
+        attempt,
+        message.role,
+        message.model,
+        message.digest,
+        0,
+        cached,
+        0,
+        message.answer.usage,
+        0.0,
+        0.0,
+        "",
+        message.answer,
+        at,
+        message.saved,
+    )
+
+
+def presumed_entry(hold_id: int, held: OpenHold | Held, at: float) -> Settled:
+    """An attempt whose process died with it: the whole hold counts as spent."""
+    return Settled(
+        hold_id,
+        held.key,
+        held.attempt,
+        held.role,
+        held.model,
+        "",
+        held.amount,
+        "presumed",
+        held.amount,
+        Usage(),
+        held.waited_s if isinstance(held, OpenHold) else 0.0,
+        0.0,
+        "ProcessDied",
+        None,
+        at,
+    )

@@ -1,0 +1,122 @@
+"""The matrix itself: every scenario joined with every combination of levels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel
+
+from matrix.engine.mistakes import Mistakes
+from matrix.engine.spec_parts import Parts
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import Binding, ScenarioPack
+from matrix.model.documents import Document, PathKey, check
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.plan import Cell, combinations
+from matrix.model.records import JSON
+from matrix.model.seeds import content_hash
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells of a run in launch order, each with its binding, and the texts they refer to."""
+
+    cells: list[Cell] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    resources: dict[str, JSON] = field(default_factory=dict)
+
+
+class _Bound(NamedTuple):
+    """One cell's options and roles, and what the kind makes of them."""
+
+    options: BaseModel
+    roles: dict[str, str]
+    binding: Binding
+
+
+def bind_cells(parts: Parts, library: FolderLibrary, mistakes: Mistakes) -> Cells:
+    """Every cell that can be bound; what is wrong with the others is collected."""
+    result = Cells()
+    for pack in parts.packs:
+        for levels in combinations(parts.factors):
+            values = {
+                name: parts.spec.factors[name][parts.factors[name].index(level)]
+                for name, level in levels.items()
+            }
+            bound = _bind(parts, pack, values, library, mistakes)
+            if bound is not None:
+                _add(result, parts.kind.name, pack.name, levels, bound)
+    return result
+
+
+def _add(result: Cells, kind: str, scenario: str, levels: Mapping[str, str], bound: _Bound) -> None:
+    options, roles, binding = bound
+    hashes = {name: content_hash(value) for name, value in binding.resources.items()}
+    result.resources.update({hashes[name]: value for name, value in binding.resources.items()})
+    result.cells.append(
+        Cell(
+            scenario,
+            kind,
+            levels,
+            options.model_dump(mode="json"),
+            roles,
+            hashes,
+            binding.prelude,
+        )
+    )
+    result.bindings.append(binding)
+
+
+def _bind(
+    parts: Parts,
+    pack: ScenarioPack,
+    values: Mapping[str, Any],
+    library: FolderLibrary,
+    mistakes: Mistakes,
+) -> _Bound | None:
+    roles = dict(parts.roles)
+    options = dict(parts.spec.options)
+    for name, value in values.items():
+        if name in roles:
+            roles[name] = str(value)
+        else:
+            options[name] = value
+    document = _with_options(mistakes.document, options, values)
+    checked = mistakes.collect(lambda: check(document, parts.kind.options_model, ("options",)))
+    if checked is None:
+        return None
+    try:
+        binding = parts.kind.bind(pack, checked, roles, library, parts.spec.limits.turns)
+    except BadInput as error:
+        mistakes.add(_in_the_spec(mistake, values, mistakes) for mistake in error.mistakes)
+        return None
+    return _Bound(checked, roles, binding)
+
+
+def _with_options(
+    document: Document, options: Mapping[str, Any], values: Mapping[str, Any]
+) -> Document:
+    """A document of options only, in which a level stands on the line of its factor."""
+    lines: dict[PathKey, int] = {
+        ("options", name): line
+        for name in values
+        if (line := document.lines.get(("factors", name)))
+    }
+    return Document(
+        document.source, {"options": options}, {**document.lines, **lines}, document.origins
+    )
+
+
+def _in_the_spec(mistake: Mistake, values: Mapping[str, Any], mistakes: Mistakes) -> Mistake:
+    """A mistake that a kind found in an option or role, placed where the spec says it."""
+    if mistake.line is not None or not mistake.path.startswith(("options.", "roles.")):
+        return mistake
+    section, _, rest = mistake.path.partition(".")
+    name, _, index = rest.rstrip("]").partition("[")
+    path: PathKey = (section, name, int(index)) if index else (section, name)
+    if name in values:
+        levels = mistakes.document.value["factors"][name]
+        path = ("factors", name, levels.index(values[name]))
+    return mistakes.at(path, mistake.message)

@@ -1,0 +1,165 @@
+"""Keys of providers: where they are looked for, and which are missing, without showing any.
+
+A key is looked for in the environment and then in the project's ``.env``. Only the process that
+sends requests takes it from there; what is passed between processes and written to disk is the
+path of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+from collections.abc import Mapping, MutableMapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dotenv import dotenv_values
+from dotenv.parser import parse_stream
+
+from matrix.engine.catalogue import LITELLM
+from matrix.engine.prepared import Prepared
+from matrix.engine.setup import ModelEntry
+from matrix.model.errors import BadInput, Mistake
+from matrix.providers.key_names import key_names
+from matrix.providers.price_map import bundled
+
+ENV_NAME: Final = ".env"
+
+
+class KeyNeed(NamedTuple):
+    """What a model needs.
+
+    Attributes:
+        model: Name of the model.
+        names: Variables of which one must be set; empty if none is needed, ``None`` if unknown.
+        found: The variable that is set, if there is one.
+    """
+
+    model: str
+    names: tuple[str, ...] | None
+    found: str | None
+
+    @property
+    def missing(self) -> bool:
+        """Whether a key is needed that is nowhere."""
+        return bool(self.names) and self.found is None
+
+
+def key_needs(
+    models: Mapping[str, ModelEntry], variables: Mapping[str, str]
+) -> tuple[KeyNeed, ...]:
+    """What each real model needs, and whether ``variables`` have it."""
+    needs = []
+    for model, entry in models.items():
+        if entry.provider == LITELLM:
+            names = _names(entry)
+            found = next((name for name in names or () if variables.get(name)), None)
+            needs.append(KeyNeed(model, names, found))
+    return tuple(needs)
+
+
+def key_remedy(need: KeyNeed, env_file: Path) -> str:
+    """What somebody whose key is missing has to do."""
+    assert need.names
+    others = f" (or {', '.join(need.names[1:])})" if need.names[1:] else ""
+    return f"set {need.names[0]}{others} in the environment or in {env_file}"
+
+
+def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
+    """See that every model's key is there, before anything is started.
+
+    Raises:
+        BadInput: One line for each model whose key is missing, or every bad line of the ``.env``.
+    """
+    if not any(entry.provider == LITELLM for entry in prepared.models.values()):
+        return
+    needs = key_needs(prepared.models, variables(prepared.env_file, environment))
+    missing = [
+        Mistake(
+            prepared.source,
+            None,
+            f"model {need.model}",
+            f"has no key; {key_remedy(need, prepared.env_file)}",
+        )
+        for need in needs
+        if need.missing
+    ]
+    if missing:
+        raise BadInput(missing)
+
+
+def _names(entry: ModelEntry) -> tuple[str, ...] | None:
+    if entry.api_key_env is not None:
+        return (entry.api_key_env,)
+    if entry.api_base is not None:
+        return ()  # so that no provider's key is sent to somebody else's address
+    prefix, slash, _ = entry.target.partition("/")
+    if slash:
+        return key_names(prefix)
+    facts = bundled().find(entry.target)
+    return None if facts is None else key_names(facts.provider)
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def env_variables(path: Path) -> dict[str, str]:
+    """Variables of a ``.env`` file, values as they are written; none if there is no such file.
+
+    Raises:
+        BadInput: Lines that are no ``NAME=VALUE``, or the file cannot be read. The message never
+            repeats a line: it may hold a key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {reason}")]) from None
+    wrong = [
+        Mistake(str(path), line, "", "not of the form NAME=VALUE")
+        for binding in parse_stream(io.StringIO(text))
+        if binding.error or (binding.key is not None and binding.value is None)
+        for line in [_first_line(binding.original.string, binding.original.line)]
+    ]
+    if wrong:
+        raise BadInput(wrong)
+    found = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def variables(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """What a process that sends requests will find: the environment, and under it the ``.env``.
+
+    Raises:
+        BadInput: As :func:`env_variables`.
+    """
+    return {**env_variables(path), **environment}
+
+
+def supply(path: Path, environment: MutableMapping[str, str]) -> None:
+    """Add what a ``.env`` file says to this process's environment, which wins where both speak.
+
+    A file that is not on this machine adds nothing, so that a cluster's nodes can have their keys
+    in the environment.
+
+    Raises:
+        BadInput: As :func:`env_variables`.
+    """
+    for name, value in env_variables(path).items():
+        environment.setdefault(name, value)
+
+
+def open_to_others(path: Path) -> bool:
+    """Whether a file is there that other users of this machine may read."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return bool(mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def _first_line(text: str, number: int) -> int:
+    """The line on which a binding begins: blank lines before it belong to its text."""
+    return number + len(text[: len(text) - len(text.lstrip())].splitlines())

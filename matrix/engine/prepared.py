@@ -1,0 +1,121 @@
+"""A run that can start: plain values, made by :mod:`matrix.engine.prepare` or read from a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from matrix.engine.catalogue import SIMULATED, processes_of
+from matrix.engine.estimate import Interval, Span, limits_anything, total
+from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.kinds.protocol import Kind
+from matrix.model.plan import Plan
+from matrix.model.records import JSON
+from matrix.model.seeds import content_hash
+from matrix.model.spec import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class CellCost:
+    """Expected cost of one session of a cell, by role."""
+
+    roles: Mapping[str, Interval]
+
+    @property
+    def total(self) -> Interval:
+        return total(self.roles)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A run that can start.
+
+    Attributes:
+        spec: The run spec after all overrides.
+        source: Name of the file it came from.
+        kind: The kind that plays it.
+        plan: Cells and rounds.
+        resources: Content hash -> text or data.
+        models: Model name -> entry, for every model that may be asked.
+        groups: Limit group -> limits.
+        cell_costs: Expected cost of a session, per cell.
+        prelude_cost: Expected cost of one round's shared preparation.
+        factors: Factor -> levels, as text.
+        compare_factor: The factor that the verdict is about, if there is one.
+        titles: Scenario -> title.
+        time: Expected time of the whole run on real models; see ``estimate.run_time``.
+        env_file: The project's ``.env``, whether it is there or not.
+    """
+
+    spec: RunSpec
+    source: str
+    kind: Kind
+    plan: Plan
+    resources: Mapping[str, JSON]
+    models: Mapping[str, ModelEntry]
+    groups: Mapping[str, GroupLimits]
+    cell_costs: tuple[CellCost, ...]
+    prelude_cost: Interval
+    preludes_per_round: int
+    factors: Mapping[str, tuple[str, ...]]
+    compare_factor: str | None
+    titles: Mapping[str, str]
+    time: Span
+    env_file: Path
+
+    @property
+    def simulated(self) -> bool:
+        """Whether every model of the run is simulated."""
+        return all(entry.provider == SIMULATED for entry in self.models.values())
+
+    @property
+    def unlimited_groups(self) -> list[str]:
+        """Limit groups of real models for which no rate limit is known."""
+        real = {entry.group for entry in self.models.values() if entry.provider != SIMULATED}
+        return sorted(group for group in real if not limits_anything(self.groups.get(group)))
+
+    @property
+    def clients(self) -> dict[str, int]:
+        """Provider -> processes of its own; simulated models are embedded in the workers."""
+        needed = {entry.provider for entry in self.models.values()} - {SIMULATED}
+        asked = self.spec.providers.processes
+        return {provider: processes_of(provider, asked) for provider in sorted(needed)}
+
+    @property
+    def round_cost(self) -> Interval:
+        """Expected cost of one whole round, shared preparation included."""
+        cells = sum((cost.total for cost in self.cell_costs), start=Interval(0, 0, 0))
+        return cells + self.prelude_cost
+
+    @property
+    def estimate(self) -> Interval:
+        """Expected cost of the whole run."""
+        whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
+        partial = sum((c.total for c in self.cell_costs[:rest]), start=Interval(0, 0, 0))
+        if rest:
+            partial = partial + self.prelude_cost
+        return self.round_cost.times(whole) + partial
+
+    @property
+    def role_costs(self) -> dict[str, Interval]:
+        """Expected cost of the whole run by role, the shared preparation left out."""
+        roles: dict[str, Interval] = {}
+        whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
+        for index, cost in enumerate(self.cell_costs):
+            for role, interval in cost.roles.items():
+                share = interval.times(whole + (index < rest))
+                roles[role] = roles.get(role, Interval(0, 0, 0)) + share
+        return roles
+
+    @property
+    def spec_hash(self) -> str:
+        """Content hash of the resolved spec."""
+        return content_hash(self.spec.model_dump(mode="json"))
+
+    @property
+    def prices_hash(self) -> str:
+        """Content hash of every tariff in use."""
+        return content_hash(
+            {name: [e.target, e.tariff.to_json()] for name, e in self.models.items()}
+        )

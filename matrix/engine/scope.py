@@ -1,0 +1,209 @@
+"""What a kind sees while it plays: the context of a turn, or of one child of a parallel block."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import orjson
+
+from matrix.kinds.protocol import Context, Log
+from matrix.model.entries import Share, Tally
+from matrix.model.errors import CallFailed, UndeclaredConcurrency
+from matrix.model.records import (
+    JSON,
+    Answer,
+    CallParams,
+    ChatMessage,
+    Event,
+    Outcome,
+    Phase,
+    Player,
+    Score,
+    SessionPlan,
+)
+from matrix.model.seeds import stream
+
+if TYPE_CHECKING:
+    from matrix.engine.session import DurableSession
+
+T = TypeVar("T")
+
+
+class Step:
+    """What one phase or turn collects until its checkpoint."""
+
+    def __init__(self, phase: Phase, turn: int, log_at: int) -> None:
+        self.phase, self.turn, self.log_at = phase, turn, log_at
+        self.events: list[Event] = []
+        self.scores: list[Score] = []
+        self.players: list[Player] = []
+        self.ended: tuple[Outcome, str] | None = None
+
+    def branch(self) -> Step:
+        """What one child of a parallel block collects."""
+        return Step(self.phase, self.turn, self.log_at)
+
+    def join(self, branches: Iterable[Step]) -> None:
+        """Take over what children collected, in list order, whichever came first in time."""
+        for branch in branches:
+            self.events += branch.events
+            self.scores += branch.scores
+            self.players += branch.players
+            self.ended = branch.ended or self.ended
+
+
+class Meter:
+    """Adds up what a session uses; order of parallel answers makes no difference."""
+
+    def __init__(self, tally: Tally) -> None:
+        self._roles = dict(tally.roles)
+
+    def add(self, role: str, answer: Answer) -> None:
+        calls, tokens_in, tokens_out, cost = self._roles.get(role, Share())
+        self._roles[role] = Share(
+            calls + 1,
+            tokens_in + answer.usage.input,
+            tokens_out + answer.usage.output,
+            cost + answer.cost,
+        )
+
+    def tally(self, clock_s: float) -> Tally:
+        return Tally(clock_s, dict(self._roles))
+
+
+class Scope:
+    """The :class:`Context` of one scope: a turn, or one child of a parallel block."""
+
+    def __init__(self, session: DurableSession, step: Step, prefix: str, clock_s: float) -> None:
+        self._session, self._step, self._prefix = session, step, prefix
+        self._clock_s = clock_s
+        self._next = 0
+        self._busy = False
+
+    @property
+    def plan(self) -> SessionPlan:
+        return self._session.plan
+
+    @property
+    def turn(self) -> int:
+        return self._step.turn
+
+    @property
+    def log(self) -> Log:
+        return self._session.log
+
+    @property
+    def prelude(self) -> JSON:
+        return self._session.prelude
+
+    @property
+    def elapsed_s(self) -> float:
+        return self._clock_s
+
+    def resource(self, name: str) -> JSON:
+        return self._session.resource(name)
+
+    def rng(self, name: str) -> random.Random:
+        step = self._step
+        return stream(self.plan.seed, step.phase, step.turn, self._prefix, name)
+
+    async def ask(
+        self,
+        role: str,
+        messages: Sequence[ChatMessage],
+        *,
+        model: str | None = None,
+        max_tokens: int = 512,
+        temperature: float | None = None,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        with self._exclusive():
+            slot = self._take_slot()
+            params = CallParams(
+                max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
+            )
+            call = self._session.call(self._step, slot, role, model, tuple(messages), params)
+            answer = await self._session.calls.ask(call)
+        self._clock_s += answer.duration_s
+        self._session.meter.add(role, answer)
+        if answer.failure is not None:
+            raise CallFailed(answer.failure.error_class, answer.failure.message)
+        return answer
+
+    async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
+        with self._exclusive(), self._session.log.closed():
+            block = self._take_slot()
+            scopes = [
+                Scope(self._session, self._step.branch(), f"{block}.{index}.", self._clock_s)
+                for index in range(len(children))
+            ]
+            results = await asyncio.gather(
+                *(child(scope) for child, scope in zip(children, scopes, strict=True)),
+                return_exceptions=True,
+            )
+        self._step.join(scope._step for scope in scopes)
+        self._clock_s = max([self._clock_s, *(scope.elapsed_s for scope in scopes)])
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result  # the first in list order, so that it never depends on timing
+        return cast(list[T], results)
+
+    def event(
+        self,
+        kind: str,
+        *,
+        subject: str = "",
+        detail: str = "",
+        value: float | None = None,
+        severity: str = "",
+    ) -> None:
+        self._step.events.append(Event(kind, self.turn, subject, detail, value, severity))
+
+    def score(
+        self,
+        name: str,
+        value: float | None,
+        *,
+        whole_session: bool = True,
+        label: str = "",
+        reason: str = "",
+        judge_model: str = "",
+        rubric_hash: str = "",
+    ) -> None:
+        turn = None if whole_session else self.turn
+        self._step.scores.append(Score(name, value, turn, label, reason, judge_model, rubric_hash))
+
+    def player(self, player: Player) -> None:
+        self._step.players.append(player)
+
+    def end(self, outcome: Outcome, reason: str) -> None:
+        self._step.ended = (outcome, reason)
+
+    def _take_slot(self) -> str:
+        slot = f"{self._prefix}{self._next}"
+        self._next += 1
+        return slot
+
+    def _exclusive(self) -> _Exclusive:
+        return _Exclusive(self)
+
+
+class _Exclusive:
+    """Refuses a second ask while one is under way in the same scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+
+    def __enter__(self) -> None:
+        if self._scope._busy:
+            raise UndeclaredConcurrency(
+                "two calls at once in one scope; wrap them in ctx.parallel([...]) so that each "
+                "has a slot of its own"
+            )
+        self._scope._busy = True
+
+    def __exit__(self, *_: object) -> None:
+        self._scope._busy = False

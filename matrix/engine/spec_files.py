@@ -1,0 +1,94 @@
+"""Finding a run spec on the disk, and reading it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from matrix.kinds.library import shipped_root
+from matrix.model.documents import Document, overlay, parse_document
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.overrides import Override
+
+SPEC_NAME = "matrix.yaml"
+RUNS = Path("scenarios") / "runs"
+"""Where specs lie that are known by their names, in a project and among what ships."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+def find_spec(path: Path | None, folder: Path) -> Path:
+    """The spec to use.
+
+    Args:
+        path: A file, a folder with a ``matrix.yaml``, or a plain name: that of a spec in ``folder``
+            or in its ``scenarios/runs/``, or else of one that ships with matrix. ``None`` is
+            ``matrix.yaml`` in ``folder``, or the built-in one.
+        folder: The working directory.
+
+    Raises:
+        BadInput: There is none; for a name, the message says which there are.
+    """
+    if path is None:
+        own = folder / SPEC_NAME
+        return own if own.is_file() else _shipped_runs() / "builtin.yaml"
+    if _NAME.fullmatch(str(path)) and not (folder / path).exists():
+        return _named(str(path), folder)
+    if path.is_dir():
+        path = path / SPEC_NAME
+    if not path.is_file():
+        raise BadInput([Mistake(str(path), None, "", "no such file; `matrix init` makes one")])
+    return path
+
+
+def spec_names(folder: Path) -> dict[str, Path]:
+    """Names that stand for a spec: those of the project in ``folder`` first, then the shipped."""
+    found: dict[str, Path] = {}
+    for runs in (folder / RUNS, _shipped_runs()):
+        for path in sorted(runs.glob("*.yaml")):
+            found.setdefault(path.stem, path)
+    return found
+
+
+def project_of(spec: Path, folder: Path) -> Path:
+    """The folder whose packs and files a spec means.
+
+    It is the spec's own folder; for a spec in ``scenarios/runs/`` the folder around that; and the
+    working directory for one that ships with matrix.
+    """
+    full = spec.resolve()
+    if shipped_root() in full.parents:
+        return folder
+    return full.parents[2] if full.parent.parts[-2:] == RUNS.parts else full.parent
+
+
+def _named(name: str, folder: Path) -> Path:
+    own = folder / f"{name}.yaml"
+    if own.is_file():
+        return own
+    known = spec_names(folder)
+    if name not in known:
+        message = (
+            f"no such file, and no run spec of this name; there are: {', '.join(sorted(known))}"
+            f"{did_you_mean(name, sorted(known))}"
+        )
+        raise BadInput([Mistake(name, None, "", message)])
+    return known[name]
+
+
+def _shipped_runs() -> Path:
+    return shipped_root() / RUNS
+
+
+def load_spec(path: Path, overrides: Iterable[Override] = ()) -> Document:
+    """Read a run spec and put overrides over it.
+
+    Raises:
+        BadInput: It cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {error}")]) from None
+    return overlay(parse_document(text, path.name), overrides)

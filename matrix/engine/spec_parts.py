@@ -1,0 +1,169 @@
+"""The parts of a run spec that stand on their own: kind, roles, factors, comparison, packs."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
+
+from matrix.engine.mistakes import Mistakes
+from matrix.engine.registry import kinds, load_kind
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import Kind, ScenarioPack
+from matrix.model.documents import check
+from matrix.model.errors import BadInput, did_you_mean
+from matrix.model.spec import RunSpec, level_name
+from matrix.providers.simulated.settings import SimulationSettings
+
+
+class Parts(NamedTuple):
+    """What a spec says, each part checked by itself.
+
+    Attributes:
+        roles: Role -> model, before factors.
+        factors: Factor -> levels, as text.
+        compare: The factor that the verdict is about, if there is one.
+        packs: Scenarios, in the order of the spec.
+    """
+
+    spec: RunSpec
+    kind: Kind
+    roles: dict[str, str]
+    factors: dict[str, tuple[str, ...]]
+    compare: str | None
+    packs: list[ScenarioPack]
+
+
+def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
+    """Read every part of the document, collecting mistakes.
+
+    Raises:
+        BadInput: What is wrong leaves nothing to go on with, or is in the options, which every
+            cell would only repeat.
+    """
+    spec = _spec(mistakes)
+    kind = _kind(spec, mistakes)
+    options = mistakes.collect(lambda: check(mistakes.document, kind.options_model, ("options",)))
+    mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
+    roles = _roles(spec, kind, mistakes)
+    factors = _factors(spec, kind, mistakes)
+    parts = Parts(
+        spec,
+        kind,
+        roles,
+        factors,
+        _compare_factor(spec, factors, mistakes),
+        _packs(spec, kind, library, mistakes),
+    )
+    if options is None:
+        mistakes.stop_if_any()
+    return parts
+
+
+def _spec(mistakes: Mistakes) -> RunSpec:
+    """The spec; with mistakes in it, what is left without the parts that have them."""
+    try:
+        return check(mistakes.document, RunSpec)
+    except BadInput as error:
+        mistakes.add(error.mistakes)
+        broken = {_top(mistake.path) for mistake in error.mistakes}
+        value = mistakes.document.value
+        if not isinstance(value, dict) or not broken <= value.keys():
+            raise
+    sound = {key: item for key, item in value.items() if key not in broken}
+    mistakes.document = replace(mistakes.document, value=sound)
+    try:
+        return check(mistakes.document, RunSpec)
+    except BadInput:
+        raise BadInput(mistakes.found) from None
+
+
+def _kind(spec: RunSpec, mistakes: Mistakes) -> Kind:
+    try:
+        return load_kind(spec.kind)
+    except KeyError:
+        known = sorted(kinds())
+        hint = did_you_mean(spec.kind, known)
+        mistakes.fault(("kind",), f"found {spec.kind!r}; known: {', '.join(known)}{hint}")
+        raise BadInput(mistakes.found) from None
+
+
+def _roles(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, str]:
+    known = [role.name for role in kind.roles]
+    roles = {role.name: role.default_model for role in kind.roles}
+    if "all" in spec.roles:
+        roles = dict.fromkeys(known, spec.roles["all"])
+    for role, model in spec.roles.items():
+        if role == "all":
+            continue
+        if role not in known:
+            mistakes.fault(
+                ("roles", role),
+                f"unknown role; the {kind.name} kind has: {', '.join(known)}, or 'all'"
+                + did_you_mean(role, known),
+            )
+        roles[role] = model
+    return roles
+
+
+def _factors(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, tuple[str, ...]]:
+    allowed = [role.name for role in kind.roles] + list(kind.options_model.model_fields)
+    factors: dict[str, tuple[str, ...]] = {}
+    for name, levels in spec.factors.items():
+        if name not in allowed:
+            mistakes.fault(
+                ("factors", name),
+                f"unknown factor; a factor is a role or an option of the {kind.name} kind: "
+                + ", ".join(allowed)
+                + did_you_mean(name, allowed),
+            )
+            continue
+        if not levels:
+            mistakes.fault(("factors", name), "has no levels, so the matrix is empty")
+        factors[name] = tuple(level_name(level) for level in levels)
+    return factors
+
+
+def _compare_factor(
+    spec: RunSpec, factors: Mapping[str, tuple[str, ...]], mistakes: Mistakes
+) -> str | None:
+    chosen = spec.compare.factor
+    if chosen is not None and chosen not in factors:
+        mistakes.fault(
+            ("compare", "factor"),
+            f"found {chosen!r}; the factors are: {', '.join(factors) or 'none'}"
+            + did_you_mean(chosen, list(factors)),
+        )
+    if chosen is not None:
+        return chosen
+    return next((name for name, levels in factors.items() if len(levels) > 1), None)
+
+
+def _packs(
+    spec: RunSpec, kind: Kind, library: FolderLibrary, mistakes: Mistakes
+) -> list[ScenarioPack]:
+    known = library.scenarios(kind.name)
+    names: list[str] = []
+    for index, pattern in enumerate(spec.scenarios):
+        found = fnmatch.filter(known, pattern)
+        if not found:
+            mistakes.fault(
+                ("scenarios", index),
+                f"no {kind.name} scenario matches {pattern!r}; there are: "
+                f"{', '.join(known) or 'none'}{did_you_mean(pattern, known)}",
+            )
+        names += [name for name in found if name not in names]
+    packs = []
+    for name in names:
+        folder = library.folder(kind.name, name)
+        if folder is not None:
+            pack = mistakes.collect(partial(kind.read_pack, folder, name))
+            packs += [pack] if pack is not None else []
+    return packs
+
+
+def _top(path: str) -> str:
+    """``limits.turns`` -> ``limits``."""
+    return path.partition(".")[0].partition("[")[0]

@@ -1,0 +1,132 @@
+"""What a run needs of the machine it starts on: packages, folder, addresses, clock, executor."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import socket
+import tempfile
+from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from matrix.engine.checkup import Finding
+from matrix.engine.executor import Checkable, load_executor
+from matrix.engine.keys import open_to_others
+from matrix.model.errors import MatrixError
+
+BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
+"""Releases of litellm that sent keys to somebody else."""
+
+ENOUGH_BYTES, FEW_BYTES = 2_000_000_000, 200_000_000
+"""Free space of a results folder that is fine, and below which a run should not start."""
+
+CONNECT_S = 3.0
+"""Longest wait for an address of the user's own to take a connection, in seconds."""
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def installed(name: str) -> str | None:
+    """The installed version of a package, or ``None``."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def package_findings(version_of: Callable[[str], str | None] = installed) -> list[Finding]:
+    """Python, and the packages that a run depends on most."""
+    findings = [Finding("Python", "ok", platform.python_version())]
+    for name in ("litellm", "ray"):
+        found = version_of(name)
+        if found is None:
+            remedy = f"install it: pip install {name}"
+            findings.append(Finding(name, "missing", "not installed", remedy))
+        elif name == "litellm" and found in BAD_LITELLM:
+            remedy = "that release steals keys: remove it, and replace keys that were in reach"
+            findings.append(Finding(name, "missing", found, remedy))
+        else:
+            findings.append(Finding(name, "ok", found))
+    return findings
+
+
+def clock_finding(now: float, newest: float) -> Finding:
+    """Whether the clock can be right.
+
+    Args:
+        now: Unix time by this machine's clock, in seconds.
+        newest: A moment that is surely past: when a file of the installation was written.
+    """
+    if now >= newest:
+        return Finding("clock", "ok", "later than the installation")
+    behind = f"at least {newest - now:,.0f} s behind the time of the installation"
+    return Finding("clock", "warn", behind, "set it: budgets and rate limits go by it")
+
+
+def folder_finding(folder: Path) -> Finding:
+    """Whether runs can be written into a folder, which need not be there yet."""
+    what, there = f"results {folder}", folder
+    while not there.exists():
+        there = there.parent if there.parent != there else Path.cwd()
+    remedy = "choose another folder with --results"
+    if not there.is_dir():
+        return Finding(what, "missing", f"{there} is no folder", remedy)
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        return Finding(what, "missing", f"cannot be written: {error.strerror}", remedy)
+    free = shutil.disk_usage(there).free
+    found = f"{free / 1e9:,.1f} GB free"
+    if free >= ENOUGH_BYTES:
+        return Finding(what, "ok", found)
+    return Finding(
+        what, "warn" if free >= FEW_BYTES else "missing", found, f"{remedy}, or free some"
+    )
+
+
+def env_file_finding(path: Path) -> Finding | None:
+    """A ``.env`` that others may read is worth a word; otherwise there is nothing to say."""
+    if not open_to_others(path):
+        return None
+    return Finding(
+        path.name, "warn", "other users of this machine can read it", f"chmod 600 {path}"
+    )
+
+
+def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:
+    """Whether anybody listens at an address. It is connected to, and nothing is sent."""
+    what, parts = f"address {url}", urlsplit(url)
+    remedy = "start the service, or correct api_base"
+    try:
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        port = None
+    if parts.hostname is None or port is None:
+        return Finding(what, "missing", "is no http or https address", "correct api_base")
+    try:
+        with socket.create_connection((parts.hostname, port), timeout=timeout_s):
+            return Finding(what, "ok", "takes connections")
+    except OSError as error:
+        reason = error.strerror or str(error) or type(error).__name__
+        return Finding(what, "missing", f"cannot be reached: {reason}", remedy)
+
+
+def executor_finding(name: str) -> Finding:
+    """Whether the processes of a run can be brought up; with Ray this takes some seconds."""
+    what, executor = f"executor {name}", load_executor(name)
+    if not isinstance(executor, Checkable):
+        return Finding(what, "ok", "everything in one process")
+    try:
+        return Finding(what, "ok", executor.check())
+    except MatrixError as error:
+        said = str(error).splitlines()[0]
+        return Finding(what, "missing", said, "run with --in-process, which needs no Ray")
+
+
+def installed_at() -> float:
+    """Unix time at which a file of this installation was written, in seconds."""
+    return Path(__file__).stat().st_mtime

@@ -1,0 +1,90 @@
+"""A summary for programs: the same as the text says, as JSON values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from matrix.model.money import to_usd
+from matrix.model.records import JSON
+from matrix.report.compare import FactorComparison
+from matrix.report.summary import Summary
+from matrix.store.run_folder import CostRange
+
+
+def summary_as_data(summary: Summary) -> JSON:
+    """The same for programs."""
+    comparison = summary.comparison
+    saved = summary.prompt_cache.saved
+    return {
+        "run_id": summary.run.run_id,
+        "run_dir": str(summary.run_dir),
+        "status": summary.run.status,
+        "end_reason": summary.run.end_reason,
+        "simulated": summary.run.simulated,
+        "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
+        "errors": dict(summary.errors),
+        "censored": dict(summary.censored),
+        "calls": summary.calls,
+        "turns": summary.turns,
+        "tokens_in": summary.tokens_in,
+        "tokens_out": summary.tokens_out,
+        "spent_usd": to_usd(summary.spent_nano),
+        "presumed_usd": to_usd(summary.presumed_nano),
+        "overrun_usd": to_usd(summary.run.totals.overrun_nano) if summary.run.totals else 0.0,
+        "estimate_usd": _range(summary.run.estimate),
+        "pilot_usd": _range(summary.run.pilot),
+        "cap_usd": to_usd(summary.run.cap_nano),
+        "cache": {
+            "calls": summary.cache.calls,
+            "saved_usd": to_usd(summary.cache.saved),
+        },
+        "prompt_cache": {
+            "tokens": summary.prompt_cache.cached,
+            "share": summary.prompt_cache.share,
+            "saved_usd": None if saved is None else to_usd(saved),
+        },
+        "by_role_usd": {role: to_usd(cost) for role, cost in summary.role_nano.items()},
+        "comparison": None if comparison is None else comparison_as_data(comparison),
+    }
+
+
+def comparison_as_data(comparison: FactorComparison) -> JSON:
+    """A comparison for programs."""
+    verdict = comparison.verdict
+    levels = [row.level for row in comparison.rows]
+    return {
+        "factor": comparison.factor,
+        "metric": comparison.metric,
+        "verdict": verdict.kind,
+        "winner": None if verdict.winner is None else levels[verdict.winner],
+        "sentence": comparison.sentence,
+        "rests_on": comparison.rests_on,
+        "reasons": list(verdict.reasons),
+        "flags": list(verdict.flags),
+        "rounds": {
+            "planned": verdict.rounds_planned,
+            "complete": verdict.rounds_complete,
+            "used": verdict.rounds_used,
+            "still_needed": verdict.extra_rounds,
+        },
+        "variants": [asdict(row) for row in comparison.rows],
+        "pairs": [
+            {
+                "a": levels[pair.a],
+                "b": levels[pair.b],
+                "rounds": pair.n,
+                "difference": pair.difference,
+                "low": None if pair.interval is None else pair.interval.low,
+                "high": None if pair.interval is None else pair.interval.high,
+                "p": pair.p,
+                "level": pair.level,
+            }
+            for pair in verdict.comparisons
+        ],
+    }
+
+
+def _range(cost: CostRange | None) -> JSON:
+    if cost is None:
+        return None
+    return {"low": to_usd(cost.low), "middle": to_usd(cost.middle), "high": to_usd(cost.high)}

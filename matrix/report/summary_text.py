@@ -1,0 +1,175 @@
+"""A summary as text: facts, variants, verdict, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+
+from matrix.model.money import show_usd
+from matrix.report.compare import FactorComparison, VariantRow
+from matrix.report.summary import Summary
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    duration,
+    facts,
+    interval,
+    number,
+    plural,
+    tokens,
+    wrapped,
+)
+from matrix.store.run_folder import CostRange, RunFile
+
+DEFAULT_RESULTS = "results"
+"""Folder of runs that commands look in when they are not told otherwise."""
+
+
+def verdict_line(summary: Summary) -> str:
+    """The verdict in one sentence, or why there is none."""
+    if summary.comparison is None:
+        return summary.no_comparison
+    suffix = " (simulated)" if summary.run.simulated else ""
+    return summary.comparison.sentence + suffix
+
+
+def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
+    """The whole summary, for the end of a run and for ``matrix show RUN``."""
+    parts = [_head(summary), facts(_facts(summary), width=width)]
+    if summary.comparison is not None:
+        parts += ["", _variants(summary.comparison)]
+        parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
+        parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
+    else:
+        parts += ["", wrapped(verdict_line(summary), width=width)]
+    parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
+    return "\n".join(parts)
+
+
+def _head(summary: Summary) -> str:
+    run = summary.run
+    status = run.status if run.end_reason in ("", "done") else (f"{run.status}: {run.end_reason}")
+    took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
+    return f"run {run.run_id} ({status}){took}"
+
+
+def _facts(summary: Summary) -> list[tuple[str, str]]:
+    run = summary.run
+    total = sum(summary.outcomes.values())
+    shown = ", ".join(f"{n:,} {name}" for name, n in summary.outcomes.items() if n) or "none yet"
+    rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
+    if summary.errors:
+        found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
+        rows.append(("errors", found))
+    if summary.censored:
+        cut = ", ".join(f"{count:,} by {name}" for name, count in summary.censored.items())
+        rows.append(("censored", f"{cut} (cut short, so they count for no variant)"))
+    rows.append(
+        (
+            "used",
+            f"{plural(summary.turns, 'turn')}, {plural(summary.calls, 'call')}, "
+            f"{tokens(summary.tokens_in)} tokens in, {tokens(summary.tokens_out)} out",
+        )
+    )
+    simulated = " (simulated)" if run.simulated else ""
+    presumed = f", of it {show_usd(summary.presumed_nano)} presumed" * bool(summary.presumed_nano)
+    rows.append(
+        (
+            "spent",
+            f"{show_usd(summary.spent_nano)}{presumed} of {show_usd(run.cap_nano)}{simulated}",
+        )
+    )
+    rows += _estimates(run)
+    roles = ", ".join(
+        f"{role} {show_usd(cost)} ({cost / max(1, summary.spent_nano):.0%})"
+        for role, cost in summary.role_nano.items()
+    )
+    if roles:
+        rows.append(("by role", roles))
+    return rows + _caches(summary)
+
+
+def _estimates(run: RunFile) -> list[tuple[str, str]]:
+    """What the run was expected to cost, beside what it did; and what went beyond its holds."""
+    told = [
+        f"{_around(cost)} {when}"
+        for cost, when in ((run.estimate, "before"), (run.pilot, "after the first round"))
+        if cost is not None
+    ]
+    rows = [("estimate", "; ".join(told))] if told else []
+    if run.totals is not None and run.totals.overrun_nano:
+        rows.append(
+            (
+                "overrun",
+                f"{show_usd(run.totals.overrun_nano)} more than the most that was set aside: the "
+                "prices are wrong, or a provider did not keep to max_tokens",
+            )
+        )
+    return rows
+
+
+def _around(cost: CostRange) -> str:
+    return f"{show_usd(cost.middle)} ({show_usd(cost.low)} to {show_usd(cost.high)})"
+
+
+def _caches(summary: Summary) -> list[tuple[str, str]]:
+    """What caches did, as far as they did anything."""
+    rows = []
+    if (kept := summary.cache).calls:
+        calls = f"{kept.calls:,} of {plural(kept.of, 'call')}"
+        saved = f"saved {show_usd(kept.saved)}"
+        rows.append(("cache", f"{calls} answered by what was bought before, {saved}"))
+    if (read := summary.prompt_cache).cached or read.saved:
+        money = "at a price that is not known"
+        if read.saved is not None:
+            verb = "saved" if read.saved >= 0 else "cost more than none would have by"
+            money = f"{verb} {show_usd(abs(read.saved))}"
+        rows.append(("prompt cache", f"{100 * read.share:.0f} % of input tokens, {money}"))
+    return rows
+
+
+def _variants(comparison: FactorComparison) -> str:
+    confidence = f"{100 * (1 - comparison.verdict.rules.alpha):.4g} % interval"
+    headers = [
+        comparison.factor,
+        comparison.metric,
+        confidence,
+        "scored",
+        "failed",
+        "errored",
+        "censored",
+        "$ each",
+    ]
+    digits = 1 if comparison.metric == "score" else 3
+    rows = [_variant_cells(row, digits) for row in comparison.rows]
+    return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
+
+
+def _variant_cells(row: VariantRow, digits: int) -> list[str]:
+    cost = row.cost_per_completed_usd
+    return [
+        row.level,
+        number(row.mean, digits),
+        interval(row.low, row.high, digits),
+        f"{row.ended:,}/{row.sessions:,}",
+        f"{row.failed:,}",
+        f"{row.errored:,}",
+        f"{row.censored:,}",
+        "-" if cost is None else f"{cost:.4f}",
+    ]
+
+
+def _next(summary: Summary) -> list[str]:
+    run = summary.run
+    folder = str(summary.run_dir.parent)
+    where = "" if folder == DEFAULT_RESULTS else f" --results {shlex.quote(folder)}"
+    lines = []
+    if run.status in ("incomplete", "failed"):
+        more = " --max-cost USD" if run.end_reason == "cap" else ""
+        lines.append(f"matrix resume {run.run_id}{where}{more}")
+    if "worst" in summary.extremes:
+        lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
+    lines.append(
+        f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"
+        "/sessions').describe())\""
+    )
+    return lines

@@ -1,0 +1,1 @@
+"""What a run tells the outside: events of its processes, spans of its calls, nothing secret."""

@@ -1,0 +1,205 @@
+"""The log of a run: one line of JSON per event, from every process, in one file.
+
+Underneath is the standard library's logging. Every line is one write at the end of the file, so
+that processes do not tear each other's lines; a disk that is full loses lines, never the run.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import orjson
+
+from matrix.telemetry.flood import Flood
+from matrix.telemetry.redaction import Redactor
+
+LOG_NAME: Final = "log.jsonl"
+LEVEL_VARIABLE: Final = "MATRIX_LOG"
+LEVELS: Final = ("debug", "info", "warning", "error")
+LONGEST_TEXT: Final = 2_000
+"""Characters of one field; what follows is cut off."""
+
+
+class Log(Protocol):
+    """Takes events. ``session``, ``call`` and other fields say what they are about."""
+
+    def debug(self, event: str, **fields: Any) -> None:
+        """Only written when asked for."""
+        ...
+
+    def info(self, event: str, **fields: Any) -> None:
+        """Part of every run."""
+        ...
+
+    def warning(self, event: str, **fields: Any) -> None:
+        """Something went wrong and was dealt with."""
+        ...
+
+    def error(self, event: str, **fields: Any) -> None:
+        """Something went wrong, and a session or the run bears the mark."""
+        ...
+
+    def close(self) -> None:
+        """Write nothing more."""
+        ...
+
+
+class NoLog:
+    """Takes events and forgets them."""
+
+    def debug(self, event: str, **fields: Any) -> None: ...
+
+    def info(self, event: str, **fields: Any) -> None: ...
+
+    def warning(self, event: str, **fields: Any) -> None: ...
+
+    def error(self, event: str, **fields: Any) -> None: ...
+
+    def close(self) -> None: ...
+
+
+NO_LOG: Final[Log] = NoLog()
+
+
+class EventLog:
+    """The events of one process of a run."""
+
+    def __init__(
+        self,
+        path: Path,
+        process: str,
+        redactor: Redactor,
+        *,
+        level: str = "info",
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open the log for appending.
+
+        Args:
+            path: The log; its folder has to be there.
+            process: Who writes.
+            redactor: Takes secrets out of every field.
+            level: The least that is written: one of :data:`LEVELS`.
+            clock: Seconds, for telling a flood.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        from pythonjsonlogger.orjson import OrjsonFormatter  # a tenth of a second, if not loaded
+
+        self._handler = _LineHandler(path)
+        self._handler.setFormatter(
+            OrjsonFormatter(
+                ["levelname"],
+                rename_fields={"levelname": "level"},
+                static_fields={"process": process},
+                timestamp="time",
+            )
+        )
+        self._handler.addFilter(RedactingFilter(redactor))
+        self._logger = logging.getLogger(f"matrix.runs.{process}.{id(self):x}")
+        self._logger.propagate = False
+        self._logger.setLevel(level.upper())
+        self._logger.addHandler(self._handler)
+        self._flood, self._clock = Flood(), clock
+
+    def debug(self, event: str, **fields: Any) -> None:
+        self._write(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: Any) -> None:
+        self._write(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: Any) -> None:
+        self._write(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: Any) -> None:
+        self._write(logging.ERROR, event, fields)
+
+    def close(self) -> None:
+        """Tell of what was held back, and close the file."""
+        for kind, count in self._flood.left().items():
+            self._logger.warning({"event": "log.held_back", "of": kind, "held_back": count})
+        self._logger.removeHandler(self._handler)
+        self._handler.close()
+
+    def _write(self, level: int, event: str, fields: Mapping[str, Any]) -> None:
+        if not self._logger.isEnabledFor(level):
+            return
+        kind = " ".join((event, str(fields.get("error", "")), str(fields.get("model", ""))))
+        held_back = self._flood.admit(kind.strip(), self._clock())
+        if held_back is None:
+            return
+        more = {"held_back": held_back} if held_back else {}
+        self._logger.log(level, {"event": event, **fields, **more})
+
+
+class RedactingFilter(logging.Filter):
+    """Takes secrets out of every record that passes."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
+        self._redactor = redactor
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        said: Any = record.msg if isinstance(record.msg, dict) else record.getMessage()
+        record.msg, record.args = self._shortened(self._redactor.value(said)), ()
+        return True
+
+    def _shortened(self, value: Any) -> Any:
+        if isinstance(value, str):
+            return value[:LONGEST_TEXT]
+        if isinstance(value, dict):
+            return {key: self._shortened(item) for key, item in value.items()}
+        return value
+
+
+class _LineHandler(logging.Handler):
+    """Appends each line with one write."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            os.write(self._file, self.format(record).encode(errors="replace") + b"\n")
+        except (OSError, TypeError):  # no space, or a value that is no JSON: the run goes on
+            return
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+        super().close()
+
+
+def last_life(path: Path) -> tuple[int, str]:
+    """Number and trace of a run's newest life, as its log tells; ``(0, "")`` if it tells of none.
+
+    Lines that were torn by a crash are passed over.
+    """
+    number, trace = 0, ""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return number, trace
+    for line in lines:
+        if b'"run.started"' not in line and b'"run.resumed"' not in line:
+            continue
+        try:
+            said = orjson.loads(line)
+            number, trace = int(said["life"]), str(said["trace"])
+        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            continue
+    return number, trace
+
+
+def level_in(environ: Mapping[str, str]) -> str:
+    """The level that ``MATRIX_LOG`` asks for; ``info`` if it says nothing sensible."""
+    asked = environ.get(LEVEL_VARIABLE, "").strip().lower()
+    return asked if asked in LEVELS else "info"

@@ -1,0 +1,73 @@
+"""What one process of a run has for telling the outside: its log, and its spans if wanted."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from matrix.telemetry.log import LOG_NAME, NO_LOG, EventLog, Log, level_in
+from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
+from matrix.telemetry.settings import traces_wanted
+from matrix.telemetry.spans import Spans
+
+
+class Telemetry:
+    """Log and spans of one process.
+
+    ``spans`` is ``None`` where no traces are wanted; ``problem`` says why traces that were asked
+    for cannot be sent.
+    """
+
+    def __init__(self, log: Log = NO_LOG, spans: Spans | None = None, problem: str = "") -> None:
+        self.log, self.spans, self.problem = log, spans, problem
+
+    async def close(self) -> None:
+        """Send the last spans, which may take some seconds, and close the log."""
+        self.log.info("process.stopped")
+        if self.spans is not None:
+            await asyncio.to_thread(self.spans.close)
+        self.log.close()
+
+
+SILENT: Final = Telemetry()
+"""Tells nobody anything."""
+
+
+def open_telemetry(
+    run_dir: Path,
+    process: str,
+    trace_id: str,
+    *,
+    redactor: Redactor = NOTHING_KNOWN,
+    environ: Mapping[str, str] | None = None,
+) -> Telemetry:
+    """Open what this process tells of a run, as the environment asks for.
+
+    A process that cannot reach the run's folder (on another machine) has no log.
+
+    Args:
+        run_dir: The run's folder.
+        process: Name of the process, e.g. ``worker-0``.
+        trace_id: Trace of this life of the run; empty for no traces.
+        redactor: Takes secrets out of all that is told.
+        environ: Variables; those of this process if left out.
+    """
+    variables = os.environ if environ is None else environ
+    log: Log
+    try:
+        log = EventLog(run_dir / LOG_NAME, process, redactor, level=level_in(variables))
+    except OSError:
+        log = NO_LOG
+    log.info("process.started", pid=os.getpid())
+    wanted = traces_wanted(variables)
+    if not (wanted.traces and trace_id):
+        return Telemetry(log, None, wanted.problem)
+    from matrix.telemetry.otel import OtelSpans
+
+    def lost(why: str) -> None:
+        log.warning("traces.lost", reason=why)
+
+    return Telemetry(log, OtelSpans(trace_id, process, redactor, lost))

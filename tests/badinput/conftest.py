@@ -1,0 +1,33 @@
+"""A loopback service, worlds around it, and a wall around everything else."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.badinput.world import World
+from tests.providers_litellm.conftest import loopback_only, service
+from tests.providers_litellm.service import Service
+
+__all__ = ["loopback_only", "service", "worlds"]
+
+Worlds = Callable[..., World]
+
+
+@pytest.fixture
+async def worlds(service: Service, tmp_path: Path) -> AsyncIterator[Worlds]:
+    """Makes worlds whose model is at the loopback service; each has a journal of its own."""
+    made: list[World] = []
+
+    def make(**changes: Any) -> World:
+        folder = tmp_path / f"run-{len(made)}"
+        folder.mkdir()
+        made.append(World(folder, service, **changes))
+        return made[-1]
+
+    yield make
+    for world in made:
+        await world.close()

@@ -1,0 +1,94 @@
+"""Secrets: known ones never pass, look-alikes do not either, ordinary words do."""
+
+from __future__ import annotations
+
+import orjson
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
+
+SECRET = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=8)
+
+
+@given(SECRET, st.text(max_size=200), st.text(max_size=200))
+def test_a_known_secret_never_passes(secret: str, before: str, after: str) -> None:
+    redactor = Redactor([secret])
+    for clean in (redactor.text, redactor.values):
+        cleaned = clean(before + secret + after)
+        # what is left may only have arisen from text around what was taken out
+        assert secret not in cleaned or secret in (before + REMOVED + after)
+
+
+@given(st.text(max_size=300))
+def test_what_models_say_is_left_alone_where_no_secret_is_known(text: str) -> None:
+    assert Redactor().values(text) == text
+
+
+@pytest.mark.parametrize("text", ["the secret token: swordfish", "bearer of bad news", "sk-learns"])
+def test_a_story_may_speak_of_secrets(text: str) -> None:
+    assert Redactor(["quince-marmalade"]).values(text) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("OPENAI_API_KEY", "a-key-1"),
+        ("HF_TOKEN", "some-token"),
+        ("AWS_SECRET_ACCESS_KEY", "abc/def+ghi"),
+        ("DB_PASSWORD", "swordfish"),
+        ("API_KEY_2", "second-key"),
+        ("lower_case_token", "some-token"),
+    ],
+)
+def test_variables_that_are_named_like_secrets_hold_secrets(name: str, value: str) -> None:
+    assert secrets_in({name: value}) == {value}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("PATH", "/usr/local/bin"),
+        ("RAY_AUTH_TOKEN_PATH", "/home/user/token"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", "/home/user/key.json"),
+        ("SSH_KEY", "~/.ssh/id_ed25519"),
+        ("TOKENIZERS_PARALLELISM", "disabled-for-now"),
+        ("USE_TOKEN", "true"),
+        ("MONKEY", "banana-banana"),
+        ("SOME_API_KEY", "none"),
+    ],
+)
+def test_other_variables_do_not(name: str, value: str) -> None:
+    assert secrets_in({name: value}) == frozenset()
+
+
+def test_a_variable_that_is_said_to_hold_a_key_does_whatever_its_name() -> None:
+    assert secrets_in({"STORYTELLER": "/quince"}, ["STORYTELLER", "ABSENT"]) == {"/quince"}
+
+
+def test_headers_for_a_collector_are_secret_value_by_value() -> None:
+    headers = "x-team=a-long-team-name,Authorization=Bearer%20quince-84"
+    found = secrets_in({"OTEL_EXPORTER_OTLP_HEADERS": headers})
+    assert {"a-long-team-name", "Bearer quince-84", "quince-84"} <= found
+    assert not any("x-team" in secret for secret in found)
+
+
+def test_a_secret_is_known_as_json_and_urls_write_it() -> None:
+    redactor = Redactor(["a/quince+84="])
+    for text in ("a\\/quince+84=", "a%2Fquince%2B84%3D", "a/quince%2B84%3D"):
+        assert redactor.values(f"<{text}>") == f"<{REMOVED}>"
+
+
+def test_passwords_in_addresses_are_taken_out() -> None:
+    cleaned = Redactor().text("cannot reach http://me:swordfish@proxy:8080/v1")
+    assert cleaned == f"cannot reach http://{REMOVED}@proxy:8080/v1"
+
+
+def test_values_are_cleaned_all_the_way_down_and_stay_json() -> None:
+    value = {"a": ["x quince-84 y", {"b": ("quince-84", 1, None, True)}], "n": 1.5}
+    cleaned = Redactor(["quince-84"]).value(value)
+    assert orjson.loads(orjson.dumps(cleaned)) == {
+        "a": [f"x {REMOVED} y", {"b": [REMOVED, 1, None, True]}],
+        "n": 1.5,
+    }
