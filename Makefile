@@ -25,6 +25,9 @@ local: install  ## install a small real language model and play two sessions of 
 test-all: install  ## the tests, the long ones too
 	$(BIN)/pytest -n 2
 
+chaos: install  ## kill processes of runs at random moments, for a quarter of an hour
+	$(BIN)/pytest tests/faults tests/executors/test_replacements.py
+
 lint: install  ## style, types, floors
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -21,6 +20,7 @@ import ray
 
 from matrix.engine.executor import publish_pause
 from matrix.engine.governor import Governor
+from matrix.engine.governor_core import LostSession
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Mail
 from matrix.engine.messages import Picture
@@ -33,6 +33,7 @@ from matrix.engine.worker import SessionWorker
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix_actors.transport import RayTransport
+from matrix_actors.whereabouts import Whereabouts, here
 
 MAX_CONCURRENCY = 1000
 """Actor calls under way at once; two are parked per peer."""
@@ -59,16 +60,17 @@ def _settle_down() -> None:
 class GovernorActor:
     """Money, rates and the journal."""
 
-    def __init__(self, setup: RunSetup) -> None:
-        self._setup = setup
+    def __init__(self, setup: RunSetup, alive: Sequence[str] = ()) -> None:
+        """``alive`` are the processes that outlived the governor which this one replaces."""
+        self._setup, self._alive = setup, alive
 
-    async def start(self) -> int:
-        """Open the journal and begin to work; returns the process id."""
+    async def start(self) -> Whereabouts:
+        """Open the journal and begin to work; returns which process this is."""
         self._telemetry = telemetry_of(self._setup, "governor")
-        self._governor = Governor(self._setup, log=self._telemetry.log)
+        self._governor = Governor(self._setup, alive=self._alive, log=self._telemetry.log)
         self._governor.start()
         _settle_down()
-        return os.getpid()
+        return here()
 
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
         await self._governor.post(peer, number, batch)
@@ -81,6 +83,12 @@ class GovernorActor:
 
     async def drain(self) -> None:
         self._governor.drain()
+
+    async def lose(self, peer: str) -> list[LostSession]:
+        return self._governor.lose(peer)
+
+    async def condemn(self, plan: SessionPlan, reason: str) -> None:
+        self._governor.condemn(plan, reason)
 
     async def stop(self) -> None:
         await self._governor.stop()
@@ -99,15 +107,18 @@ class ProviderClientActor:
         self._name, self._provider, self._setup = name, provider, setup
         self._transport = RayTransport(governor)
 
-    async def start(self) -> int:
-        """Begin to work; returns the process id."""
+    async def start(self) -> Whereabouts:
+        """Begin to work; returns which process this is."""
         self._telemetry = telemetry_of(self._setup, self._name, sends=True)
         self._client = ProviderClient(
             self._name, self._provider, self._setup, self._transport, self._telemetry
         )
         self._client.start()
         _settle_down()  # litellm alone is 300,000 objects to look through
-        return os.getpid()
+        return here()
+
+    async def reconnect(self, governor: Any) -> None:
+        await self._client.reconnect(RayTransport(governor))
 
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
         await self._client.post(peer, number, batch)
@@ -129,14 +140,20 @@ class SessionWorkerActor:
     """Plays sessions."""
 
     def __init__(
-        self, name: str, setup: RunSetup, governor: Any, clients: Mapping[str, Sequence[Any]]
+        self,
+        name: str,
+        seat: int,
+        setup: RunSetup,
+        governor: Any,
+        clients: Mapping[str, Sequence[Any]],
     ) -> None:
-        self._name, self._setup, self._governor = name, setup, governor
-        self._clients = clients
-        self._remotes: list[RemoteCalls] = []
+        """Workers spread over the clients by their ``seat``, and keep to one of each provider."""
+        self._name, self._seat, self._setup = name, seat, setup
+        self._governor, self._clients = governor, clients
+        self._remotes: dict[str, RemoteCalls] = {}
 
-    async def start(self) -> int:
-        """Begin to work; returns the process id."""
+    async def start(self) -> Whereabouts:
+        """Begin to work; returns which process this is."""
         setup = self._setup
         kinds = {setup.kind: load_kind(setup.kind)}
         self._telemetry = telemetry_of(setup, self._name)
@@ -147,22 +164,25 @@ class SessionWorkerActor:
         host = build_host(embedded, setup, worker.send, self._telemetry) if embedded else None
         routes: dict[str, CallPort] = dict.fromkeys(embedded, host) if host else {}
         for provider, actors in self._clients.items():
-            # a worker keeps to one client of each provider; workers spread over the clients
-            chosen = actors[int(self._name.rpartition("-")[2]) % len(actors)]
-            remote = RemoteCalls(self._name, RayTransport(chosen))
+            remote = RemoteCalls(self._name, RayTransport(actors[self._seat % len(actors)]))
             remote.start()
-            self._remotes.append(remote)
-            routes[provider] = remote
+            routes[provider] = self._remotes[provider] = remote
         worker.start(host=host, routes=routes)
         _settle_down()
-        return os.getpid()
+        return here()
 
     async def open(self, plans: Sequence[SessionPlan]) -> None:
         self._worker.open(plans)
 
+    async def reconnect(self, governor: Any) -> None:
+        await self._worker.reconnect(RayTransport(governor))
+
+    async def reconnect_client(self, provider: str, client: Any) -> None:
+        await self._remotes[provider].reconnect(RayTransport(client))
+
     async def stop(self) -> None:
         await self._worker.stop()
-        for remote in self._remotes:
+        for remote in self._remotes.values():
             await remote.stop()
         await self._telemetry.close()
 
@@ -180,12 +200,12 @@ class PublisherActor:
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
 
-    async def start(self) -> int:
-        """Take the tables over; returns the process id."""
+    async def start(self) -> Whereabouts:
+        """Take the tables over; returns which process this is."""
         from matrix.engine.publishing import open_publisher  # only this process loads Arrow
 
         self._publisher = await asyncio.to_thread(open_publisher, self._run_dir)
-        return os.getpid()
+        return here()
 
     async def finish(self, plan: Plan, reason: str) -> None:
         """Stop following the journal and write the final tables."""

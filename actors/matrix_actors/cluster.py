@@ -6,7 +6,9 @@ import logging
 import os
 import socket
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from matrix.model.errors import MatrixError
 
@@ -56,6 +58,7 @@ def start_ray(address: str | None) -> None:
             _start_local()
         else:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
+        _say_nothing()
     except Exception as error:  # Ray raises bare exceptions of many kinds here
         ray.shutdown()
         what = "a local Ray did not start" if local else f"cannot join the Ray at {address}"
@@ -63,6 +66,21 @@ def start_ray(address: str | None) -> None:
             f"{what}: {str(error).strip() or type(error).__name__}; try again when the machine is "
             "less busy, or run with --in-process"
         ) from error
+
+
+def _say_nothing() -> None:
+    """Ray tells of every process that dies on standard output, which belongs to the command.
+
+    There is no setting for it. What a death means, the run itself says.
+    """
+    with suppress(Exception):
+        from ray._private import worker
+
+        worker.print_to_stdstream = _ignore
+
+
+def _ignore(*_: Any, **__: Any) -> None:
+    """Print nothing."""
 
 
 def _start_local() -> None:

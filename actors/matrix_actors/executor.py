@@ -3,60 +3,80 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from matrix.engine.executor import News
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link
-from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.messages import AskEnded, Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.setup import RunSetup
-from matrix.model.errors import MatrixError
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
+from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
 from matrix_actors.metrics import RunMetrics
+from matrix_actors.seating import Seating
 from matrix_actors.transport import RayTransport
 
 STOP_TIMEOUT_S = 10.0
 """How long an orderly stop of one actor may take before it is killed."""
 
+HANG_S = 60.0
+"""A governor that says nothing for so long is taken for dead, and made so."""
 
-class ProcessGone(MatrixError):
-    """A process of the run has died; what was acknowledged is in the journal."""
+PAUSE_S = 0.1
+"""Pause before another try at replacing a process while others are down as well."""
 
 
 class RayExecutor:
     """Governor, workers, provider clients and publisher as Ray actors."""
 
-    def __init__(self, *, address: str | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        workers: int | None = None,
+        hang_s: float = HANG_S,
+    ) -> None:
         """Choose where to run.
 
         Args:
             address: A Ray address to join; ``MATRIX_RAY_ADDRESS`` if left out, else a local Ray.
             workers: Session workers; one per core if left out.
+            hang_s: A governor that says nothing for so long is taken for dead.
         """
+        self._hang_s = hang_s
         self._address = address or os.environ.get("MATRIX_RAY_ADDRESS")
         self._count = workers or max(1, min(32, os.cpu_count() or 1))
         self._news: list[News] = []
         self._something = asyncio.Event()
-        self._governor: Any = None
-        self._publisher: Any = None
-        self._workers: list[Any] = []
-        self._clients: dict[str, list[Any]] = {}
+        self._crew: Crew | None = None
+        self._seating = Seating(self._count)
+        self._suspects: Member | None = None
         self._link: Link | None = None
-        self._watchers: list[asyncio.Task[None]] = []
-        self._load: dict[int, int] = {}
-        self._where: dict[str, int] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._dead: asyncio.Queue[tuple[Member, str]] = asyncio.Queue()
         self._opening: asyncio.Queue[tuple[int, list[SessionPlan]]] = asyncio.Queue()
-        self._stopping = False
+        self._governed = asyncio.Event()
+        self._stopping = self._draining = False
         self._metrics: RunMetrics | None = None
         self._outcomes: Counter[Outcome] = Counter()
-        self.pids: dict[str, int] = {}
+
+    @property
+    def pids(self) -> dict[str, int]:
+        """Place -> process id, of everybody who is up."""
+        found = self.crew.members if self._crew is not None else []
+        return {one.place: one.process.pid for one in found if one.process is not None}
+
+    @property
+    def crew(self) -> Crew:
+        """The processes; only while the run is up."""
+        assert self._crew is not None
+        return self._crew
 
     def check(self) -> str:
         prepare_environment()
@@ -67,53 +87,25 @@ class RayExecutor:
         await asyncio.to_thread(start_ray, self._address)
         import ray
 
-        from matrix_actors import actors as _actors
-
-        actors: Any = _actors  # ray.remote turns the classes into what mypy cannot know
-
-        self._governor = actors.GovernorActor.remote(setup)
-        self._publisher = actors.PublisherActor.remote(setup.run_dir)
-        for provider, count in setup.clients.items():
-            self._clients[provider] = [
-                actors.ProviderClientActor.remote(
-                    f"client-{provider}-{index}", provider, setup, self._governor
-                )
-                for index in range(count)
-            ]
-        self._workers = [
-            actors.SessionWorkerActor.remote(f"worker-{i}", setup, self._governor, self._clients)
-            for i in range(self._count)
-        ]
-        self._load = dict.fromkeys(range(self._count), 0)
+        self._crew = crew = Crew(setup, self._count)
         try:
-            # the governor first: it may refuse (locked, unwritable), and nobody else can begin
-            self.pids["governor"] = await self._governor.start.remote()
-            await self._start_others()
+            await crew.start()
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
+        except ray.exceptions.RayActorError as error:
+            text = "a process died while the run was being set up; `matrix resume` tries again"
+            raise ProcessGone(text) from error
+        self._governed.set()
         self._metrics = RunMetrics(setup.run_id)
-        self._link = Link(DRIVER, RayTransport(self._governor), self._on_news)
+        self._link = Link(DRIVER, RayTransport(crew.governor.actor), self._on_news)
         self._link.start()
-        self._watchers.append(asyncio.create_task(self._hand_out()))
-        for name, actor in self._named():
-            self._watchers.append(asyncio.create_task(self._watch(name, actor)))
-
-    async def _start_others(self) -> None:
-        others = [(name, actor) for name, actor in self._named() if name != "governor"]
-        clients = [(n, a) for n, a in others if n.startswith("client")]
-        rest = [(n, a) for n, a in others if not n.startswith("client")]
-        for group in (clients, rest):
-            pids = await asyncio.gather(*(actor.start.remote() for _, actor in group))
-            self.pids.update(zip((name for name, _ in group), pids, strict=True))
+        self._begin(self._hand_out())
+        self._begin(self._replace_the_dead())
+        for member in crew.members:
+            self._begin(self._watch(member))
 
     def open(self, plans: Sequence[SessionPlan]) -> None:
-        batches: dict[int, list[SessionPlan]] = {}
-        for plan in plans:
-            index = min(self._load, key=lambda i: (self._load[i], i))
-            self._load[index] += 1
-            self._where[plan.session_id] = index
-            batches.setdefault(index, []).append(plan)
-        for batch in batches.items():
+        for batch in self._seating.seat(plans).items():
             self._opening.put_nowait(batch)
 
     async def news(self) -> list[News]:
@@ -123,86 +115,201 @@ class RayExecutor:
         return news
 
     async def picture(self) -> Picture:
-        picture: Picture = await self._call("governor", self._governor.picture)
+        picture: Picture = await self._ask_governor(lambda actor: actor.picture.remote())
         if self._metrics is not None:
             self._metrics.update(picture, self._outcomes)
         return picture
 
     async def drain(self) -> None:
-        if self._governor is not None:
-            await self._call("governor", self._governor.drain)
+        self._draining = True
+        if self._crew is not None:
+            await self._ask_governor(lambda actor: actor.drain.remote())
 
     async def finish(self, plan: Plan, reason: str) -> None:
-        await self._call("publisher", self._publisher.finish, plan, reason)
+        from ray.exceptions import RayActorError, RayTaskError
+
+        while True:
+            publisher = self.crew.publisher
+            name = publisher.name
+            try:
+                await publisher.actor.finish.remote(plan, reason)
+            except RayTaskError as error:
+                raise error.cause from None
+            except RayActorError:
+                while publisher.name == name or publisher.process is None:
+                    self._give_up_if_failed()
+                    await asyncio.sleep(PAUSE_S)
+            else:
+                return
 
     async def stop(self, *, at_once: bool = False) -> None:
         self._stopping = True
-        for watcher in self._watchers:
-            watcher.cancel()
-        await asyncio.gather(*self._watchers, return_exceptions=True)
+        under_way = list(self._tasks)
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
         if self._link is not None:
             await self._link.stop()
-        if self.pids and not at_once:
-            for group in (self._workers, list(itertools.chain(*self._clients.values()))):
-                await asyncio.gather(*(_stop(actor) for actor in group))
-            await _stop(self._governor)
+        crew = self._crew
+        if crew is not None and self.pids and not at_once:
+            for group in ([*crew.workers, *self._extra], crew.all_clients, [crew.governor]):
+                await asyncio.gather(*(_stop(member.actor) for member in group))
         with suppress(ImportError):
             await asyncio.to_thread(leave_ray)
 
+    # --- sessions ---------------------------------------------------------------------------------
+
+    @property
+    def _extra(self) -> list[Member]:
+        return [] if self._suspects is None else [self._suspects]
+
     async def _hand_out(self) -> None:
         while True:
-            index, plans = await self._opening.get()
-            await self._workers[index].open.remote(plans)
+            seat, plans = await self._opening.get()
+            await self._give(self.crew.workers[seat], plans)
 
-    async def _watch(self, name: str, actor: Any) -> None:
-        try:
-            await actor.serve.remote()
-        except asyncio.CancelledError:
-            raise
-        except Exception as error:
-            if not self._stopping:
-                self._on_news(RunFailed(type(error).__name__, self._gone(name, error)))
+    async def _give(self, worker: Member, plans: Sequence[SessionPlan]) -> None:
+        """Give sessions to a worker; one that has died gives them to its heir later."""
+        from ray.exceptions import RayActorError
 
-    async def _call(self, name: str, method: Any, *arguments: Any) -> Any:
-        """Call an actor; Ray's errors become this project's own."""
-        from ray.exceptions import RayActorError, RayTaskError
-
-        try:
-            return await method.remote(*arguments)
-        except RayTaskError as error:
-            raise error.cause from None
-        except RayActorError as error:
-            raise ProcessGone(self._gone(name, error)) from None
-
-    def _gone(self, name: str, error: Exception) -> str:
-        process = f"{name} (process {self.pids.get(name)})"
-        return f"{process} is gone: {_first_line(error)}; `matrix resume` goes on with the run"
-
-    def _named(self) -> list[tuple[str, Any]]:
-        clients = [
-            (f"client-{provider}-{index}", actor)
-            for provider, actors in self._clients.items()
-            for index, actor in enumerate(actors)
-        ]
-        workers = [(f"worker-{index}", actor) for index, actor in enumerate(self._workers)]
-        return [("governor", self._governor), *clients, *workers, ("publisher", self._publisher)]
+        if plans:
+            with suppress(RayActorError):
+                await worker.actor.open.remote(plans)
 
     def _on_news(self, message: News) -> None:
         if isinstance(message, SessionEnded) and message.plan.part == "play":
             self._outcomes[message.ended.outcome] += 1
         if isinstance(message, SessionEnded | SessionSuspended):
-            index = self._where.pop(message.plan.session_id, None)
-            if index is not None:
-                self._load[index] -= 1
+            was_alone = self._seating.leave(message.plan.session_id)
+            if was_alone:
+                self._begin(self._play_next_suspect())
         self._news.append(message)
         self._something.set()
+
+    # --- deaths -----------------------------------------------------------------------------------
+
+    async def _watch(self, member: Member) -> None:
+        """Wait for a process to die."""
+        name = member.name
+        try:
+            await member.actor.serve.remote()
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            from ray.exceptions import RayTaskError
+
+            if self._stopping:
+                return
+            if isinstance(error, RayTaskError):  # it lives, and says that it cannot go on
+                cause = error.cause
+                self._on_news(RunFailed(type(cause).__name__, str(cause)))
+            else:
+                self._dead.put_nowait((member, name))
+
+    async def _replace_the_dead(self) -> None:
+        """One at a time, the governor first: nobody else can be replaced without one."""
+        while True:
+            member, name = await self._dead.get()
+            if member.name != name:
+                continue
+            if member.kind == "governor":
+                self._governed.clear()
+            try:
+                await self._replace(member)
+            except ProcessGone as gone:
+                text = f"{gone}; `matrix resume` goes on with the run"
+                self._on_news(RunFailed("ProcessGone", text))
+                return
+            except asyncio.CancelledError:
+                raise
+            except Exception as error:
+                from ray.exceptions import RayActorError
+
+                if not isinstance(error, RayActorError):
+                    self._on_news(RunFailed(type(error).__name__, str(error)))
+                    return
+                self._dead.put_nowait((member, member.name))  # others are down as well
+                await asyncio.sleep(PAUSE_S)
+
+    async def _replace(self, member: Member) -> None:
+        lost = await self.crew.replace(member, self._extra)
+        self._begin(self._watch(member))
+        if member.kind == "governor":
+            await self._govern()
+        elif member.kind == "worker":
+            reached = {one.plan.session_id: one.done for one in lost}
+            fates = self._seating.bereave(member.index, reached)
+            for plan in fates.condemned:
+                await self.crew.governor.actor.condemn.remote(
+                    plan, "its worker died again and again at the same turn, with nobody else in it"
+                )
+            await self._give(member, fates.again)
+            await self._play_next_suspect()
+
+    async def _govern(self) -> None:
+        """A new governor is up: go on talking to it."""
+        actor = self.crew.governor.actor
+        if self._draining:
+            await actor.drain.remote()
+        assert self._link is not None
+        await self._link.reconnect(RayTransport(actor), first=self._still_waited_for)
+        self._governed.set()
+
+    def _still_waited_for(self) -> list[AskEnded]:
+        return [AskEnded(tuple(self._seating.seated))]
+
+    async def _play_next_suspect(self) -> None:
+        """Sessions that may kill their worker are played one at a time, in one of their own."""
+        if not self._seating.has_suspect:
+            return
+        if self._suspects is None:
+            self._suspects = self.crew.hire("worker-suspects")
+            self._seating.quarantine = self._suspects.index
+            await self.crew.begin(self._suspects)
+            self._begin(self._watch(self._suspects))
+        plan = self._seating.next_suspect()
+        await self._give(self._suspects, [] if plan is None else [plan])
+
+    # --- talking to the governor ------------------------------------------------------------------
+
+    async def _ask_governor(self, ask: Callable[[Any], Any]) -> Any:
+        """Ask whoever governs now; while there is nobody, wait for the next one."""
+        from ray.exceptions import RayActorError, RayTaskError
+
+        while True:
+            await self._governed_or_failed()
+            member = self.crew.governor
+            name = member.name  # by the time that it is known to be dead, it may have an heir
+            try:
+                return await asyncio.wait_for(ask(member.actor), self._hang_s)
+            except RayTaskError as error:
+                raise error.cause from None
+            except TimeoutError:
+                if member.name == name:
+                    make_sure(member)
+            except RayActorError:
+                pass
+            if member.name == name:
+                self._governed.clear()
+                self._dead.put_nowait((member, name))
+
+    async def _governed_or_failed(self) -> None:
+        while not self._governed.is_set():
+            self._give_up_if_failed()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._governed.wait(), PAUSE_S)
+
+    def _give_up_if_failed(self) -> None:
+        for news in self._news:
+            if isinstance(news, RunFailed):
+                raise ProcessGone(news.message)
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._tasks.remove)
 
 
 async def _stop(actor: Any) -> None:
     with suppress(Exception):  # it may be dead already; it is killed with Ray afterwards
         await asyncio.wait_for(actor.stop.remote(), STOP_TIMEOUT_S)
-
-
-def _first_line(error: Exception) -> str:
-    lines = [line for line in str(error).splitlines() if line.strip()]
-    return lines[-1].partition(" Some common")[0][:300] if lines else type(error).__name__

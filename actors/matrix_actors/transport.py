@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from matrix.engine.link import Mail
+from ray.exceptions import RayActorError, RayTaskError
+
+from matrix.engine.link import Mail, ServerGone
 
 
 class RayTransport:
@@ -15,8 +17,16 @@ class RayTransport:
         self._actor = actor
 
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
-        await self._actor.post.remote(peer, number, batch)
+        await self._reach(self._actor.post.remote(peer, number, batch))
 
     async def poll(self, peer: str, after: int) -> Mail:
-        mail: Mail = await self._actor.poll.remote(peer, after)
+        mail: Mail = await self._reach(self._actor.poll.remote(peer, after))
         return mail
+
+    async def _reach(self, reply: Any) -> Any:
+        try:
+            return await reply
+        except RayActorError as error:
+            raise ServerGone("the process of this actor has died") from error
+        except RayTaskError as error:
+            raise error.cause from None

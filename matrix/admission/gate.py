@@ -113,6 +113,27 @@ class Gate:
         self._aside = [place for place in self._aside if place[1] not in gone]
         self._cancelled |= gone
 
+    def leave_with(self, owner: str) -> None:
+        """Take every waiting request of a dead process out."""
+        places = [place for queue in self._queues.values() for place in queue.heap]
+        gone = [
+            place
+            for place in (*places, *self._aside)
+            if place[2].owner == owner and place[1] not in self._cancelled
+        ]
+        arrivals = {place[1] for place in gone}
+        self._cancelled |= arrivals - {place[1] for place in self._aside}
+        self._aside = [place for place in self._aside if place[1] not in arrivals]
+        for _, arrival, request in gone:
+            self._forget(arrival, request)
+
+    def adopt(self, hold_id: int, request: Request) -> None:
+        """Count an attempt that an earlier owner of this gate let in and that is still out."""
+        queue = self._queues.setdefault(request.group, _Queue(RateGroup()))
+        queue.limits.in_flight += 1
+        self._envelopes.hold(request.envelopes, request.bound)
+        self._granted[hold_id] = request
+
     def decide(self, now: float) -> Decision:
         """Grant everything that fits now, oldest first."""
         grants: list[Grant] = []
@@ -215,6 +236,9 @@ class Gate:
 
     def _serve_head(self, queue: _Queue) -> None:
         _, arrival, request = heapq.heappop(queue.heap)
+        self._forget(arrival, request)
+
+    def _forget(self, arrival: int, request: Request) -> None:
         session_id = request.key.session_id
         ids = self._by_session[session_id]
         ids.discard(arrival)

@@ -95,6 +95,18 @@ class Ledger:
         self.holds[hold_id] = Hold(amount, owner)
         self.held += amount
 
+    def restore(self, hold_id: int, amount: NanoUSD, owner: str) -> None:
+        """Take over a hold of an earlier owner of this ledger; it was admitted then.
+
+        Raises:
+            LedgerError: The id was used before.
+        """
+        if hold_id <= self._last_id:
+            raise LedgerError(f"hold {hold_id} came before {self._last_id}; restore in order")
+        self._last_id = hold_id
+        self.holds[hold_id] = Hold(amount, owner, sent=True)
+        self.held += amount
+
     def mark_sent(self, hold_id: int) -> None:
         """From here on the attempt may have been billed."""
         self._hold(hold_id).sent = True

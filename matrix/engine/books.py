@@ -4,36 +4,60 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from matrix.engine.messages import Acquire, Counters, Settle, Supply
 from matrix.model.entries import Disposition, Held, Settled
 from matrix.model.money import NanoUSD
-from matrix.model.records import Answer, CallKey, SessionPlan, Usage
+from matrix.model.records import Answer, CallKey, Phase, SessionPlan, Usage
+
+PHASES: Final[tuple[Phase, ...]] = ("start", "turn", "finish")
+"""Phases of a session, in their order."""
 
 
 @dataclass(slots=True)
 class CallBook:
-    """What is known of one call of an open session."""
+    """What is known of one call of an open session.
+
+    The ``owner`` sends its attempts and pauses between them; whoever else asks waits for the
+    answer. ``asked`` is the newest request for admission: should the owner die, the next asker
+    takes its place with it.
+    """
 
     digest: str
     attempts: int = 0
     answer: Answer | None = None
-    waiting: Acquire | None = None
+    asked: Acquire | None = None
     asked_at: float = 0.0
+    owner: str | None = None
+    queued: bool = False
     askers: list[str] = field(default_factory=list)
     hold_id: int | None = None
+
+    def free_for(self, peer: str) -> bool:
+        """Whether this process may begin an attempt: nobody else has the call, and none is out."""
+        mine = self.owner in (None, peer)
+        return mine and self.answer is None and not self.queued and self.hold_id is None
 
 
 @dataclass(slots=True)
 class SessionBook:
-    """An open session: who plays it, and the calls since its newest checkpoint."""
+    """An open session: who plays it, where it stands, and the calls since its checkpoint."""
 
     plan: SessionPlan
     worker: str
     spent: NanoUSD = 0
+    done: tuple[Phase, int] | None = None
     calls: dict[CallKey, CallBook] = field(default_factory=dict)
     saved: NanoUSD = 0
+
+    def is_newer(self, phase: Phase, turn: int) -> bool:
+        """Whether a checkpoint comes after the newest one that is known."""
+        return self.done is None or _place(phase, turn) > _place(*self.done)
+
+
+def _place(phase: Phase, turn: int) -> tuple[int, int]:
+    return PHASES.index(phase), turn
 
 
 @dataclass(slots=True)
@@ -154,9 +178,7 @@ def held_entry(hold_id: int, held: OpenHold, owner: str, at: float) -> Held:
     return Held(hold_id, held.key, held.attempt, held.role, held.model, held.amount, owner, at)
 
 
-def settled_entry(
-    held: OpenHold, message: Settle, digest: str, cost: NanoUSD, at: float
-) -> Settled:
+def settled_entry(held: OpenHold, message: Settle, cost: NanoUSD, at: float) -> Settled:
     """The end of an attempt, as its provider process tells it; ``cost`` is what was settled."""
     return Settled(
         message.hold_id,
@@ -164,7 +186,7 @@ def settled_entry(
         held.attempt,
         held.role,
         held.model,
-        digest,
+        message.digest,
         held.amount,
         message.disposition,
         cost,
@@ -198,6 +220,13 @@ def supplied_entry(hold_id: int, attempt: int, message: Supply, at: float) -> Se
         message.answer,
         at,
         message.saved,
+    )
+
+
+def unsent_entry(hold_id: int, held: OpenHold, at: float) -> Settled:
+    """A hold that was granted by a governor which died before it could say so."""
+    return presumed_entry(hold_id, held, at)._replace(
+        disposition="released", cost=0, error_class="NeverSent"
     )
 
 

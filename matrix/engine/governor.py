@@ -8,9 +8,10 @@ being written, more batches gather; they are the next one. Nobody waits inside a
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,15 +20,27 @@ from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.rates import Bucket, RateGroup, per_minute
 from matrix.engine.books import PartCaps, presumed_entry
 from matrix.engine.catalogue import SIMULATED
-from matrix.engine.governor_core import DRIVER, GovernorCore
+from matrix.engine.governor_core import DRIVER, GovernorCore, LostSession
 from matrix.engine.governor_watch import GovernorWatch
-from matrix.engine.history import NOTHING_KNOWN, fold_money, fold_session
+from matrix.engine.history import NOTHING_KNOWN, SessionHistory, fold_money, fold_session
 from matrix.engine.link import Mail, Mailboxes
-from matrix.engine.messages import OpenSession, Picture, RunFailed, ToGovernor
+from matrix.engine.messages import (
+    EMPTY_TALLY,
+    AskEnded,
+    EndSession,
+    OpenSession,
+    Picture,
+    Rejoin,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+    Snapshot,
+    ToGovernor,
+)
 from matrix.engine.setup import GroupLimits, RunSetup
-from matrix.model.entries import Ended
+from matrix.model.entries import Ended, Entry, Opened
 from matrix.model.errors import MatrixError
-from matrix.model.records import JSON
+from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.telemetry.log import NO_LOG, Log
 
@@ -45,11 +58,15 @@ class Governor:
         self,
         setup: RunSetup,
         *,
+        alive: Collection[str] = (),
         clock: Callable[[], float] = time.monotonic,
         utc: Callable[[], float] = time.time,
         log: Log = NO_LOG,
     ) -> None:
         """Open the journal for writing and take up where it stands.
+
+        ``alive`` are processes that outlived an earlier governor of this life of the run: what
+        they have in flight they will settle. What anybody else had in flight counts as spent.
 
         Raises:
             RunLocked: The run is alive in another process.
@@ -59,7 +76,8 @@ class Governor:
         self._journal = JournalWriter(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.add_resources(setup.resources)
         money = fold_money(row.entry for row in self._journal.rows())
-        lost = [presumed_entry(held.hold_id, held, utc()) for held in money.open_holds]
+        orphans = [held for held in money.open_holds if held.owner not in alive]
+        lost = [presumed_entry(held.hold_id, held, utc()) for held in orphans]
         if lost:
             self._journal.append(lost)
             money = fold_money(row.entry for row in self._journal.rows())
@@ -67,13 +85,19 @@ class Governor:
         groups = _rate_groups(setup, clock(), fresh=fresh)
         parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
         self._core = GovernorCore(setup.cap_nano, groups, money.history, parts)
+        for held in sorted(money.open_holds):
+            self._core.restore(held, setup.models[held.model].group)
+        if alive:
+            self._core.expect(_open_sessions(row.entry for row in self._journal.rows()))
         self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
         self._watch.look(lost, self._core.ledger.balance, clock())
         self._mailboxes = Mailboxes()
-        self._inbox: list[tuple[str, ToGovernor]] = []
+        self._lost: set[str] = set()
+        self._inbox: list[tuple[str, int, Sequence[ToGovernor]]] = []
         self._preludes: OrderedDict[str, tuple[JSON, str]] = OrderedDict()
         self._wake = asyncio.Event()
         self._pump: asyncio.Task[None] | None = None
+        self._writing: asyncio.Future[None] | None = None
         self._failed = False
         self._idle = asyncio.Event()
         self._idle.set()
@@ -84,8 +108,8 @@ class Governor:
 
     async def post(self, peer: str, number: int, batch: Sequence[ToGovernor]) -> None:
         """Take a batch; returns at once, and answers come by mail."""
-        if self._mailboxes.is_new(peer, number):
-            self._inbox += [(peer, message) for message in batch]
+        if peer not in self._lost and self._mailboxes.is_new(peer, number):
+            self._inbox.append((peer, number, batch))
             self._idle.clear()
             self._wake.set()
 
@@ -97,20 +121,54 @@ class Governor:
         """The state of money, rates and sessions now."""
         return self._core.picture()
 
+    def lose(self, peer: str) -> list[LostSession]:
+        """A process of the run is confirmed dead; see :meth:`GovernorCore.lose`."""
+        now, at = self._clock(), self._utc()
+        last_words = [batch for name, _, batch in self._inbox if name == peer]
+        self._inbox = [item for item in self._inbox if item[0] != peer]
+        for message in itertools.chain(*last_words):
+            self._take(peer, message, now, at)
+        lost = self._core.lose(peer, at)
+        self._lost.add(peer)
+        self._mailboxes.forget(peer)
+        self._idle.clear()
+        self._wake.set()
+        return lost
+
+    def condemn(self, plan: SessionPlan, reason: str) -> None:
+        """Give a session up: whoever plays it dies."""
+        past = self._past(plan)
+        checkpoint = past.snapshot.checkpoint
+        ended = Ended(
+            session_id=plan.session_id,
+            outcome="errored",
+            reason=reason,
+            error_class="KillsItsWorker",
+            turns=0 if checkpoint is None else checkpoint.turn,
+            score=None,
+            tally=EMPTY_TALLY if checkpoint is None else checkpoint.tally,
+            at=self._utc(),
+        )
+        self._take(DRIVER, EndSession(ended), self._clock(), ended.at)
+        self._idle.clear()
+        self._wake.set()
+
     def drain(self) -> None:
         """Grant nothing more; what is in flight settles, sessions are let go."""
         self._core.drain()
         self._idle.clear()
         self._wake.set()
 
-    async def stop(self) -> None:
-        """Finish what has been received, then close the journal."""
-        if not self._failed:
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Finish what has been received, unless ``at_once``, then close the journal."""
+        if not self._failed and not at_once:
             self._wake.set()
             await self._idle.wait()
         if self._pump is not None:
             self._pump.cancel()
             await asyncio.gather(self._pump, return_exceptions=True)
+        if self._writing is not None:  # a thread cannot be stopped in the middle of a write
+            await asyncio.gather(self._writing, return_exceptions=True)
         self._mailboxes.close()
         self._journal.close()
 
@@ -140,19 +198,22 @@ class Governor:
         self._wake.clear()
 
     async def _step(self) -> float | None:
-        batch, self._inbox = self._inbox, []
+        inbox, self._inbox = self._inbox, []
         now, at = self._clock(), self._utc()
-        for peer, message in batch:
-            if isinstance(message, OpenSession):
-                self._open(peer, message, at)
-            else:
-                self._core.handle(peer, message, now, at)
+        for peer, _, batch in inbox:
+            for message in batch:
+                self._take(peer, message, now, at)
         tick = self._core.tick(now, at)
         if tick.entries:
             for entry in tick.entries:
                 if isinstance(entry, Ended) and entry.result is not None:
                     self._keep_prelude(entry)
-            await asyncio.to_thread(self._journal.append, tick.entries)
+            self._writing = asyncio.ensure_future(
+                asyncio.to_thread(self._journal.append, tick.entries)
+            )
+            await asyncio.shield(self._writing)
+        for peer, number, _ in inbox:
+            self._mailboxes.done(peer, number)
         self._core.sent(tick.mail)
         self._watch.look(tick.entries, self._core.ledger.balance, now)
         by_peer: dict[str, list[object]] = {}
@@ -162,17 +223,42 @@ class Governor:
             self._mailboxes.deliver(peer, messages)
         return tick.wake_in_s
 
-    def _open(self, peer: str, message: OpenSession, at: float) -> None:
-        plan = message.plan
-        if self._journal.knows(plan.session_id):
-            past = fold_session(self._journal.session(plan.session_id))
-        else:
-            past = NOTHING_KNOWN
-        snapshot = past.snapshot
-        if plan.prelude_id is not None:
-            made, failure = self._prelude(plan.prelude_id)
-            snapshot = snapshot._replace(prelude=made, prelude_failure=failure)
-        self._core.open_session(peer, plan, snapshot, past.answers, past.attempts, past.spent, at)
+    def _take(self, peer: str, message: ToGovernor, now: float, at: float) -> None:
+        match message:
+            case OpenSession(plan):
+                past = self._past(plan)
+                self._core.open_session(peer, plan, past, self._snapshot(plan, past), now, at)
+            case Rejoin(plans):
+                for plan in plans:
+                    past = self._past(plan)
+                    if past.snapshot.done is None:
+                        self._core.rejoin(peer, plan, past, now, at)
+            case AskEnded(plans):
+                for plan in plans:
+                    self._tell_end(plan)
+            case _:
+                self._core.handle(peer, message, now, at)
+
+    def _past(self, plan: SessionPlan) -> SessionHistory:
+        if not self._journal.knows(plan.session_id):
+            return NOTHING_KNOWN
+        return fold_session(self._journal.session(plan.session_id))
+
+    def _snapshot(self, plan: SessionPlan, past: SessionHistory) -> Snapshot:
+        if plan.prelude_id is None:
+            return past.snapshot
+        made, failure = self._prelude(plan.prelude_id)
+        return past.snapshot._replace(prelude=made, prelude_failure=failure)
+
+    def _tell_end(self, plan: SessionPlan) -> None:
+        """The driver waits for this session: its end may have been told by nobody."""
+        if self._core.is_open(plan.session_id):
+            return
+        ended = self._past(plan).snapshot.done
+        if ended is not None:
+            self._core.tell_end(SessionEnded(plan, ended))
+        elif self._core.draining:
+            self._core.tell_end(SessionSuspended(plan))
 
     def _prelude(self, session_id: str) -> tuple[JSON, str]:
         """What a prelude made, and why it failed if it did."""
@@ -188,6 +274,18 @@ class Governor:
         self._preludes[ended.session_id] = (ended.result, failure)
         while len(self._preludes) > PRELUDES_KEPT:
             self._preludes.popitem(last=False)
+
+
+def _open_sessions(entries: Iterable[Entry]) -> set[str]:
+    """Sessions that were opened and have not ended."""
+    found: set[str] = set()
+    for entry in entries:
+        match entry:
+            case Opened():
+                found.add(entry.plan.session_id)
+            case Ended():
+                found.discard(entry.session_id)
+    return found
 
 
 def _rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateGroup]:

@@ -31,7 +31,7 @@ class Settle(NamedTuple):
     """An attempt is over. With an ``answer`` the call is over too.
 
     ``pause_s`` is how long a 429 asks the limit group to wait, ``left`` what the provider said is
-    left of its limits.
+    left of its limits, ``digest`` that of the request.
     """
 
     key: CallKey
@@ -44,6 +44,7 @@ class Settle(NamedTuple):
     answer: Answer | None
     pause_s: float = 0.0
     left: Remaining | None = None
+    digest: str = ""
 
 
 class Supply(NamedTuple):
@@ -84,8 +85,39 @@ class SuspendSession(NamedTuple):
     session_id: str
 
 
+class Rejoin(NamedTuple):
+    """To a new governor, before anything else: this worker goes on playing these sessions."""
+
+    plans: tuple[SessionPlan, ...]
+
+
+class StillOut(NamedTuple):
+    """To a new governor, after everything kept: the attempts that this process has in flight.
+
+    What the journal says it holds besides was granted by the old governor, which died before it
+    could say so; it was never sent.
+    """
+
+    hold_ids: tuple[int, ...]
+
+
+class AskEnded(NamedTuple):
+    """From the driver to a new governor: it waits for the ends of these sessions."""
+
+    plans: tuple[SessionPlan, ...]
+
+
 ToGovernor: TypeAlias = (
-    Acquire | Settle | Supply | OpenSession | SaveTurn | EndSession | SuspendSession
+    Acquire
+    | Settle
+    | Supply
+    | OpenSession
+    | SaveTurn
+    | EndSession
+    | SuspendSession
+    | Rejoin
+    | StillOut
+    | AskEnded
 )
 
 

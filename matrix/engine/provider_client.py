@@ -65,10 +65,15 @@ class ProviderClient:
         """Take calls; answers come by mail, singly, as they finish."""
         if not self._mailboxes.is_new(peer, number):
             return
+        self._mailboxes.done(peer, number)  # what is lost with this process is asked again
         for call in batch:
             task = asyncio.create_task(self._answer(peer, call))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
+
+    async def reconnect(self, governor: Transport) -> None:
+        """Go on under another governor, in the place of one that died."""
+        await self._link.reconnect(governor, last=self._host.resume)
 
     async def poll(self, peer: str, after: int) -> Mail:
         """Finished calls of this worker; parks until there are some."""
@@ -102,7 +107,7 @@ class RemoteCalls:
 
     def __init__(self, worker: str, client: Transport) -> None:
         self._link = Link(worker, client, self._on_message)
-        self._waiting: dict[CallKey, asyncio.Future[CallDone]] = {}
+        self._waiting: dict[CallKey, tuple[Call, asyncio.Future[CallDone]]] = {}
 
     def start(self) -> None:
         """Begin to talk; needs a running event loop."""
@@ -112,10 +117,17 @@ class RemoteCalls:
         """Stop talking."""
         await self._link.stop()
 
+    async def reconnect(self, client: Transport) -> None:
+        """Go on with another client; every call that has no answer yet is asked again."""
+        await self._link.reconnect(client, last=self._unanswered)
+
+    def _unanswered(self) -> list[Call]:
+        return [call for call, future in self._waiting.values() if not future.done()]
+
     async def ask(self, call: Call) -> Answer:
         """The answer to a call. Raises what the client's host raised."""
         future: asyncio.Future[CallDone] = asyncio.get_running_loop().create_future()
-        self._waiting[call.key] = future
+        self._waiting[call.key] = call, future
         self._link.send(call)
         done = await future
         if done.answer is None:
@@ -123,6 +135,6 @@ class RemoteCalls:
         return done.answer
 
     def _on_message(self, message: CallDone) -> None:
-        future = self._waiting.pop(message.key, None)
+        _, future = self._waiting.pop(message.key, (None, None))
         if future is not None and not future.done():
             future.set_result(message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
@@ -25,6 +25,7 @@ from matrix.engine.messages import (
     Recorded,
     Refused,
     Settle,
+    StillOut,
     Supply,
     ToGovernor,
 )
@@ -74,6 +75,13 @@ class AnswerCache(Protocol):
         ...
 
 
+class _Asked(NamedTuple):
+    """A message that the governor will answer, and where its answer is waited for."""
+
+    message: Acquire | Settle | Supply
+    future: asyncio.Future[_Said]
+
+
 class ProviderHost:
     """Answers calls through providers, under the governor's admission."""
 
@@ -109,16 +117,24 @@ class ProviderHost:
         self._max_wait_s = max_wait_s
         self._cache, self._watch = cache, watch or AttemptWatch(SILENT)
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
-        self._expected: dict[CallKey, asyncio.Future[_Said]] = {}
+        self._expected: dict[CallKey, _Asked] = {}
+        self._out: set[int] = set()
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
 
     def deliver(self, message: Granted | Recorded | Refused) -> None:
         """Hand over mail from the governor."""
-        future = self._expected.pop(message.key, None)
-        if future is not None and not future.done():
-            future.set_result(message)
+        asked = self._expected.pop(message.key, None)
+        if isinstance(message, Granted):
+            self._out.add(message.hold_id)
+        if asked is not None and not asked.future.done():
+            asked.future.set_result(message)
         elif isinstance(message, Granted):  # whoever asked has gone; nothing was sent
-            self._send(_given_up(message, "released", 0.0))
+            self._settle(_given_up(message, "released", 0.0))
+
+    def resume(self) -> list[ToGovernor]:
+        """What a new governor must hear: attempts that are out, and what still waits for a word."""
+        waiting = [asked.message for asked in self._expected.values() if not asked.future.done()]
+        return [StillOut(tuple(sorted(self._out))), *waiting]
 
     async def close(self) -> None:
         """Let the providers close their connections."""
@@ -183,15 +199,22 @@ class ProviderHost:
 
     async def _exchange(self, message: Acquire | Settle | Supply) -> _Said:
         future: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
-        self._expected[message.key] = future
-        self._send(message)
+        self._expected[message.key] = _Asked(message, future)
+        if isinstance(message, Settle):
+            self._settle(message)
+        else:
+            self._send(message)
         try:
             return await future
         except asyncio.CancelledError:  # perhaps just when the word had come
             said = future.result() if future.done() and not future.cancelled() else None
             if isinstance(said, Granted):
-                self._send(_given_up(said, "released", 0.0))
+                self._settle(_given_up(said, "released", 0.0))
             raise
+
+    def _settle(self, message: Settle) -> None:
+        self._out.discard(message.hold_id)
+        self._send(message)
 
     async def _attempt(
         self, call: Call, entry: ModelEntry, grant: Granted, *, last: bool
@@ -201,7 +224,7 @@ class ProviderHost:
         try:
             reply = await self._providers[entry.provider].complete(call, grant.attempt)
         except asyncio.CancelledError:  # it may be answered and billed, but nobody will hear
-            self._send(_given_up(grant, "presumed", self._clock() - started))
+            self._settle(_given_up(grant, "presumed", self._clock() - started))
             raise
         except ProviderError as error:
             return await self._after_error(call, entry, grant, error, started, last)
@@ -221,6 +244,7 @@ class ProviderHost:
             "",
             answer,
             left=remaining(reply.headers),
+            digest=call.digest,
         )
         self._watch.answered(call, entry, grant.attempt, settle, reply)
         said = await self._exchange(settle)
@@ -254,12 +278,13 @@ class ProviderHost:
             ended.name,
             answer,
             pause,
+            digest=call.digest,
         )
         wait = None if final else max(pause, self._backoff(_retry_state(grant.attempt)))
         self._watch.failed(call, entry, grant.attempt, settle, error, wait)
         if wait is None:
             return await self._exchange(settle)
-        self._send(settle)
+        self._settle(settle)
         await self._sleep(wait)
         return None
 

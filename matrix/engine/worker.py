@@ -17,6 +17,7 @@ from matrix.engine.messages import (
     OpenSession,
     Recorded,
     Refused,
+    Rejoin,
     SaveTurn,
     SessionOpened,
     SuspendSession,
@@ -86,6 +87,18 @@ class SessionWorker:
             if plan.session_id not in self._plans:
                 self._plans[plan.session_id] = plan
                 self.send(OpenSession(plan))
+
+    async def reconnect(self, transport: Transport) -> None:
+        """Go on under another governor, in the place of one that died."""
+        await self._link.reconnect(transport, self._rejoin, self._ask_again)
+
+    def _rejoin(self) -> list[ToGovernor]:
+        return [Rejoin(tuple(plan for key, plan in self._plans.items() if key in self._tasks))]
+
+    def _ask_again(self) -> list[ToGovernor]:
+        host = [] if self._host is None else self._host.resume()
+        opening = [plan for key, plan in self._plans.items() if key not in self._tasks]
+        return [*host, *(OpenSession(plan) for plan in opening)]
 
     async def stop(self) -> None:
         """Cancel every session and stop talking."""

@@ -101,7 +101,7 @@ class Crowd:
     def _kill(self, peer: str) -> None:
         """A process is gone with all it had; its successor asks again for what was not answered."""
         orphans = self._bury(peer)
-        self.core.presume_holds_of(peer, 0.0)
+        self.core.lose(peer, 0.0)
         self._tick()
         for call in orphans:
             self._ask(call)
@@ -143,9 +143,7 @@ class Crowd:
         for session in dict.fromkeys(call.key.session_id for call in self._calls):
             mine = [entry for entry in self.journal if session_of(entry) == session]
             past = fold_session(mine) if mine else NOTHING_KNOWN
-            core.open_session(
-                "a", plan(session), past.snapshot, past.answers, past.attempts, past.spent, 0.0
-            )
+            core.open_session("a", plan(session), past, past.snapshot, 0.0, 0.0)
         self.journal += core.tick(0.0, 0.0).entries
         return core
 

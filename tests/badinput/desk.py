@@ -43,7 +43,7 @@ class Desk:
         attempts: int = 3,
     ) -> None:
         self.core = GovernorCore(cap, {GROUP: group or RateGroup()})
-        self.core.open_session(PEER, plan(), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+        self.core.open_session(PEER, plan(), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0)
         self.now, self.sent = 0.0, list[Sent]()
         self.entries: list[Entry] = list(self.core.tick(0.0, 0.0).entries)
         self.most_held: NanoUSD = 0

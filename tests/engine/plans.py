@@ -117,6 +117,7 @@ def settle(of: CallKey, hold_id: int, **changes: Any) -> Settle:
         "took_s": 0.1,
         "error_class": "",
         "answer": answer(),
+        "digest": "digest",
     }
     return Settle(**(fields | changes))
 

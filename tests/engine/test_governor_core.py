@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from matrix.admission.ledger import Balance
 from matrix.admission.rates import Bucket, RateGroup, Remaining
 from matrix.engine.books import History, PartCaps
 from matrix.engine.governor_core import (
@@ -29,6 +30,7 @@ from matrix.engine.messages import (
     SessionEnded,
     SessionOpened,
     SessionSuspended,
+    StillOut,
     Supply,
     SuspendSession,
     ToGovernor,
@@ -51,8 +53,9 @@ class Desk:
     ) -> None:
         self.core = GovernorCore(cap, groups or {GROUP: RateGroup()}, history, parts)
         for number in range(1, sessions + 1):
+            opened = plan(f"s{number}", order=number)
             self.core.open_session(
-                "worker", plan(f"s{number}", order=number), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0
+                "worker", opened, NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0
             )
         self.opening = self.tick()
 
@@ -111,8 +114,80 @@ def test_two_askers_of_one_call_have_one_hold_and_are_both_told() -> None:
     first, second = desk.say(ask(), peer="a"), desk.say(ask(), peer="b")
     assert [peer for peer, _ in first.mail] == ["a"]
     assert second == Tick([], [], None)
-    told = desk.say(settle(key(), 1)).mail
+    told = desk.say(settle(key(), 1), peer="a").mail
     assert told == [(peer, Recorded(key(), "digest", answer())) for peer in "ab"]
+
+
+def test_when_the_owner_of_a_call_dies_the_next_asker_takes_its_place() -> None:
+    desk = Desk()
+    desk.say(ask(), peer="a")
+    desk.say(ask(), peer="b")
+    desk.core.lose("a", 1.0)
+    assert letters(desk.tick(), Granted) == [Granted(key(), 2, 2)]
+    told = desk.say(settle(key(), 2), peer="b").mail
+    assert told == [("b", Recorded(key(), "digest", answer()))]
+
+
+def test_between_two_attempts_a_call_still_belongs_to_who_pauses() -> None:
+    desk = Desk()
+    desk.say(ask(), peer="a")
+    desk.say(settle(key(), 1, disposition="released", cost=0, answer=None), peer="a")
+    assert desk.say(ask(), peer="b") == Tick([], [], None)
+    desk.core.lose("a", 1.0)
+    assert desk.tick().mail == [("b", Granted(key(), 2, 2))]
+
+
+# --- a governor in the place of one that died -----------------------------------------------------
+
+
+def heir(*holds: Held) -> Desk:
+    """A governor that knows of holds whose owner, ``worker``, is alive."""
+    desk = Desk(sessions=0, history=History(last_hold_id=9))
+    for held in holds:
+        desk.core.restore(held, GROUP)
+    desk.core.rejoin("worker", plan(), NOTHING_KNOWN, 0.0, 0.0)
+    return desk
+
+
+OUT = Held(7, key(), 1, "counter", "sim/counter", 300, "worker", 0.0)
+
+
+def test_what_a_living_process_has_in_flight_stays_held_and_is_settled_by_it() -> None:
+    desk = heir(OUT)
+    assert desk.core.ledger.balance.held == 300
+    assert desk.say(ask()) == Tick([], [], None), "joined: its attempt is out"
+    told = desk.say(settle(key(), 7, cost=100))
+    assert letters(told, Recorded) == [Recorded(key(), "digest", answer())]
+    assert desk.core.ledger.balance == Balance(1000, 100, 0, 0, 0)
+
+
+def test_a_hold_that_nobody_was_told_of_is_released() -> None:
+    desk = heir(OUT)
+    (entry,) = desk.say(StillOut(())).entries
+    assert isinstance(entry, Settled)
+    assert (entry.disposition, entry.cost, entry.error_class) == ("released", 0, "NeverSent")
+    assert letters(desk.say(ask()), Granted) == [Granted(key(), 10, 2)]
+
+
+def test_what_is_repeated_to_a_new_governor_changes_nothing_the_second_time() -> None:
+    desk = heir(OUT)
+    done = checkpoint("turn", 1)
+    for message in (settle(key(), 7), done, ask(), EndSession(ended())):
+        desk.say(message)
+        entries = desk.say(message).entries
+        assert entries == []
+
+
+def test_a_session_whose_worker_died_goes_on_with_its_calls_as_they_are() -> None:
+    desk = Desk()
+    desk.say(ask(), peer="client")
+    (lost,) = desk.core.lose("worker", 1.0)
+    assert (lost.plan, lost.done) == (plan(order=1), None)
+    desk.core.open_session("heir", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 2.0, 2.0)
+    assert desk.say(ask(), peer="client").mail == [
+        ("heir", SessionOpened("s1", NOTHING_KNOWN.snapshot))
+    ], "its call is still out, and joined"
+    assert desk.core.lose("heir", 3.0)
 
 
 def test_a_final_error_is_a_recorded_answer() -> None:
@@ -137,7 +212,7 @@ def test_an_answer_from_before_a_crash_is_recorded_and_attempts_count_on() -> No
         ]
     )
     core = GovernorCore(1000, {}, History(settled=60, presumed=100, last_hold_id=2))
-    core.open_session("w", plan(), history.snapshot, history.answers, history.attempts, 0, 0.0)
+    core.open_session("w", plan(), history, history.snapshot, 0.0, 0.0)
     core.handle("w", ask(key(slot="0")), 0.0, 0.0)
     core.handle("w", ask(key(slot="1")), 0.0, 0.0)
     mail = [message for _, message in core.tick(0.0, 0.0).mail]
@@ -152,7 +227,9 @@ def test_settling_twice_or_ending_twice_changes_nothing() -> None:
     desk.say(ask())
     desk.say(settle(key(), 1))
     before = desk.core.picture()
-    assert desk.say(settle(key(), 1), settle(key(), 99)) == Tick([], [], None)
+    told = desk.say(settle(key(), 1), settle(key(), 99))
+    assert told.entries == []
+    assert set(told.mail) == {("worker", Recorded(key(), "digest", answer()))}
     first = desk.say(EndSession(ended()))
     assert first.entries == [ended()]
     assert first.mail == [(DRIVER, SessionEnded(plan(order=1), ended()))]
@@ -246,13 +323,13 @@ def test_what_a_dead_process_had_in_flight_is_presumed_spent() -> None:
     desk = Desk()
     desk.say(ask(key(slot="0"), bound=70), peer="dead")
     desk.say(ask(key(slot="1"), bound=50), peer="alive")
-    assert desk.core.presume_holds_of("dead", 4.0) == 1
+    assert desk.core.lose("dead", 4.0) == []
     (entry,) = desk.tick().entries
     assert isinstance(entry, Settled)
     assert (entry.hold_id, entry.disposition, entry.cost) == (1, "presumed", 70)
     assert (entry.answer, entry.error_class, entry.at) == (None, "ProcessDied", 4.0)
     assert (desk.core.ledger.presumed, desk.core.ledger.held) == (70, 50)
-    assert desk.core.presume_holds_of("dead", 5.0) == 0
+    assert desk.core.lose("dead", 5.0) == []
     assert letters(desk.say(ask(key(slot="0")), peer="heir"), Granted) == [
         Granted(key(slot="0"), 3, 2)
     ]
@@ -299,7 +376,7 @@ def test_a_session_must_be_opened_with_its_history() -> None:
 
 def test_a_prelude_is_no_open_spending() -> None:
     core = GovernorCore(1000, {})
-    core.open_session("w", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+    core.open_session("w", plan(part="prelude"), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0)
     core.handle("w", ask(), 0.0, 0.0)
     core.tick(0.0, 0.0)
     core.handle("w", settle(key(), 1), 0.0, 0.0)
@@ -347,7 +424,9 @@ def test_what_parts_spent_in_earlier_lives_counts() -> None:
     (refused,) = letters(desk.say(ask(bound=20)), Refused)
     assert refused == Refused(key(), "cap", "cap of role counter")
     core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=100))
-    core.open_session("worker", plan(), NOTHING_KNOWN.snapshot, {}, {}, 95, 0.0)
+    core.open_session(
+        "worker", plan(), NOTHING_KNOWN._replace(spent=95), NOTHING_KNOWN.snapshot, 0.0, 0.0
+    )
     core.handle("worker", ask(bound=20), 0.0, 0.0)
     (refused,) = letters(core.tick(0.0, 0.0), Refused)
     assert refused.why == "session-cap"
@@ -355,7 +434,9 @@ def test_what_parts_spent_in_earlier_lives_counts() -> None:
 
 def test_what_variants_share_is_no_sessions_own_money() -> None:
     core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=10))
-    core.open_session("worker", plan(part="prelude"), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+    core.open_session(
+        "worker", plan(part="prelude"), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0
+    )
     core.handle("worker", ask(bound=500), 0.0, 0.0)
     assert len(letters(core.tick(0.0, 0.0), Granted)) == 1
 

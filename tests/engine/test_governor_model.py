@@ -51,7 +51,9 @@ class ModelCall:
     """One call as the outside sees it: who is owed word, and whether it is over."""
 
     bound: int = 0
-    owed: set[str] = field(default_factory=set)
+    asked: int = 0
+    owner: str | None = None
+    owed: list[str] = field(default_factory=list)
     waiting: bool = False
     answer: Answer | None = None
 
@@ -71,6 +73,7 @@ class GovernorMachine(RuleBasedStateMachine):
         groups = {name: RateGroup(concurrency=limit) for name, limit in GROUPS.items()}
         self.core = GovernorCore(CAP, groups)
         self.open: set[str] = set()
+        self.saved: set[str] = set()
         self.calls: dict[CallKey, ModelCall] = {}
         self.holds: dict[int, ModelHold] = {}
         self.closed = 0
@@ -103,9 +106,11 @@ class GovernorMachine(RuleBasedStateMachine):
                 ]
                 continue
             call = self.calls.setdefault(key, ModelCall())
-            call.owed.add(peer)
-            if call.answer is None and not call.waiting and key not in self._in_flight():
-                call.waiting, call.bound = True, bound
+            call.owed += [peer] if peer not in call.owed else []
+            call.asked = bound
+            free = call.owner in (None, peer) and key not in self._in_flight()
+            if call.answer is None and not call.waiting and free:
+                call.waiting, call.bound, call.owner = True, bound, peer
             self._check(self._tell(peer, request))
 
     @rule(data=st.data(), outcomes=st.lists(OUTCOMES, min_size=1, max_size=4))
@@ -126,7 +131,9 @@ class GovernorMachine(RuleBasedStateMachine):
                 self.calls[hold.key].answer = given
             self._check(self._tell(hold.owner, message), message)
             if again:
-                assert self._tell(hold.owner, message) == Tick([], [], None)
+                told = self._tell(hold.owner, message)
+                assert told.entries == []
+                assert all(isinstance(letter, Recorded) for _, letter in told.mail)
 
     @precondition(lambda self: self.eventful)
     @rule(
@@ -170,7 +177,12 @@ class GovernorMachine(RuleBasedStateMachine):
         if session not in self.open or any(self.calls[key].answer is None for key in mine):
             return
         turn = TurnDone(session, "turn", 1, b"{}", (), (), (), (), Tally(), None, (1, 1), 0.0)
-        assert self._tell("a", SaveTurn(turn)).entries == [turn]
+        entries = self._tell("a", SaveTurn(turn)).entries
+        if session in self.saved:
+            assert entries == [], "a checkpoint is journalled once"
+            return
+        assert entries == [turn]
+        self.saved.add(session)
         for key in mine:
             del self.calls[key]
 
@@ -188,10 +200,16 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def _die(self, owner: str) -> None:
         lost = [hold_id for hold_id, hold in self.holds.items() if hold.owner == owner]
-        assert self.core.presume_holds_of(owner, self.now) == len(lost)
+        self.core.lose(owner, self.now)
         for hold_id in lost:
             self._book(self.holds.pop(hold_id).amount, "presumed", 0)
         self.closed += len(lost)
+        for call in self.calls.values():
+            if owner in call.owed:
+                call.owed.remove(owner)
+            if call.owner == owner:
+                heir = call.owed[0] if call.owed and not call.answer else None
+                call.owner, call.waiting, call.bound = heir, heir is not None, call.asked
         tick = self.core.tick(self.now, self.now)
         presumed = [e for e in tick.entries if isinstance(e, Settled)]
         assert {(e.hold_id, e.disposition) for e in presumed} == {(i, "presumed") for i in lost}
@@ -228,7 +246,9 @@ class GovernorMachine(RuleBasedStateMachine):
                     self._granted(key, hold_id, held.amount, peer)
                 case Recorded(key, _, given):
                     assert (key, given) in self.recorded
-                    self.calls[key].owed.remove(peer)
+                    if key in self.calls:
+                        self.calls[key].owed.remove(peer)
+                        self.calls[key].owner = None
                 case Refused(key, why, _):
                     call = self.calls[key]
                     if why == "cap":
@@ -238,7 +258,7 @@ class GovernorMachine(RuleBasedStateMachine):
                     else:
                         assert self.draining
                     call.owed.remove(peer)
-                    call.waiting = False
+                    call.waiting, call.owner = False, None
                 case _:
                     raise AssertionError(letter)
         assert not entries, "a hold that nobody was told of"
@@ -250,8 +270,7 @@ class GovernorMachine(RuleBasedStateMachine):
         assert amount == call.bound
         assert key not in self._in_flight(), "two holds for one call"
         call.waiting = False
-        call.owed.discard(peer)  # its next word comes when it has settled
-        call.owed.add(peer)
+        assert call.owner == peer
         self.holds[hold_id] = ModelHold(key, amount, peer)
 
     # --- laws at every moment ---------------------------------------------------------------------
@@ -307,8 +326,9 @@ class GovernorMachine(RuleBasedStateMachine):
 
     def _open(self, session: str) -> None:
         opened = plan(session, order=int(session[1]))
-        self.core.open_session("a", opened, NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+        self.core.open_session("a", opened, NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0)
         self.open.add(session)
+        self.saved.discard(session)
 
     def _tell(self, peer: str, message: ToGovernor) -> Tick:
         self.now += 1.0

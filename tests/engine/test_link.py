@@ -166,25 +166,10 @@ async def test_one_batch_and_one_poll_are_under_way_and_what_gathers_is_the_next
         await asyncio.sleep(0)
     assert line.batches == [[0]]
     line.door.set()
-    await asyncio.wait_for(link.flush(), 5)
-    assert line.batches == [[0], list(range(1, 100))]
     await until(lambda: len(heard) == 100)
+    assert line.batches == [[0], list(range(1, 100))]
     assert heard == list(range(100))
     assert (line.most_posting, line.most_polling) == (1, 1)
-    await link.stop()
-
-
-async def test_flush_returns_only_when_everything_queued_has_been_taken() -> None:
-    line = SlowLine()
-    link = Link("peer", line, lambda message: None)
-    link.start()
-    link.send("only")
-    flush = asyncio.ensure_future(link.flush())
-    await settled()
-    assert not flush.done()
-    line.door.set()
-    await asyncio.wait_for(flush, 5)
-    assert line.taken == ["only"]
     await link.stop()
 
 

@@ -54,7 +54,7 @@ class World:
         max_wait_s: float = MAX_WAIT_S,
     ) -> None:
         self.core = GovernorCore(cap, {GROUP: RateGroup()})
-        self.core.open_session("host", plan(), NOTHING_KNOWN.snapshot, {}, {}, 0, 0.0)
+        self.core.open_session("host", plan(), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 0.0, 0.0)
         self.core.tick(0.0, 0.0)
         self.provider = ScriptedProvider(handler)
         self.entries: list[Any] = []

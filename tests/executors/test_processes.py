@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,15 +12,12 @@ import pytest
 
 from matrix.engine.inprocess import InProcessExecutor
 from matrix.store.comparer import compare_tables
-from matrix.store.run_folder import read_run
 from tests.executors import driving
-from tests.executors.conftest import References, SharedRay
+from tests.executors.conftest import References
 from tests.executors.programs import (
     PATIENCE_S,
     SPECS,
     Project,
-    entries_of,
-    finished,
     wait_for,
 )
 
@@ -83,32 +79,6 @@ def test_what_a_session_worker_imports_holds_neither_litellm_nor_arrow() -> None
     loaded = set(done.stdout.split())
     assert "matrix" in loaded
     assert not loaded & {"litellm", "pyarrow", "ray", "pandas", "scipy"}
-
-
-@pytest.mark.ray
-@pytest.mark.parametrize(
-    ("victim", "resume"),
-    [("SessionWorkerActor", ["resume", "hurt", "--in-process"]), ("GovernorActor", ["resume"])],
-)
-def test_a_process_that_dies_ends_the_run_clearly_and_the_run_can_be_resumed(
-    shared_ray: SharedRay, reference: References, victim: str, resume: list[str], tmp_path: Path
-) -> None:
-    project = Project(tmp_path, shared_ray.environment)
-    project.write(SPECS["slow counter"])
-    run_dir = project.path("hurt")
-    with project.started("run", "--quiet", "--run-id", "hurt") as process:
-        wait_for(lambda: entries_of(run_dir) >= 200 or process.poll() is not None)
-        named = processes_of(shared_ray.session, f"ray::{victim}")
-        assert named
-        os.kill(named[0], signal.SIGKILL)
-        done = finished(process)
-    assert done.code == 1, done.err
-    assert "is gone" in done.err
-    assert "Traceback" not in done.err
-    assert read_run(run_dir).status == "failed"
-    resumed = project.matrix(*resume, "--quiet")
-    assert resumed.code == 0, resumed.err
-    assert compare_tables(run_dir, reference["slow counter"]) == []
 
 
 def processes_of(session: int, name: str = "") -> list[int]:

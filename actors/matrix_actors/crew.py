@@ -1,0 +1,208 @@
+"""The processes of one run on Ray: started, and replaced when one of them dies.
+
+Ray says that an actor has died; whoever dies is first made sure to be dead, because only then may
+another take its place (and only then counts as spent what it had in flight). A process that dies
+too often in a short time is not replaced any more: then something is wrong that a new one would
+not cure, and the run ends, resumable.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from matrix.engine.governor_core import LostSession
+from matrix.engine.setup import RunSetup
+from matrix.model.errors import MatrixError, RunLocked
+from matrix_actors.whereabouts import Whereabouts, here
+
+MOST_DEATHS, WITHIN_S = 10, 60.0
+"""So many deaths of one process in so many seconds, and it is not replaced any more."""
+
+LOCK_PATIENCE_S = 30.0
+"""How long a new governor waits for the dead one to let go of the journal."""
+
+
+class ProcessGone(MatrixError):
+    """A process of the run has died too often; what was acknowledged is in the journal."""
+
+
+@dataclass(slots=True)
+class Member:
+    """One place in the crew, and whoever has it now."""
+
+    place: str
+    kind: str
+    index: int
+    actor: Any = None
+    name: str = ""
+    process: Whereabouts | None = None
+    lives: int = 0
+    deaths: deque[float] = field(default_factory=deque)
+
+    def next_name(self) -> str:
+        """A name of its own for every life, so that nobody takes one for another."""
+        self.lives += 1
+        self.name = self.place if self.lives == 1 else f"{self.place}.{self.lives}"
+        return self.name
+
+    def died_too_often(self, now: float) -> bool:
+        """Count a death; whether there were too many of late."""
+        self.deaths.append(now)
+        while now - self.deaths[0] > WITHIN_S:
+            self.deaths.popleft()
+        return len(self.deaths) > MOST_DEATHS
+
+
+class Crew:
+    """Governor, provider clients, session workers and publisher, by place."""
+
+    def __init__(
+        self,
+        setup: RunSetup,
+        workers: int,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._setup, self._clock = setup, clock
+        self.governor = Member("governor", "governor", 0)
+        self.publisher = Member("publisher", "publisher", 0)
+        self.clients = {
+            provider: [
+                Member(f"client-{provider}-{index}", provider, index) for index in range(count)
+            ]
+            for provider, count in setup.clients.items()
+        }
+        self.workers = [Member(f"worker-{index}", "worker", index) for index in range(workers)]
+
+    @property
+    def all_clients(self) -> list[Member]:
+        """Clients of every provider."""
+        return [member for members in self.clients.values() for member in members]
+
+    @property
+    def members(self) -> list[Member]:
+        """Everybody."""
+        return [self.governor, *self.all_clients, *self.workers, self.publisher]
+
+    # --- births -----------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Bring everybody up: the governor first, because it may refuse, then who talks to it."""
+        for member in self.members:
+            self._create(member)
+        self.governor.process = await self.governor.actor.start.remote()
+        for group in ([*self.all_clients], [*self.workers, self.publisher]):
+            found = await asyncio.gather(*(member.actor.start.remote() for member in group))
+            for member, process in zip(group, found, strict=True):
+                member.process = process
+
+    def hire(self, place: str) -> Member:
+        """One more session worker; start it with :meth:`begin`."""
+        member = Member(place, "worker", len(self.workers))
+        self._create(member)
+        return member
+
+    async def begin(self, member: Member) -> None:
+        """Start a member whose actor was just made."""
+        member.process = await member.actor.start.remote()
+
+    def _create(self, member: Member) -> None:
+        from matrix_actors import actors as _actors
+
+        actors: Any = _actors  # ray.remote turns the classes into what mypy cannot know
+        name, setup, governor = member.next_name(), self._setup, self.governor.actor
+        match member.kind:
+            case "governor":
+                alive = [one.name for one in (*self.all_clients, *self.workers) if one.process]
+                member.actor = actors.GovernorActor.remote(setup, alive)
+            case "publisher":
+                member.actor = actors.PublisherActor.remote(setup.run_dir)
+            case "worker":
+                clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
+                member.actor = actors.SessionWorkerActor.remote(
+                    name, member.index, setup, governor, clients
+                )
+            case provider:
+                member.actor = actors.ProviderClientActor.remote(name, provider, setup, governor)
+
+    # --- deaths -----------------------------------------------------------------------------------
+
+    async def replace(self, member: Member, extra: Sequence[Member] = ()) -> list[LostSession]:
+        """Put a new process in the place of one that died.
+
+        Args:
+            member: Whose process died.
+            extra: Session workers besides the usual ones.
+
+        Returns:
+            The sessions that it played, if it was a session worker.
+
+        Raises:
+            ProcessGone: It died too often.
+        """
+        dead = member.name
+        make_sure(member)
+        if member.died_too_often(self._clock()):
+            raise ProcessGone(f"{member.place} has died {len(member.deaths)} times in a minute")
+        if member.kind == "governor":
+            await self._new_governor([*self.all_clients, *self.workers, *extra])
+            return []
+        lost = [] if member.kind == "publisher" else await self.lose(dead)
+        self._create(member)
+        await self.begin(member)
+        if member.kind not in ("publisher", "worker"):
+            peers = [*self.workers, *extra]
+            seats = len(self.clients[member.kind])
+            mine = [one for one in peers if one.index % seats == member.index]
+            await _all(one.actor.reconnect_client.remote(member.kind, member.actor) for one in mine)
+        return lost
+
+    async def lose(self, name: str) -> list[LostSession]:
+        """Tell the governor of a death."""
+        lost: list[LostSession] = await self.governor.actor.lose.remote(name)
+        return lost
+
+    async def _new_governor(self, peers: Sequence[Member]) -> None:
+        deadline = self._clock() + LOCK_PATIENCE_S
+        while True:
+            self._create(self.governor)
+            try:
+                await self.begin(self.governor)
+                break
+            except Exception as error:
+                cause = getattr(error, "cause", error)
+                if not isinstance(cause, RunLocked) or self._clock() > deadline:
+                    raise cause from None
+                await asyncio.sleep(0.2)
+        # workers first: what clients ask for belongs to sessions that workers must rejoin
+        for kind in (True, False):
+            group = [peer for peer in peers if (peer.kind == "worker") is kind and peer.process]
+            await _all(peer.actor.reconnect.remote(self.governor.actor) for peer in group)
+
+
+def make_sure(member: Member) -> None:
+    """Whatever Ray believes, nobody of this name acts any more.
+
+    A process of another machine is left to Ray, which has said that it is dead.
+    """
+    import ray
+
+    with suppress(Exception):
+        ray.kill(member.actor)
+    process, member.process = member.process, None
+    if process is not None and process.world == here().world:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(process.pid, signal.SIGKILL)
+
+
+async def _all(replies: Any) -> None:
+    """Wait for all; one that has died meanwhile will be replaced in its turn."""
+    await asyncio.gather(*replies, return_exceptions=True)
