@@ -30,6 +30,10 @@ LOCK_PATIENCE_S = 30.0
 """How long a new governor waits for the dead one to let go of the journal."""
 
 
+ANYWHERE = {"scheduling_strategy": "SPREAD"}
+"""Workers and provider clients go to whichever machines there are."""
+
+
 class ProcessGone(MatrixError):
     """A process of the run has died too often; what was acknowledged is in the journal."""
 
@@ -122,16 +126,26 @@ class Crew:
         match member.kind:
             case "governor":
                 alive = [one.name for one in (*self.all_clients, *self.workers) if one.process]
-                member.actor = actors.GovernorActor.remote(setup, alive)
+                member.actor = actors.GovernorActor.options(**self._here()).remote(setup, alive)
             case "publisher":
-                member.actor = actors.PublisherActor.remote(setup.run_dir)
+                member.actor = actors.PublisherActor.options(**self._here()).remote(setup.run_dir)
             case "worker":
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
-                member.actor = actors.SessionWorkerActor.remote(
+                member.actor = actors.SessionWorkerActor.options(**ANYWHERE).remote(
                     name, member.index, setup, governor, clients
                 )
             case provider:
-                member.actor = actors.ProviderClientActor.remote(name, provider, setup, governor)
+                member.actor = actors.ProviderClientActor.options(**ANYWHERE).remote(
+                    name, provider, setup, governor
+                )
+
+    def _here(self) -> dict[str, Any]:
+        """On the driver's machine, where the journal is."""
+        import ray
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        node = ray.get_runtime_context().get_node_id()
+        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False)}
 
     # --- deaths -----------------------------------------------------------------------------------
 

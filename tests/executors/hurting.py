@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,9 +41,11 @@ class Hurting(Silent):
             return
         wound = self._wounds[0]
         pid = self._executor.pids.get(wound.place)
-        if pid is not None:
-            self._wounds.pop(0)
+        if pid is None:
+            return  # it is being replaced
+        with suppress(ProcessLookupError):  # it is dead already, but nobody has noticed yet
             os.kill(pid, getattr(signal, wound.signal))
+            self._wounds.pop(0)
             self.hurt.append(wound.place)
 
 

@@ -1,0 +1,68 @@
+"""Plays a project's spec on a Ray of three nodes on this machine, and takes one node away.
+
+clustered.py <project folder> <run id>
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from matrix.engine.progress import Progress, Silent
+from matrix_actors.cluster import prepare_environment
+from matrix_actors.executor import RayExecutor
+from tests.executors.driving import drive
+
+TURNS = 60
+"""Turns after which the node goes."""
+
+
+class Removing(Silent):
+    """Takes a node away in the middle."""
+
+    def __init__(self, cluster: Any, node: Any) -> None:
+        self._cluster, self._node = cluster, node
+        self.removed = False
+        self.elsewhere = 0
+
+    def progress(self, progress: Progress) -> None:
+        if not self.removed and progress.counters.turns >= TURNS:
+            self.elsewhere = _actors_on(self._node.node_id)
+            self._cluster.remove_node(self._node, allow_graceful=False)
+            self.removed = True
+
+
+def _actors_on(node_id: str) -> int:
+    """Living actors on a node."""
+    import ray
+    from ray._private.state import actors
+
+    assert ray.is_initialized()
+    found = actors().values()
+    return sum(a["State"] == "ALIVE" and a["Address"]["NodeID"] == node_id for a in found)
+
+
+def main(folder: str, run_id: str) -> None:
+    prepare_environment()
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 2, "object_store_memory": 80 * 1024 * 1024},
+    )
+    nodes = [cluster.add_node(num_cpus=2, object_store_memory=80 * 1024 * 1024) for _ in range(2)]
+    try:
+        removing = Removing(cluster, nodes[1])
+        executor = RayExecutor(address=cluster.address, workers=6)
+        end = asyncio.run(drive(Path(folder), run_id, executor, removing))
+    finally:
+        cluster.shutdown()
+    said = {"status": end.status, "removed": removing.removed, "elsewhere": removing.elsewhere}
+    print(json.dumps(said))  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
