@@ -32,6 +32,7 @@ from matrix.engine.books import (
 )
 from matrix.engine.messages import (
     Acquire,
+    EffectSaved,
     EndSession,
     FromGovernor,
     Granted,
@@ -40,6 +41,7 @@ from matrix.engine.messages import (
     Recorded,
     Refuse,
     Refused,
+    SaveEffect,
     SaveTurn,
     SessionEnded,
     SessionOpened,
@@ -114,6 +116,9 @@ class GovernorCore:
                 self._supply(peer, message, at)
             case SaveTurn():
                 self._save_turn(message.turn)
+            case SaveEffect():
+                self._entries.append(message.acted)
+                self._mail.append((peer, EffectSaved(message.acted.key)))
             case EndSession():
                 self._end(message)
             case SuspendSession():

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Load, Remaining
-from matrix.model.entries import Disposition, Ended, Tally, TurnDone
+from matrix.model.entries import Acted, Disposition, Ended, Tally, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
 
@@ -72,6 +72,12 @@ class SaveTurn(NamedTuple):
     turn: TurnDone
 
 
+class SaveEffect(NamedTuple):
+    """An effect to journal; answered when it is durable. Saying it twice is harmless."""
+
+    acted: Acted
+
+
 class EndSession(NamedTuple):
     """A session's end to journal; the driver is told when it is durable."""
 
@@ -85,7 +91,7 @@ class SuspendSession(NamedTuple):
 
 
 ToGovernor: TypeAlias = (
-    Acquire | Settle | Supply | OpenSession | SaveTurn | EndSession | SuspendSession
+    Acquire | Settle | Supply | OpenSession | SaveTurn | EndSession | SuspendSession | SaveEffect
 )
 
 
@@ -96,7 +102,8 @@ class Snapshot(NamedTuple):
     """What the journal knows of a session: its newest checkpoint and its whole log.
 
     ``checkpoint`` is ``None`` for a session that has not finished its start phase. ``prelude`` is
-    what the shared preparation made; if it failed, ``prelude_failure`` says why.
+    what the shared preparation made; if it failed, ``prelude_failure`` says why. ``acted`` are the
+    effects since the checkpoint.
     """
 
     checkpoint: TurnDone | None
@@ -105,6 +112,7 @@ class Snapshot(NamedTuple):
     done: Ended | None
     score: float | None
     prelude_failure: str = ""
+    acted: tuple[Acted, ...] = ()
 
 
 class SessionOpened(NamedTuple):
@@ -112,6 +120,12 @@ class SessionOpened(NamedTuple):
 
     session_id: str
     snapshot: Snapshot
+
+
+class EffectSaved(NamedTuple):
+    """Answer to :class:`SaveEffect`: the effect of this key is durable."""
+
+    key: CallKey
 
 
 class Granted(NamedTuple):
@@ -176,7 +190,14 @@ class RunFailed(NamedTuple):
 
 
 FromGovernor: TypeAlias = (
-    SessionOpened | Granted | Recorded | Refused | SessionEnded | SessionSuspended | RunFailed
+    SessionOpened
+    | Granted
+    | Recorded
+    | Refused
+    | SessionEnded
+    | SessionSuspended
+    | RunFailed
+    | EffectSaved
 )
 
 
