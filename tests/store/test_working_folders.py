@@ -24,7 +24,7 @@ from matrix.store.disk import Disk
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.restoring import empty_folder, restore_tree
 from matrix.store.sweeping import FOLDERS, sweep
-from matrix.store.trees import EMPTY, FolderIndex, blobs_of, store_tree
+from matrix.store.trees import EMPTY, FolderIndex, Known, Stamp, blobs_of, store_tree
 from tests.engine.plans import plan
 
 LIMITS = FolderLimits()
@@ -213,13 +213,14 @@ def test_files_that_did_not_change_are_not_read_again(folder: Folder) -> None:
 
 
 def test_a_file_that_changed_at_the_time_it_was_read_is_read_again(folder: Folder) -> None:
-    path = folder.root / "a"
-    path.write_text("one")
-    first = folder.store()
-    time = path.stat().st_mtime_ns
-    path.write_text("two")
-    os.utime(path, ns=(time, time))
-    assert folder.store(later_ns=LATER) != first
+    (folder.root / "a").write_text("old")
+    old = folder.store()
+    digest = folder.index.files["a"].digest
+    (folder.root / "a").write_text("new")
+    found = (folder.root / "a").stat()
+    # as if "old" had been read in the tick of the clock in which "new" was written
+    folder.index.files["a"] = Known(Stamp.of(found), digest, found.st_ctime_ns + 1)
+    assert folder.store(later_ns=LATER) != old
 
 
 def test_a_restored_file_has_its_own_modes_and_links_are_kept_as_links(folder: Folder) -> None:
