@@ -31,6 +31,8 @@ def restore_tree(root: Path, tree: str, blobs: BlobStore, now_ns: int) -> Folder
             index.trees.add(tree)
             (top,) = decode_tree(blobs, tree)
             _fill(root, "", top, blobs, index, now_ns)
+        else:
+            os.utime(root, ns=(0, 0))  # empty folders are the same in every run
     except OSError as error:
         raise StoreError(
             f"cannot restore the working folder: {error.filename}: {error.strerror}"
