@@ -32,6 +32,7 @@ from matrix.engine.books import (
 )
 from matrix.engine.messages import (
     Acquire,
+    DiskRefused,
     EffectSaved,
     EndSession,
     FromGovernor,
@@ -53,7 +54,7 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.model.entries import Entry, Opened, Settled, TurnDone
-from matrix.model.errors import MatrixError
+from matrix.model.errors import BlobsRefused, MatrixError
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import Answer, CallKey, SessionPlan
 
@@ -119,6 +120,8 @@ class GovernorCore:
             case SaveEffect():
                 self._entries.append(message.acted)
                 self._mail.append((peer, EffectSaved(message.acted.key)))
+            case DiskRefused():
+                raise BlobsRefused(message.message)
             case EndSession():
                 self._end(message)
             case SuspendSession():

@@ -78,6 +78,12 @@ class SaveEffect(NamedTuple):
     acted: Acted
 
 
+class DiskRefused(NamedTuple):
+    """The disk took no more of the sessions' files: the run cannot go on."""
+
+    message: str
+
+
 class EndSession(NamedTuple):
     """A session's end to journal; the driver is told when it is durable."""
 
@@ -91,7 +97,15 @@ class SuspendSession(NamedTuple):
 
 
 ToGovernor: TypeAlias = (
-    Acquire | Settle | Supply | OpenSession | SaveTurn | EndSession | SuspendSession | SaveEffect
+    Acquire
+    | Settle
+    | Supply
+    | OpenSession
+    | SaveTurn
+    | EndSession
+    | SuspendSession
+    | SaveEffect
+    | DiskRefused
 )
 
 

@@ -26,7 +26,7 @@ from matrix.engine.workspace import Workspaces
 from matrix.kinds.protocol import Context, Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
-    BlobsFull,
+    BlobsRefused,
     CallFailed,
     Censored,
     FolderUnavailable,
@@ -92,7 +92,11 @@ class DurableSession:
         self._end: tuple[Outcome, str] | None = self._checkpoint.ended if self._checkpoint else None
 
     async def play(self) -> Ended | None:
-        """Play to the end; ``None`` when the run drains and the session stays open."""
+        """Play to the end; ``None`` when the run drains and the session stays open.
+
+        Raises:
+            BlobsRefused: The disk takes no more of the session's files; it stays open.
+        """
         try:
             ended = await self._play_to_the_end()
             if self.effects.workspace is not None:
@@ -117,8 +121,10 @@ class DurableSession:
             else:
                 await self._play()
             outcome, reason = self._end or ("completed", "")
-        except (Suspended, BlobsFull):  # a full disk says nothing about the session either
+        except Suspended:
             return None
+        except BlobsRefused:  # says nothing about the session, and the run cannot go on
+            raise
         except Censored as stop:
             outcome, reason, error_class = "censored", str(stop), str(stop)
         except SessionCapReached as stop:

@@ -13,6 +13,7 @@ from pathlib import Path
 from matrix.engine.effects import EffectDesk
 from matrix.engine.link import Link, Transport
 from matrix.engine.messages import (
+    DiskRefused,
     EffectSaved,
     EndSession,
     FromGovernor,
@@ -30,7 +31,7 @@ from matrix.engine.session import CallPort, DurableSession
 from matrix.engine.setup import RunSetup
 from matrix.engine.workspace import Workspaces
 from matrix.kinds.protocol import Kind
-from matrix.model.errors import MatrixError
+from matrix.model.errors import BlobsRefused, MatrixError
 from matrix.model.records import Answer, Call, SessionPlan
 from matrix.telemetry.process import SILENT, Telemetry
 from matrix.telemetry.spans import session_span
@@ -138,7 +139,11 @@ class SessionWorker:
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0
-        ended = await session.play()
+        try:
+            ended = await session.play()
+        except BlobsRefused as refused:
+            self.send(DiskRefused(str(refused)))
+            return
         if spans is not None:
             spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))

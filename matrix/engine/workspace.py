@@ -124,7 +124,7 @@ class Workspace:
 
         Raises:
             FolderRefused: It holds what cannot be kept.
-            StoreError: The disk refused; ``BlobsFull`` if it is full.
+            BlobsRefused: The disk took no more.
         """
         self._index = await _in(
             self._disk_work,

@@ -104,8 +104,8 @@ class JournalFull(StoreError):
     """The disk (or a quota) refused a journal write; nothing unacknowledged was acted on."""
 
 
-class BlobsFull(StoreError):
-    """The disk (or a quota) refused a session's files; the session stays open in the journal."""
+class BlobsRefused(StoreError):
+    """The disk (or a quota) refused a session's files: the run fails, and can be resumed."""
 
 
 # --- one attempt of one model call ---------------------------------------------------------------

@@ -7,7 +7,6 @@ changed. One that nothing names is harmless; :func:`matrix.store.sweeping.sweep`
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import os
 import tempfile
@@ -16,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple
 
-from matrix.model.errors import BlobsFull, StoreError
+from matrix.model.errors import BlobsRefused, StoreError
 from matrix.store.disk import Disk
 
 BLOBS: Final = "blobs"
@@ -26,7 +25,6 @@ UNFINISHED: Final = "unfinished"
 """Folder of what is being written, inside that of the blobs."""
 
 _PIECE: Final = 1 << 20
-_NO_SPACE: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Piece(NamedTuple):
@@ -118,7 +116,7 @@ class Batch:
         """Store a small content; returns its hash.
 
         Raises:
-            BlobsFull: No space.
+            BlobsRefused: No space, or the disk is broken.
         """
         digest = digest_of(content)
         if self._is_new(digest):
@@ -131,7 +129,7 @@ class Batch:
         """Store what is read from ``source``.
 
         Raises:
-            BlobsFull: No space.
+            BlobsRefused: No space, or the disk is broken.
         """
         found = hashlib.blake2b(digest_size=32)
         size = 0
@@ -156,7 +154,7 @@ class Batch:
         """Give the blobs their names. When this returns, all that were added are durable.
 
         Raises:
-            BlobsFull: No space.
+            BlobsRefused: No space, or the disk is broken.
         """
         if not self._named:
             return
@@ -196,10 +194,8 @@ class Batch:
             raise _store_error(self._store.folder, error) from None
 
 
-def _store_error(folder: Path, error: OSError) -> StoreError:
-    if error.errno in _NO_SPACE:
-        return BlobsFull(
-            f"no space left for {folder}: {error.strerror}; free some space, then `matrix resume "
-            f"{folder.parent.name}` goes on from the last checkpoint of every session"
-        )
-    return StoreError(f"cannot write in {folder}: {error.strerror}; sessions keep files there")
+def _store_error(folder: Path, error: OSError) -> BlobsRefused:
+    return BlobsRefused(
+        f"cannot write in {folder}: {error.strerror}; make room or make it writable, then `matrix "
+        f"resume {folder.parent.name}` goes on from the last checkpoint of every session"
+    )

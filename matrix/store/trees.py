@@ -102,7 +102,7 @@ def store_tree(
 
     Raises:
         FolderRefused: It holds more than it may, or something that is no file, folder or link.
-        StoreError: Its content cannot be stored.
+        BlobsRefused: Its content cannot be stored.
     """
     with blobs.batch() as batch:
         walk = _Walk(root, batch, known, limits, now_ns)

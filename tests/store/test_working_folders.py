@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.model.entries import Acted, Opened, Tally, TurnDone
-from matrix.model.errors import BlobsFull, FolderRefused, RunLocked, StoreError
+from matrix.model.errors import BlobsRefused, FolderRefused, RunLocked, StoreError
 from matrix.model.records import CallKey, FolderLimits
 from matrix.store.blobs import UNFINISHED, BlobStore
 from matrix.store.disk import Disk
@@ -357,7 +357,7 @@ def test_a_full_disk_at_any_step_loses_nothing_and_names_the_remedy(tmp_path: Pa
         folder = Folder(place, Diary(fail_at=step))
         shutil.rmtree(folder.root)
         shutil.copytree(whole.root, folder.root)
-        with pytest.raises(BlobsFull, match="matrix resume run"):
+        with pytest.raises(BlobsRefused, match="matrix resume run"):
             folder.store()
         folder.blobs = BlobStore(place / "run")
         assert folder.index.tree == EMPTY
