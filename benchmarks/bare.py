@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeVar
 
 import orjson
@@ -18,7 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.prepared import Prepared
 from matrix.engine.session import messages_digest
 from matrix.engine.session_log import SessionLog
-from matrix.kinds.protocol import Context, Kind, Log
+from matrix.kinds.protocol import CommandResult, Context, Kind, Log
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
     JSON,
@@ -128,6 +129,25 @@ class _Scope:
     @property
     def elapsed_s(self) -> float:
         return self._clock_s
+
+    @property
+    def workspace(self) -> Path:
+        raise NotImplementedError("the bare loop plays kinds without files")
+
+    async def effect(
+        self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
+    ) -> JSON:
+        return await act()
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 600.0,
+    ) -> CommandResult:
+        raise NotImplementedError("the bare loop plays kinds without files")
 
     def resource(self, name: str) -> JSON:
         return self._session.loop.prepared.resources[self.plan.resources[name]]

@@ -22,12 +22,15 @@ from matrix.engine.history import SessionHistory
 from matrix.engine.messages import (
     Acquire,
     AskEnded,
+    DiskRefused,
+    EffectSaved,
     EndSession,
     FromGovernor,
     Granted,
     OpenSession,
     Picture,
     Rejoin,
+    SaveEffect,
     SaveTurn,
     SessionEnded,
     SessionOpened,
@@ -40,6 +43,7 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.model.entries import Entry, Held, Opened, TurnDone
+from matrix.model.errors import BlobsRefused
 from matrix.model.money import NanoUSD
 from matrix.model.records import Phase, SessionPlan
 
@@ -107,6 +111,11 @@ class GovernorCore:
                 self._desk.supply(peer, message, at)
             case SaveTurn():
                 self._save_turn(message.turn)
+            case SaveEffect():
+                self._out.entries.append(message.acted)
+                self._out.tell(peer, EffectSaved(message.acted.key))
+            case DiskRefused():
+                raise BlobsRefused(message.message)
             case EndSession():
                 self._end(message)
             case SuspendSession():

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from matrix.engine.books import History
 from matrix.engine.messages import Counters, Snapshot
-from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, Message, SessionPlan
 
@@ -38,6 +38,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
     log: list[Message] = []
     answers: dict[CallKey, Settled] = {}
     attempts: dict[CallKey, int] = {}
+    acted: dict[CallKey, Acted] = {}
     costs: dict[int, NanoUSD] = {}
     for entry in entries:
         match entry:
@@ -57,11 +58,14 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
                 finished = (entry.phase, entry.turn)
                 answers = {k: v for k, v in answers.items() if (k.phase, k.turn) != finished}
                 attempts = {k: v for k, v in attempts.items() if (k.phase, k.turn) != finished}
+                acted = {k: v for k, v in acted.items() if (k.phase, k.turn) != finished}
+            case Acted():
+                acted[entry.key] = entry
             case Ended():
                 done = entry
     return SessionHistory(
         plan,
-        Snapshot(checkpoint, tuple(log), prelude, done, score),
+        Snapshot(checkpoint, tuple(log), prelude, done, score, acted=tuple(acted.values())),
         answers,
         attempts,
         sum(costs.values()),

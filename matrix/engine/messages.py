@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Load, Remaining
-from matrix.model.entries import Disposition, Ended, Tally, TurnDone
+from matrix.model.entries import Acted, Disposition, Ended, Tally, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
 
@@ -73,6 +73,18 @@ class SaveTurn(NamedTuple):
     turn: TurnDone
 
 
+class SaveEffect(NamedTuple):
+    """An effect to journal; answered when it is durable. Saying it twice is harmless."""
+
+    acted: Acted
+
+
+class DiskRefused(NamedTuple):
+    """The disk took no more of the sessions' files: the run cannot go on."""
+
+    message: str
+
+
 class EndSession(NamedTuple):
     """A session's end to journal; the driver is told when it is durable."""
 
@@ -118,6 +130,8 @@ ToGovernor: TypeAlias = (
     | Rejoin
     | StillOut
     | AskEnded
+    | SaveEffect
+    | DiskRefused
 )
 
 
@@ -128,7 +142,8 @@ class Snapshot(NamedTuple):
     """What the journal knows of a session: its newest checkpoint and its whole log.
 
     ``checkpoint`` is ``None`` for a session that has not finished its start phase. ``prelude`` is
-    what the shared preparation made; if it failed, ``prelude_failure`` says why.
+    what the shared preparation made; if it failed, ``prelude_failure`` says why. ``acted`` are the
+    effects since the checkpoint.
     """
 
     checkpoint: TurnDone | None
@@ -137,6 +152,7 @@ class Snapshot(NamedTuple):
     done: Ended | None
     score: float | None
     prelude_failure: str = ""
+    acted: tuple[Acted, ...] = ()
 
 
 class SessionOpened(NamedTuple):
@@ -144,6 +160,12 @@ class SessionOpened(NamedTuple):
 
     session_id: str
     snapshot: Snapshot
+
+
+class EffectSaved(NamedTuple):
+    """Answer to :class:`SaveEffect`: the effect of this key is durable."""
+
+    key: CallKey
 
 
 class Granted(NamedTuple):
@@ -208,7 +230,14 @@ class RunFailed(NamedTuple):
 
 
 FromGovernor: TypeAlias = (
-    SessionOpened | Granted | Recorded | Refused | SessionEnded | SessionSuspended | RunFailed
+    SessionOpened
+    | Granted
+    | Recorded
+    | Refused
+    | SessionEnded
+    | SessionSuspended
+    | RunFailed
+    | EffectSaved
 )
 
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
-from matrix.kinds.protocol import Context, Log
+from matrix.kinds.protocol import CommandResult, Context, Log
 from matrix.model.entries import Share, Tally
-from matrix.model.errors import CallFailed, UndeclaredConcurrency
+from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
     Answer,
+    CallKey,
     CallParams,
     ChatMessage,
     Event,
@@ -28,6 +30,7 @@ from matrix.model.seeds import stream
 
 if TYPE_CHECKING:
     from matrix.engine.session import DurableSession
+    from matrix.engine.workspace import Workspace
 
 T = TypeVar("T")
 
@@ -126,12 +129,57 @@ class Scope:
                 max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
             )
             call = self._session.call(self._step, slot, role, model, tuple(messages), params)
+            self._session.effects.check_call(call.key)
             answer = await self._session.calls.ask(call)
         self._clock_s += answer.duration_s
         self._session.meter.add(role, answer)
         if answer.failure is not None:
             raise CallFailed(answer.failure.error_class, answer.failure.message)
         return answer
+
+    @property
+    def workspace(self) -> Path:
+        return self._folder().path
+
+    async def effect(
+        self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
+    ) -> JSON:
+        effects, step = self._session.effects, self._step
+        if effects.workspace is not None and self._prefix:
+            raise UndeclaredConcurrency(
+                f"effect {name!r} inside ctx.parallel: what it finds in the working folder, and "
+                "what is recorded of it, would depend on timing; do it before or after the block"
+            )
+        with self._exclusive():
+            key = CallKey(self.plan.session_id, step.phase, step.turn, self._take_slot())
+            return await effects.do(key, name, arguments, act)
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 600.0,
+    ) -> CommandResult:
+        folder, more = self._folder(), dict(environment or {})
+
+        async def run() -> JSON:
+            return list(await folder.command(arguments, stdin, more, timeout_s))
+
+        what = [list(arguments), stdin, more, timeout_s]
+        name = arguments[0] if arguments else ""
+        return CommandResult(*await self.effect(f"command {name}", run, arguments=what))
+
+    def _folder(self) -> Workspace:
+        folder = self._session.effects.workspace
+        if folder is None:
+            raise FolderUnavailable(
+                f"sessions of kind {self.plan.kind} have no working folder"
+                + (" in their prelude" if self.plan.part == "prelude" else "")
+                + "; a kind that needs one declares `folder_limits`"
+            )
+        return folder
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
         with self._exclusive(), self._session.log.closed():

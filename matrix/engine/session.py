@@ -16,16 +16,20 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
+from matrix.engine.effects import Effects
 from matrix.engine.messages import EMPTY_TALLY, Snapshot
 from matrix.engine.scope import Meter, Scope, Step
 from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.engine.telling import told_turn
-from matrix.kinds.protocol import Context, Kind
-from matrix.model.entries import Ended, TurnDone
+from matrix.engine.workspace import Workspaces
+from matrix.kinds.protocol import Context, Kind, UsesFolder
+from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
+    BlobsRefused,
     CallFailed,
     Censored,
+    FolderUnavailable,
     MatrixError,
     SessionCapReached,
     Suspended,
@@ -67,6 +71,8 @@ class DurableSession:
         calls: CallPort,
         save: Callable[[TurnDone], None],
         *,
+        save_effect: Callable[[Acted], Awaitable[None]] | None = None,
+        workspaces: Workspaces | None = None,
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
@@ -75,7 +81,8 @@ class DurableSession:
         self._prelude_failure = snapshot.prelude_failure
         self.log = SessionLog(snapshot.log)
         self._resources, self._save, self._utc = resources, save, utc
-        self._spans = spans
+        self._spans, self._workspaces = spans, workspaces
+        self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
         self._score = snapshot.score
         tally = self._checkpoint.tally if self._checkpoint else EMPTY_TALLY
@@ -85,7 +92,21 @@ class DurableSession:
         self._end: tuple[Outcome, str] | None = self._checkpoint.ended if self._checkpoint else None
 
     async def play(self) -> Ended | None:
-        """Play to the end; ``None`` when the run drains and the session stays open."""
+        """Play to the end; ``None`` when the run drains and the session stays open.
+
+        Raises:
+            BlobsRefused: The disk takes no more of the session's files; it stays open.
+        """
+        try:
+            ended = await self._play_to_the_end()
+            if self.effects.workspace is not None:
+                await self.effects.workspace.remove()
+            return ended
+        finally:
+            if self.effects.workspace is not None:
+                self.effects.workspace.release()
+
+    async def _play_to_the_end(self) -> Ended | None:
         error_class = ""
         result: JSON = None
         try:
@@ -102,6 +123,8 @@ class DurableSession:
             outcome, reason = self._end or ("completed", "")
         except Suspended:
             return None
+        except BlobsRefused:  # says nothing about the session, and the run cannot go on
+            raise
         except Censored as stop:
             outcome, reason, error_class = "censored", str(stop), str(stop)
         except SessionCapReached as stop:
@@ -132,11 +155,13 @@ class DurableSession:
             result = await self.kind.prelude(scope)
         check_result(result)
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
-        self._store(step, b"null")
+        self._store(step, b"null", "")
         return result
 
     async def _play(self) -> None:
         done = self._checkpoint
+        if isinstance(self.kind, UsesFolder) and (done is None or done.phase != "finish"):
+            await self._restore_folder(self.kind, "" if done is None else done.tree)
         if done is None:
             state = await self._step("start", 0, self.kind.start)
         else:
@@ -153,6 +178,13 @@ class DurableSession:
                 state = await self._step("turn", self._turn, partial(self._take_turn, state))
         if self._end[0] in ("completed", "timeout"):
             await self._step("finish", self._turn, partial(self._finish, state))
+
+    async def _restore_folder(self, kind: UsesFolder, tree: str) -> None:
+        if self._workspaces is None:
+            raise FolderUnavailable("nobody here gives sessions a working folder")
+        workspace = await self._workspaces.open(self.plan.session_id, kind.folder_limits)
+        self.effects.workspace = workspace
+        await workspace.restore(tree)
 
     async def _take_turn(self, state: BaseModel, ctx: Context) -> BaseModel:
         return await self.kind.turn(ctx, state)
@@ -174,10 +206,12 @@ class DurableSession:
         for score in step.scores:
             if score.name == "score" and score.turn is None:
                 self._score = score.value
-        self._store(step, state.model_dump_json().encode())
+        workspace = self.effects.workspace
+        tree = "" if workspace is None else await workspace.store()
+        self._store(step, state.model_dump_json().encode(), tree)
         return state
 
-    def _store(self, step: Step, state: bytes) -> None:
+    def _store(self, step: Step, state: bytes, tree: str) -> None:
         done = TurnDone(
             session_id=self.plan.session_id,
             phase=step.phase,
@@ -191,6 +225,7 @@ class DurableSession:
             ended=self._end,
             versions=(self.kind.version, self.kind.state_version),
             at=self._utc(),
+            tree=tree,
         )
         check_turn(done)
         self._save(done)
@@ -225,6 +260,10 @@ class DurableSession:
             seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, digest),
             cell=self.plan.levels,
         )
+
+
+async def _nowhere(acted: Acted) -> None:
+    """For sessions that keep no records."""
 
 
 def messages_digest(messages: Sequence[ChatMessage]) -> list[list[str]]:

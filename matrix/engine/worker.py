@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
+from matrix.engine.effects import EffectDesk
 from matrix.engine.link import Link, Transport
 from matrix.engine.messages import (
+    DiskRefused,
+    EffectSaved,
     EndSession,
     FromGovernor,
     Granted,
@@ -26,8 +30,9 @@ from matrix.engine.messages import (
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.session import CallPort, DurableSession
 from matrix.engine.setup import RunSetup
+from matrix.engine.workspace import Workspaces
 from matrix.kinds.protocol import Kind
-from matrix.model.errors import MatrixError
+from matrix.model.errors import BlobsRefused, MatrixError
 from matrix.model.records import Answer, Call, SessionPlan
 from matrix.telemetry.process import SILENT, Telemetry
 from matrix.telemetry.spans import session_span
@@ -66,6 +71,8 @@ class SessionWorker:
         self.name = name
         self._setup, self._kinds, self._telemetry = setup, kinds, telemetry
         self._link = Link(name, transport, self._on_message)
+        self._effects = EffectDesk(self._link.send)
+        self._workspaces = Workspaces(Path(setup.run_dir))
         self._router: CallRouter | None = None
         self._host: ProviderHost | None = None
         self._plans: dict[str, SessionPlan] = {}
@@ -118,6 +125,8 @@ class SessionWorker:
                     self._host.deliver(message)
             case SessionOpened():
                 self._begin(message)
+            case EffectSaved():
+                self._effects.saved(message)
             case _:
                 raise MatrixError(f"worker {self.name} got {type(message).__name__}")
 
@@ -138,10 +147,16 @@ class SessionWorker:
             self._setup.resources,
             self._router,
             lambda turn: self.send(SaveTurn(turn)),
+            save_effect=self._effects.save,
+            workspaces=self._workspaces,
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0
-        ended = await session.play()
+        try:
+            ended = await session.play()
+        except BlobsRefused as refused:
+            self.send(DiskRefused(str(refused)))
+            return
         if spans is not None:
             spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))

@@ -7,6 +7,8 @@ whole, so state is small and JSON-able; everything long goes to ``ctx.log``, whi
 Rules that make sessions durable and comparable, and that the engine enforces where it can:
 
 * models are reached by ``ctx.ask`` only, several at once only through ``ctx.parallel``;
+* the world is acted on by ``ctx.effect`` and ``ctx.command`` only, files are kept in
+  ``ctx.workspace`` only;
 * randomness comes from ``ctx.rng(name)`` only, time from ``ctx.elapsed_s`` only;
 * given the same answers, a kind does the same again: that is what resume relies on.
 """
@@ -17,7 +19,7 @@ import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -25,6 +27,7 @@ from matrix.model.records import (
     JSON,
     Answer,
     ChatMessage,
+    FolderLimits,
     Message,
     Outcome,
     Player,
@@ -32,6 +35,15 @@ from matrix.model.records import (
 )
 
 T = TypeVar("T")
+
+
+class CommandResult(NamedTuple):
+    """How a command ended. ``code`` is ``None`` if it was killed for taking too long."""
+
+    code: int | None
+    out: str
+    err: str
+    timed_out: bool = False
 
 
 class Log(Protocol):
@@ -101,6 +113,62 @@ class Context(Protocol):
         Raises:
             CallFailed: The call ended in a final error; recorded, and the same on resume.
             SessionStop: The session must end (cap, interrupt); kinds let it pass.
+        """
+        ...
+
+    @property
+    def workspace(self) -> Path:
+        """The session's working folder: the only place where a kind may keep files.
+
+        It is part of every checkpoint, so what it holds is there again after any crash. Its path
+        is another one in another run, and belongs in no prompt.
+
+        Raises:
+            FolderUnavailable: The kind does not declare that it needs one (:class:`UsesFolder`).
+        """
+        ...
+
+    async def effect(
+        self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
+    ) -> JSON:
+        """Do something that acts on the world, and record its result with the folder it leaves.
+
+        On resume the recorded result is given, and the folder is as the effect left it, without
+        doing it again. An effect that was killed in the middle *is* done again, from the folder
+        as it was before: everything is done at least once, and most things exactly once.
+        It takes no time on the session's clock. With a working folder, effects are done one after
+        another, never inside ``parallel``.
+
+        Args:
+            name: What is done; with ``arguments`` it is compared with the record on resume.
+            act: Does it. Its result is JSON; an exception is recorded as well.
+            arguments: What it depends on.
+
+        Raises:
+            CallFailed: ``act`` raised; recorded, and the same on resume.
+            SessionStop: The folder it left cannot be kept (too large, strange files).
+        """
+        ...
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 600.0,
+    ) -> CommandResult:
+        """Run a command in the working folder, as an :meth:`effect`.
+
+        It gets no keys: of the environment only the paths of programs and the language are passed
+        on, with ``environment``. Home and temporary files are in a folder that is not kept. What
+        it leaves running is killed. A command that cannot be found ends with code 127.
+
+        Args:
+            arguments: Program and arguments.
+            stdin: What it reads.
+            environment: More variables.
+            timeout_s: Wall time after which it is killed, in seconds.
         """
         ...
 
@@ -219,6 +287,13 @@ class PackLibrary(Protocol):
     def project_file(self, reference: str) -> Path:
         """The file behind a ``file://`` reference, relative to the run spec."""
         ...
+
+
+@runtime_checkable
+class UsesFolder(Protocol):
+    """A kind whose sessions have a working folder each, and what it may hold."""
+
+    folder_limits: FolderLimits
 
 
 class Kind(Protocol):

@@ -1,8 +1,9 @@
 """What the journal records: the run's history, from which everything else can be rebuilt.
 
-Five kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
+Six kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
 an attempt was settled (with the answer, when it ended the call); a turn was completed (the
-checkpoint); a session ended. Values only; how they are written is the store's business.
+checkpoint); a session ended; an effect on the world was done. Values only; how they are written is
+the store's business.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from matrix.model.records import (
     Answer,
     CallKey,
     Event,
+    Failure,
     Message,
     Outcome,
     Phase,
@@ -111,7 +113,10 @@ class Settled(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TurnDone:
-    """A checkpoint: everything that the phase or turn added, and the whole small state."""
+    """A checkpoint: everything that the phase or turn added, and the whole small state.
+
+    ``tree`` is the session's working folder, by content; empty if it has none.
+    """
 
     session_id: str
     phase: Phase
@@ -125,6 +130,7 @@ class TurnDone:
     ended: tuple[Outcome, str] | None
     versions: tuple[int, int]
     at: float
+    tree: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +148,24 @@ class Ended:
     result: JSON = field(default=None)
 
 
-Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended
+class Acted(NamedTuple):
+    """An effect on the world was done: its result, and the working folder that it left.
+
+    ``digest`` is that of name and arguments, ``result`` is JSON, ``failure`` says what was raised
+    instead; ``tree`` is the whole folder by content, empty for sessions without one.
+    """
+
+    key: CallKey
+    name: str
+    digest: str
+    result: JSON
+    failure: Failure | None
+    tree: str
+    took_s: float
+    at: float
+
+
+Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted
 
 
 def session_of(entry: Entry) -> str:
@@ -150,7 +173,7 @@ def session_of(entry: Entry) -> str:
     match entry:
         case Opened():
             return entry.plan.session_id
-        case Held() | Settled():
+        case Held() | Settled() | Acted():
             return entry.key.session_id
         case TurnDone() | Ended():
             return entry.session_id

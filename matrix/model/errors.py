@@ -104,6 +104,10 @@ class JournalFull(StoreError):
     """The disk (or a quota) refused a journal write; nothing unacknowledged was acted on."""
 
 
+class BlobsRefused(StoreError):
+    """The disk (or a quota) refused a session's files: the run fails, and can be resumed."""
+
+
 # --- one attempt of one model call ---------------------------------------------------------------
 
 
@@ -211,3 +215,11 @@ class DigestMismatch(SessionStop):
 
 class UndeclaredConcurrency(SessionStop):
     """A kind asked two models at once outside ``ctx.parallel``, so slots would depend on timing."""
+
+
+class FolderRefused(SessionStop):
+    """A session's working folder cannot be a checkpoint: too large, or no plain files."""
+
+
+class FolderUnavailable(SessionStop):
+    """A session has no working folder here, or somebody else is still using it."""

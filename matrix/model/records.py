@@ -214,3 +214,14 @@ class SessionPlan:
     max_session_s: float
     parent_session_id: str | None = None
     parent_turn: int | None = None
+
+
+class FolderLimits(NamedTuple):
+    """What a session's working folder may hold at a checkpoint; sizes are in bytes.
+
+    ``entries`` counts files, folders and symbolic links.
+    """
+
+    file_bytes: int = 64 << 20
+    total_bytes: int = 256 << 20
+    entries: int = 20_000

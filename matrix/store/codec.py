@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.records import (
     Answer,
@@ -31,6 +31,7 @@ HELD: Final = 2
 SETTLED: Final = 3
 TURN_DONE: Final = 4
 ENDED: Final = 5
+ACTED: Final = 6
 
 JOURNAL_VERSION: Final = 1
 """Version of this encoding; written into every journal and checked when one is opened."""
@@ -94,6 +95,7 @@ def encode(entry: Entry) -> tuple[int, bytes]:
                         entry.ended,
                         entry.versions,
                         entry.at,
+                        *([entry.tree] if entry.tree else []),
                     ]
                 ),
                 1,
@@ -113,6 +115,11 @@ def encode(entry: Entry) -> tuple[int, bytes]:
                     entry.result,
                 ]
             )
+        case Acted():
+            _, phase, turn, slot = entry.key
+            failure = None if entry.failure is None else list(entry.failure)
+            rest = [entry.result, failure, entry.tree, entry.took_s, entry.at]
+            return ACTED, orjson.dumps([phase, turn, slot, entry.name, entry.digest, *rest])
 
 
 def decode(kind: int, session_id: str, body: bytes) -> Entry:
@@ -160,6 +167,7 @@ def _decode(kind: int, session_id: str, body: bytes) -> Entry:
             ended=None if f[8] is None else (f[8][0], f[8][1]),
             versions=(f[9][0], f[9][1]),
             at=f[10],
+            tree=f[11] if len(f) > 11 else "",
         )
     if kind == OPENED:
         f = orjson.loads(body)
@@ -170,6 +178,10 @@ def _decode(kind: int, session_id: str, body: bytes) -> Entry:
         return Ended(
             session_id, outcome, reason, error_class, turns, score, _tally_in(tally), at, result
         )
+    if kind == ACTED:
+        f = orjson.loads(body)
+        failed = Failure(*f[6]) if f[6] else None
+        return Acted(CallKey(session_id, f[0], f[1], f[2]), f[3], f[4], f[5], failed, *f[7:10])
     raise ValueError(f"unknown kind of entry {kind}")
 
 

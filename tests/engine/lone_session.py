@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 
 from matrix.engine.history import SessionHistory, fold_session
 from matrix.engine.session import DurableSession
+from matrix.engine.workspace import Workspaces
 from matrix.kinds.protocol import Kind
-from matrix.model.entries import Ended, Entry, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Opened, Settled, TurnDone
 from matrix.model.errors import DigestMismatch
 from matrix.model.records import JSON, Answer, Call, CallKey, SessionPlan, Usage
 from matrix.model.seeds import stream
@@ -47,6 +48,7 @@ class Journal:
     asked: list[Call] = field(default_factory=list)
     paid: list[CallKey] = field(default_factory=list)
     restless: random.Random = field(default_factory=lambda: random.Random(1))
+    workspaces: Workspaces | None = None
 
     @property
     def history(self) -> SessionHistory:
@@ -60,7 +62,7 @@ class Journal:
         """Open the session as it stands and play it; ``None`` if it was killed or let go.
 
         Args:
-            answers: Fresh answers after which it is killed; never, if left out.
+            answers: Fresh answers and effects after which it is killed; never, if left out.
         """
         self.entries.append(Opened(self.plan, 0.0))
         port = _Port(self, answers)
@@ -71,6 +73,8 @@ class Journal:
             RESOURCES,
             port,
             self.entries.append,
+            save_effect=port.save,
+            workspaces=self.workspaces,
             utc=lambda: 0.0,
         )
         playing = asyncio.ensure_future(session.play())
@@ -105,15 +109,22 @@ class _Port:
             return recorded.answer
         for _ in range(journal.restless.randrange(5)):
             await asyncio.sleep(0)  # answers of parallel calls come in any order
+        await self._live_on()
+        answer = journal.model(call)
+        journal.paid.append(call.key)
+        journal.entries.append(settled(call, answer))
+        return answer
+
+    async def save(self, acted: Acted) -> None:
+        await self._live_on()
+        self._journal.entries.append(acted)
+
+    async def _live_on(self) -> None:
         if self._left == 0:
             self.killed.set()
             await asyncio.Event().wait()
         if self._left is not None:
             self._left -= 1
-        answer = journal.model(call)
-        journal.paid.append(call.key)
-        journal.entries.append(settled(call, answer))
-        return answer
 
 
 def settled(call: Call, answer: Answer) -> Settled:

@@ -13,10 +13,11 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from matrix.kinds.protocol import Context, Kind
-from matrix.model.errors import UndeclaredConcurrency
+from matrix.kinds.protocol import CommandResult, Context, Kind
+from matrix.model.errors import FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
     Answer,
@@ -168,6 +169,26 @@ class FakeContext:
         text = self._handler(asked)
         self._busy = False
         return Answer(text, Usage(1, 1), 0, 1.0, model or role)
+
+    @property
+    def workspace(self) -> Path:
+        raise FolderUnavailable("this context has no working folder")
+
+    async def effect(
+        self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
+    ) -> JSON:
+        self._take_slot()
+        return await act()
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        *,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
+        timeout_s: float = 600.0,
+    ) -> CommandResult:
+        raise FolderUnavailable("this context has no working folder")
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
         if self._busy:

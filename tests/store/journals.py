@@ -9,7 +9,7 @@ from typing import IO, Any
 
 from hypothesis import strategies as st
 
-from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
 from matrix.model.records import (
     Answer,
     CallKey,
@@ -263,7 +263,7 @@ def _session(entry: Entry) -> str:
     match entry:
         case Opened():
             return entry.plan.session_id
-        case Held() | Settled():
+        case Held() | Settled() | Acted():
             return entry.key.session_id
         case TurnDone() | Ended():
             return entry.session_id

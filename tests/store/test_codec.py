@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.records import (
     OUTCOMES,
@@ -105,6 +105,7 @@ TURN = st.builds(
     ended=st.none() | st.tuples(OUTCOME, TEXT),
     versions=st.tuples(COUNT, COUNT),
     at=NUMBER,
+    tree=TEXT,
 )
 ENTRY: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Opened, PLAN, NUMBER),
@@ -114,6 +115,17 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
     st.builds(
         Ended, TEXT, OUTCOME, TEXT, TEXT, COUNT, st.none() | NUMBER, TALLY, NUMBER, JSON_VALUE
     ),
+    st.builds(
+        Acted,
+        KEY,
+        TEXT,
+        TEXT,
+        JSON_VALUE,
+        st.none() | st.builds(Failure, TEXT, TEXT),
+        TEXT,
+        NUMBER,
+        NUMBER,
+    ),
 )
 
 
@@ -121,7 +133,7 @@ def session_id(entry: Entry) -> str:
     match entry:
         case Opened():
             return entry.plan.session_id
-        case Held() | Settled():
+        case Held() | Settled() | Acted():
             return entry.key.session_id
         case _:
             return entry.session_id

@@ -1,0 +1,156 @@
+"""Running a command in a session's working folder, so that nothing of it outlives its effect.
+
+The command gets a process group of its own, which is killed when the command is over, takes too
+long, or when the process that started it dies: a watcher in the group waits for the end of a pipe
+that only that process holds. A process that leaves its group escapes this; the folder's lock,
+which every process of the command inherits, then keeps the folder from being used by others.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
+from io import FileIO
+from pathlib import Path
+from typing import IO, Final, NamedTuple
+
+from matrix.kinds.protocol import CommandResult
+from matrix.model.errors import FolderUnavailable
+
+MOST_OUTPUT: Final = 256 * 1024
+"""Bytes of each output that are kept."""
+
+DYING_S: Final = 10.0
+"""How long killed processes may take to be gone."""
+
+_KEPT_VARIABLES: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
+
+_WATCHED: Final = """
+( read -r _ < "/dev/fd/$0"; kill -KILL 0 ) < /dev/null > /dev/null 2>&1 &
+exec "$@"
+"""
+
+
+class Command(NamedTuple):
+    """What to run and where.
+
+    Attributes:
+        arguments: The program and its arguments.
+        folder: Where it runs.
+        scratch: Its home and place for temporary files; not kept.
+        stdin: What it reads.
+        environment: Variables besides the few that are passed on (no keys are).
+        timeout_s: Wall time after which it is killed, in seconds.
+        lock: File descriptor of the folder's lock.
+    """
+
+    arguments: Sequence[str]
+    folder: Path
+    scratch: Path
+    stdin: str
+    environment: Mapping[str, str]
+    timeout_s: float
+    lock: int
+
+
+class Running:
+    """One command; ``run`` it in a thread of its own, ``kill`` it from any other."""
+
+    def __init__(self, command: Command) -> None:
+        self._command = command
+        self._guard = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._killed = False
+
+    def kill(self) -> None:
+        """End it, also one that has not begun yet."""
+        with self._guard:
+            self._killed = True
+            if self._process is not None:
+                _kill_group(self._process.pid)
+
+    def run(self) -> CommandResult:
+        """Run it to its end, or to the end of its time.
+
+        Raises:
+            FolderUnavailable: It left processes behind that could not be ended.
+            OSError: It cannot be started.
+        """
+        with ExitStack() as stack:
+            watched, _lifeline = _pipe(stack)
+            end, alive = _pipe(stack)
+            given = stack.enter_context(self._file())
+            given.write(self._command.stdin.encode(errors="replace"))
+            given.seek(0)
+            out, err = stack.enter_context(self._file()), stack.enter_context(self._file())
+            with self._guard:
+                if self._killed:
+                    raise FolderUnavailable("the session was stopped before its command began")
+                self._process = process = subprocess.Popen(  # noqa: S603  the kind says what runs
+                    ["/bin/sh", "-c", _WATCHED, str(watched.fileno()), *self._command.arguments],
+                    cwd=self._command.folder,
+                    env=self._environment(),
+                    stdin=given,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,
+                    pass_fds=(watched.fileno(), alive.fileno(), self._command.lock),
+                )
+            code = self._wait(process)
+            alive.close()
+            _wait_for_all(end)
+            return CommandResult(code, _text(out), _text(err), code is None)
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
+        try:
+            return process.wait(self._command.timeout_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            with self._guard:
+                _kill_group(process.pid)  # what it left in the background, and the watcher
+                self._process = None
+            process.wait()
+
+    def _file(self) -> IO[bytes]:
+        return tempfile.TemporaryFile(dir=self._command.scratch)
+
+    def _environment(self) -> dict[str, str]:
+        kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
+        scratch = str(self._command.scratch)
+        return {**kept, "HOME": scratch, "TMPDIR": scratch, **self._command.environment}
+
+
+def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:
+    """Both ends of a pipe, closed with the stack; no other child inherits them."""
+    source, target = os.pipe()
+    return stack.enter_context(FileIO(source)), stack.enter_context(FileIO(target, "w"))
+
+
+def _kill_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+def _wait_for_all(end: FileIO) -> None:
+    """Wait until no process of the command is left to write into the folder."""
+    poll = select.poll()
+    poll.register(end, select.POLLIN)
+    while poll.poll(DYING_S * 1000):
+        if not end.read(4096):
+            return
+    raise FolderUnavailable(
+        f"a command left processes behind that are still there {DYING_S:g} s after they were "
+        "killed; a command of a session must not start processes that leave its group"
+    )
+
+
+def _text(output: IO[bytes]) -> str:
+    output.seek(0)
+    return output.read(MOST_OUTPUT).decode(errors="replace")

@@ -1,0 +1,186 @@
+"""Working folders of sessions: made, kept by content at checkpoints, restored, removed.
+
+A session's folder is in the run's folder, on the node where the journal is; its content goes
+straight into the run's blobs. Elsewhere there is none, and the session says so: shipping files
+through the governor would make everybody wait for them.
+
+Whoever plays a session holds the lock of its folder, and so does every process of its commands. A
+session that is taken up again therefore starts only when nothing of its earlier life can write any
+more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import platform
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, TypeVar
+
+from matrix.engine.commands import Command, Running
+from matrix.kinds.protocol import CommandResult
+from matrix.model.errors import FolderUnavailable
+from matrix.model.records import FolderLimits
+from matrix.store.blobs import BlobStore
+from matrix.store.journal import JOURNAL_NAME
+from matrix.store.restoring import empty_folder, remove_folder, restore_tree
+from matrix.store.sweeping import FOLDERS
+from matrix.store.trees import FolderIndex, store_tree
+
+T = TypeVar("T")
+
+COMMANDS_AT_ONCE: Final = 64
+"""Commands of one worker's sessions that run at the same time; more wait for their turn."""
+
+LOCK_PATIENCE_S: Final = 30.0
+"""How long the earlier life of a session may take to be gone."""
+
+_LOOK_EVERY_S: Final = 0.05
+
+
+class Workspaces:
+    """The working folders of one worker's sessions."""
+
+    def __init__(
+        self,
+        run_dir: Path,
+        *,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        now_ns: Callable[[], int] = time.time_ns,
+    ) -> None:
+        """Nothing is made before a session needs it."""
+        self._run_dir, self._sleep, self._now_ns = run_dir, sleep, now_ns
+        self._blobs = BlobStore(run_dir)
+        self._disk_work = ThreadPoolExecutor(2, "folders")
+        self._commands = ThreadPoolExecutor(COMMANDS_AT_ONCE, "commands")
+
+    async def open(self, session_id: str, limits: FolderLimits) -> Workspace:
+        """The folder of a session, which nobody else has.
+
+        Raises:
+            FolderUnavailable: The run's folder is not on this node, or an earlier life of the
+                session is still there.
+        """
+        if not (self._run_dir / JOURNAL_NAME).is_file():
+            raise FolderUnavailable(
+                f"sessions with a working folder are played where the run's journal is, and "
+                f"{self._run_dir} is not on this node ({platform.node()}); run this kind with "
+                "--in-process, or on one node"
+            )
+        place = self._run_dir / FOLDERS / session_id
+        lock = await self._lock(place)
+        return Workspace(
+            place, limits, lock, self._blobs, self._now_ns, self._disk_work, self._commands
+        )
+
+    async def _lock(self, place: Path) -> int:
+        waited = 0.0
+        while (lock := _try_lock(place.with_suffix(".lock"))) is None:
+            if waited >= LOCK_PATIENCE_S:
+                raise FolderUnavailable(
+                    f"another process still uses {place}; end it, then resume the run"
+                )
+            await self._sleep(_LOOK_EVERY_S)
+            waited += _LOOK_EVERY_S
+        return lock
+
+
+class Workspace:
+    """The folder of one session. One thing at a time; ``restore`` it before anything else."""
+
+    def __init__(
+        self,
+        place: Path,
+        limits: FolderLimits,
+        lock: int,
+        blobs: BlobStore,
+        now_ns: Callable[[], int],
+        disk_work: ThreadPoolExecutor,
+        commands: ThreadPoolExecutor,
+    ) -> None:
+        self.path = place / "files"
+        self._place, self._limits, self._lock = place, limits, lock
+        self._blobs, self._now_ns = blobs, now_ns
+        self._disk_work, self._commands = disk_work, commands
+        self._index = FolderIndex()
+
+    async def restore(self, tree: str) -> None:
+        """Make the folder what it was when ``tree`` was stored; empty if ``tree`` is.
+
+        Raises:
+            StoreError: Its content is gone or damaged.
+        """
+        self._index = await _in(
+            self._disk_work, lambda: restore_tree(self.path, tree, self._blobs, self._now_ns())
+        )
+
+    async def store(self) -> str:
+        """Store what has changed; returns the folder's tree, which is durable.
+
+        Raises:
+            FolderRefused: It holds what cannot be kept.
+            BlobsRefused: The disk took no more.
+        """
+        self._index = await _in(
+            self._disk_work,
+            lambda: store_tree(self.path, self._blobs, self._index, self._limits, self._now_ns()),
+        )
+        return self._index.tree
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        stdin: str,
+        environment: Mapping[str, str],
+        timeout_s: float,
+    ) -> CommandResult:
+        """Run a command in the folder; it does not outlive this call, nor this process."""
+        scratch = self._place / "scratch"
+        await _in(self._disk_work, lambda: empty_folder(scratch))
+        running = Running(
+            Command(arguments, self.path, scratch, stdin, environment, timeout_s, self._lock)
+        )
+        return await _in(self._commands, running.run, running.kill)
+
+    async def remove(self) -> None:
+        """The session is over or let go: its folder goes, what was stored stays."""
+        with suppress(OSError):  # what is left is in nobody's way, and sweeping removes it
+            await _in(self._disk_work, lambda: remove_folder(self._place))
+            self._place.with_suffix(".lock").unlink()
+
+    def release(self) -> None:
+        """Let go of the folder's lock."""
+        os.close(self._lock)
+
+
+async def _in(
+    pool: ThreadPoolExecutor, work: Callable[[], T], stop: Callable[[], None] | None = None
+) -> T:
+    """Work in a thread. If nobody wants it any more it is stopped, and it is over at the return."""
+    future = asyncio.get_running_loop().run_in_executor(pool, work)
+    try:
+        return await asyncio.shield(future)
+    except asyncio.CancelledError:
+        if stop is not None:
+            stop()
+        await asyncio.wait([future])
+        raise
+
+
+def _try_lock(path: Path) -> int | None:
+    """A lock that dies with its processes; ``None`` while somebody else has it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.fstat(handle).st_ino == path.stat().st_ino:
+            return handle
+    except OSError:
+        pass  # taken, or its file was removed by who had it
+    os.close(handle)
+    return None

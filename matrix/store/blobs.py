@@ -1,0 +1,201 @@
+"""Blobs: pieces of content in a run's folder, each stored once and named by its hash.
+
+A blob is on the disk before anything may name it: it is written under another name, flushed, and
+only then given its own, and the folders on the way to it are flushed as well. Blobs are never
+changed. One that nothing names is harmless; :func:`matrix.store.sweeping.sweep` removes such.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, NamedTuple
+
+from matrix.model.errors import BlobsRefused, StoreError
+from matrix.store.disk import Disk
+
+BLOBS: Final = "blobs"
+"""Folder of the blobs inside a run's folder."""
+
+UNFINISHED: Final = "unfinished"
+"""Folder of what is being written, inside that of the blobs."""
+
+_PIECE: Final = 1 << 20
+
+
+class Piece(NamedTuple):
+    """A stored content: its hash (64 hex characters) and its length in bytes."""
+
+    digest: str
+    size: int
+
+
+def digest_of(content: bytes) -> str:
+    """The name that a content has as a blob."""
+    return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
+class BlobStore:
+    """The blobs of one run. Safe to use from several threads and processes of one machine."""
+
+    def __init__(self, run_dir: Path, disk: Disk | None = None) -> None:
+        """Nothing is created before something is stored."""
+        self._run_dir, self._disk = run_dir, disk or Disk()
+        self.folder = run_dir / BLOBS
+
+    def path(self, digest: str) -> Path:
+        """Where a blob is, if it is there."""
+        return self.folder / digest[:2] / digest[2:]
+
+    def has(self, digest: str) -> bool:
+        """Whether the blob is there."""
+        return self.path(digest).is_file()
+
+    def batch(self) -> Batch:
+        """Store blobs: use it as a context, ``add`` to it, and ``commit``."""
+        return Batch(self, self._disk, self._run_dir)
+
+    def read(self, digest: str) -> bytes:
+        """The whole of a small blob.
+
+        Raises:
+            StoreError: It is not there, or damaged.
+        """
+        return b"".join(self.pieces(digest))
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """A blob piece by piece; the last step compares it with its name.
+
+        Raises:
+            StoreError: It is not there, or damaged.
+        """
+        found = hashlib.blake2b(digest_size=32)
+        try:
+            with self.path(digest).open("rb") as source:
+                while piece := source.read(_PIECE):
+                    found.update(piece)
+                    yield piece
+        except OSError as error:
+            raise StoreError(
+                f"cannot read blob {digest[:16]} in {self.folder}: {error.strerror}; the working "
+                "folders of its sessions cannot be restored without it"
+            ) from None
+        if found.hexdigest() != digest:
+            raise StoreError(
+                f"blob {digest[:16]} in {self.folder} is damaged: its content has another hash; "
+                "put it back from a copy of the run's folder"
+            )
+
+
+class Batch:
+    """Blobs that become durable together. What is not committed is dropped."""
+
+    def __init__(self, store: BlobStore, disk: Disk, run_dir: Path) -> None:
+        self._store, self._disk, self._run_dir = store, disk, run_dir
+        self._written: dict[str, Path] = {}
+        self._named: set[str] = set()
+
+    def __enter__(self) -> Batch:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for path in self._written.values():
+            path.unlink(missing_ok=True)
+        self._written.clear()
+
+    def add(self, content: bytes) -> str:
+        """Store a small content; returns its hash.
+
+        Raises:
+            BlobsRefused: No space, or the disk is broken.
+        """
+        digest = digest_of(content)
+        if self._is_new(digest):
+            path = self._new_file()
+            self._write(path, lambda target: target.write(content))
+            self._written[digest] = path
+        return digest
+
+    def add_stream(self, source: IO[bytes]) -> Piece:
+        """Store what is read from ``source``.
+
+        Raises:
+            BlobsRefused: No space, or the disk is broken.
+        """
+        found = hashlib.blake2b(digest_size=32)
+        size = 0
+
+        def copy(target: IO[bytes]) -> None:
+            nonlocal size
+            while piece := source.read(_PIECE):
+                found.update(piece)
+                target.write(piece)
+                size += len(piece)
+
+        path = self._new_file()
+        self._write(path, copy)
+        digest = found.hexdigest()
+        if self._is_new(digest):
+            self._written[digest] = path
+        else:
+            path.unlink()
+        return Piece(digest, size)
+
+    def commit(self) -> None:
+        """Give the blobs their names. When this returns, all that were added are durable.
+
+        Raises:
+            BlobsRefused: No space, or the disk is broken.
+        """
+        if not self._named:
+            return
+        folders = {self._store.path(digest).parent for digest in self._named}
+        try:
+            for folder in folders:
+                folder.mkdir(parents=True, exist_ok=True)
+            for digest, path in self._written.items():
+                self._disk.rename(path, self._store.path(digest))
+            self._written.clear()
+            # also those of blobs that were there: another process may have named them just now
+            for folder in (*folders, self._store.folder, self._run_dir):
+                self._disk.sync_folder(folder)
+        except OSError as error:
+            raise _store_error(self._store.folder, error) from None
+        self._named.clear()
+
+    def _is_new(self, digest: str) -> bool:
+        self._named.add(digest)
+        return digest not in self._written and not self._store.has(digest)
+
+    def _new_file(self) -> Path:
+        folder = self._store.folder / UNFINISHED
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=folder)
+        except OSError as error:
+            raise _store_error(self._store.folder, error) from None
+        os.close(handle)
+        return Path(name)
+
+    def _write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+        try:
+            self._disk.write(path, fill)
+        except OSError as error:
+            path.unlink(missing_ok=True)
+            raise _store_error(self._store.folder, error) from None
+
+
+def _store_error(folder: Path, error: OSError) -> BlobsRefused:
+    return BlobsRefused(
+        f"cannot write in {folder}: {error.strerror}; make room or make it writable, then `matrix "
+        f"resume {folder.parent.name}` goes on from the last checkpoint of every session"
+    )

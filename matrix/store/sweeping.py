@@ -1,0 +1,54 @@
+"""Removing the blobs of a run that nothing names any more, and folders that died sessions left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from matrix.model.entries import Acted, TurnDone
+from matrix.store.blobs import UNFINISHED, BlobStore
+from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.restoring import remove_folder
+from matrix.store.trees import blobs_of
+
+FOLDERS: Final = "folders"
+"""Folder of the sessions' working folders inside a run's folder."""
+
+
+class Swept(NamedTuple):
+    """What :func:`sweep` removed."""
+
+    blobs: int
+    size: int
+
+
+def sweep(run_dir: Path) -> Swept:
+    """Remove every blob that no checkpoint or effect in the journal names; ``size`` is in bytes.
+
+    Raises:
+        RunLocked: The run is alive: what it has stored may not be named yet.
+        StoreError: The journal or a tree cannot be read; nothing was removed.
+    """
+    blobs = BlobStore(run_dir)
+    journal = JournalWriter(run_dir / JOURNAL_NAME)
+    try:
+        entries = (row.entry for row in journal.rows())
+        trees = {entry.tree for entry in entries if isinstance(entry, Acted | TurnDone)}
+        kept: set[Path] = set()
+        for tree in trees:
+            kept |= {blobs.path(digest) for digest in blobs_of(blobs, tree)}
+        if (run_dir / FOLDERS).is_dir():
+            remove_folder(run_dir / FOLDERS)
+        return _remove_but(blobs, kept)
+    finally:
+        journal.close()
+
+
+def _remove_but(blobs: BlobStore, kept: set[Path]) -> Swept:
+    removed = size = 0
+    for path in list(blobs.folder.rglob("*")):
+        if path.is_file() and (path.parent.name == UNFINISHED or path not in kept):
+            size += path.stat().st_size
+            removed += 1
+            path.unlink()
+    return Swept(removed, size)

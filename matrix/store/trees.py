@@ -1,0 +1,248 @@
+"""Trees: the content of a working folder as blobs, and the folder made again from them.
+
+A *tree* is a blob that lists one folder: names with modes, modification times, the blobs of files,
+the targets of symbolic links, the trees of folders. The tree of a whole folder is therefore one
+hash, and what did not change is not stored again. Kept are content, modes, modification times,
+symbolic links (as such, never followed) and empty folders; a hard link is stored as a file of its
+own, and owners and extended attributes are not kept.
+
+A file counts as unchanged if its size, times and inode are those it had when it was last read,
+unless it was changed so shortly before that reading that the clock of the file system could not
+tell a change after it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from matrix.model.errors import FolderRefused, StoreError
+from matrix.model.records import FolderLimits
+from matrix.store.blobs import Batch, BlobStore, digest_of
+
+EMPTY: Final = ""
+"""The tree of a folder that was never stored: restoring it gives an empty folder."""
+
+CLOCK_GRAIN_NS: Final = 2_000_000_000
+"""Two changes of a file nearer than this may have the same time (FAT counts in two seconds)."""
+
+MAX_DEPTH: Final = 100
+"""Folders inside each other."""
+
+_FORMAT: Final = "matrix tree 1"
+
+
+class Stamp(NamedTuple):
+    """What tells a changed file without reading it."""
+
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+
+    @classmethod
+    def of(cls, found: os.stat_result) -> Stamp:
+        """The stamp of a file."""
+        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+
+
+class Known(NamedTuple):
+    """A file as it was last read, and when that was."""
+
+    stamp: Stamp
+    digest: str
+    read_ns: int
+
+    def is_still(self, stamp: Stamp) -> bool:
+        """Whether the file surely has the same content."""
+        return stamp == self.stamp and stamp.ctime_ns < self.read_ns - CLOCK_GRAIN_NS
+
+
+@dataclass(slots=True)
+class FolderIndex:
+    """What is known of a folder since it was last stored or restored.
+
+    Attributes:
+        tree: Its tree.
+        files: Path inside the folder -> the file as it was read.
+        trees: The trees in it, which are durable.
+    """
+
+    tree: str = EMPTY
+    files: dict[str, Known] = field(default_factory=dict)
+    trees: set[str] = field(default_factory=set)
+
+
+class Entry(NamedTuple):
+    """One line of a tree. ``ref`` is a blob, a tree, or the target of a symbolic link."""
+
+    name: str
+    kind: str
+    mode: int
+    mtime_ns: int
+    ref: str
+
+
+def store_tree(
+    root: Path, blobs: BlobStore, known: FolderIndex, limits: FolderLimits, now_ns: int
+) -> FolderIndex:
+    """Store what has changed in a folder; when this returns, its tree is durable.
+
+    Args:
+        root: The folder. Nobody else may write in it meanwhile.
+        blobs: Where its content goes.
+        known: What the last storing or restoring of it gave.
+        limits: What it may hold.
+        now_ns: The time by the clock of the file system, in ns since 1970.
+
+    Raises:
+        FolderRefused: It holds more than it may, or something that is no file, folder or link.
+        BlobsRefused: Its content cannot be stored.
+    """
+    with blobs.batch() as batch:
+        walk = _Walk(root, batch, known, limits, now_ns)
+        walk.found.tree = walk.whole()
+        batch.commit()
+    return walk.found
+
+
+class _Walk:
+    """One pass over a folder."""
+
+    def __init__(
+        self, root: Path, batch: Batch, known: FolderIndex, limits: FolderLimits, now_ns: int
+    ) -> None:
+        self._root, self._batch, self._known = root, batch, known
+        self._limits, self._now_ns = limits, now_ns
+        self._entries = self._bytes = 0
+        self.found = FolderIndex()
+
+    def whole(self) -> str:
+        try:
+            found = self._root.lstat()
+            if not stat.S_ISDIR(found.st_mode):
+                raise FolderRefused(f"the working folder {self._root} is no longer a folder")
+            return self._tree([self._entry("", "", found, 0)])
+        except OSError as error:
+            raise FolderRefused(
+                f"the working folder cannot be stored: {error.filename}: {error.strerror}"
+            ) from None
+
+    def _folder(self, inside: str, depth: int) -> str:
+        if depth > MAX_DEPTH:
+            raise FolderRefused(f"{inside}: more than {MAX_DEPTH} folders inside each other")
+        with os.scandir(self._root / inside) as entries:
+            names = sorted(entry.name for entry in entries)
+        rows = []
+        for name in names:
+            path = f"{inside}/{name}" if inside else name
+            rows.append(self._entry(name, path, (self._root / path).lstat(), depth))
+        return self._tree(rows)
+
+    def _entry(self, name: str, path: str, found: os.stat_result, depth: int) -> Entry:
+        self._entries += bool(path)
+        if self._entries > self._limits.entries:
+            raise FolderRefused(
+                f"the working folder holds more than {self._limits.entries} files, folders and "
+                f"links ({path} is one too many); remove what is not needed before the turn ends"
+            )
+        mode = stat.S_IMODE(found.st_mode)
+        if stat.S_ISDIR(found.st_mode):
+            ref = self._folder(path, depth + 1)
+            return Entry(name, "folder", mode, found.st_mtime_ns, ref)
+        if stat.S_ISLNK(found.st_mode):
+            target = os.readlink(self._root / path)  # noqa: PTH115  a Path would tidy it up
+            return Entry(name, "link", 0, found.st_mtime_ns, target)
+        if stat.S_ISREG(found.st_mode):
+            return Entry(name, "file", mode, found.st_mtime_ns, self._file(path, found))
+        raise FolderRefused(
+            f"{path} in the working folder is no file, folder or symbolic link (a pipe, a socket "
+            "or a device); it cannot be kept: remove it before the turn ends"
+        )
+
+    def _file(self, path: str, found: os.stat_result) -> str:
+        self._check_size(path, found.st_size)
+        stamp = Stamp.of(found)
+        known = self._known.files.get(path)
+        if known is None or not known.is_still(stamp):
+            # a link that took the file's place meanwhile is not followed, a pipe does not block
+            handle = os.open(self._root / path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+            with os.fdopen(handle, "rb") as source:
+                known = Known(stamp, self._batch.add_stream(source).digest, self._now_ns)
+        self.found.files[path] = known
+        return known.digest
+
+    def _check_size(self, path: str, size: int) -> None:
+        if size > self._limits.file_bytes:
+            raise FolderRefused(
+                f"{path} in the working folder has {size:,} bytes; at most "
+                f"{self._limits.file_bytes:,} are kept: remove it before the turn ends"
+            )
+        self._bytes += size
+        if self._bytes > self._limits.total_bytes:
+            raise FolderRefused(
+                f"the working folder holds more than {self._limits.total_bytes:,} bytes ({path} "
+                "goes beyond); remove what is not needed before the turn ends"
+            )
+
+    def _tree(self, rows: list[Entry]) -> str:
+        content = encode_tree(rows)
+        digest = digest_of(content)
+        if digest not in self._known.trees:
+            self._batch.add(content)
+        self.found.trees.add(digest)
+        return digest
+
+
+def encode_tree(rows: list[Entry]) -> bytes:
+    """The bytes of a tree. Names that are no UTF-8 are carried as lone surrogates."""
+    return json.dumps([_FORMAT, rows], separators=(",", ":")).encode()
+
+
+def decode_tree(blobs: BlobStore, digest: str) -> list[Entry]:
+    """The lines of a stored tree.
+
+    Raises:
+        StoreError: It is not there, damaged, or of a later version.
+    """
+    content = blobs.read(digest)
+    try:
+        version, rows = json.loads(content)
+        entries = [Entry(*row) for row in rows]
+    except (ValueError, TypeError):
+        raise StoreError(f"blob {digest[:16]} in {blobs.folder} is no tree") from None
+    if version != _FORMAT:
+        raise StoreError(
+            f"tree {digest[:16]} in {blobs.folder} has the format {version!r}, this version of "
+            f"matrix reads {_FORMAT!r}; upgrade matrix to restore it"
+        )
+    for entry in entries:
+        if "/" in entry.name or entry.name in (".", ".."):
+            raise StoreError(f"tree {digest[:16]} in {blobs.folder} names {entry.name!r}")
+    return entries
+
+
+def blobs_of(blobs: BlobStore, tree: str) -> set[str]:
+    """Every blob that a tree is made of, trees included.
+
+    Raises:
+        StoreError: A tree of it cannot be read.
+    """
+    found: set[str] = set()
+    todo = [tree] if tree else []
+    while todo:
+        digest = todo.pop()
+        if digest in found:
+            continue
+        found.add(digest)
+        for entry in decode_tree(blobs, digest):
+            if entry.kind == "folder":
+                todo.append(entry.ref)
+            elif entry.kind == "file":
+                found.add(entry.ref)
+    return found

@@ -1,0 +1,133 @@
+"""SIGKILL at any moment of sessions that write files by commands: the same folders come out."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix.model.entries import Acted, Entry, TurnDone
+from matrix.model.records import CallKey
+from matrix.store.blobs import BlobStore
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.restoring import restore_tree
+from matrix.store.sweeping import sweep
+from tests.executors.programs import SLOW, Project, counter_spec, wait_for
+from tests.faults.laws import assert_whole
+
+PLUGINS = Path(__file__).parents[1] / "plugins"
+TURNS = 5
+SESSIONS = 4
+
+SHORT = [(1, 2), (2, 3)]
+"""Seed of the moments, and how often the run is killed."""
+
+LONG = [(seed, 1 + seed % 5) for seed in range(10, 40)]
+
+
+def scribe_spec() -> dict[str, Any]:
+    return counter_spec(
+        kind="scribe", options={"turns": TURNS}, per_cell=SESSIONS // 2, simulation=SLOW
+    )
+
+
+def scribe_project(folder: Path) -> Project:
+    """A project in whose programs the scribe is installed."""
+    path = os.pathsep.join([str(PLUGINS), os.environ.get("PYTHONPATH", "")])
+    project = Project(folder, {"PYTHONPATH": path})
+    pack = folder / "scenarios" / "scribe" / "one"
+    pack.mkdir(parents=True)
+    (pack / "scenario.yaml").write_text("kind: scribe\ntitle: One\n")
+    project.write(scribe_spec())
+    return project
+
+
+def entries(run_dir: Path) -> list[Entry]:
+    reader = JournalReader(run_dir / JOURNAL_NAME)
+    try:
+        return [row.entry for row in reader.rows(0, reader.last_seq())]
+    finally:
+        reader.close()
+
+
+def trees(run_dir: Path) -> dict[CallKey, str]:
+    """The tree of every checkpoint and after every effect."""
+    found: dict[CallKey, str] = {}
+    for entry in entries(run_dir):
+        if isinstance(entry, TurnDone):
+            found[CallKey(entry.session_id, entry.phase, entry.turn, "")] = entry.tree
+        elif isinstance(entry, Acted):
+            found[entry.key] = entry.tree
+    return found
+
+
+def tally(run_dir: Path) -> Counter[str]:
+    """Command -> how often it was begun."""
+    path = run_dir / "tally"
+    return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of an undisturbed run."""
+    project = scribe_project(tmp_path_factory.mktemp("whole"))
+    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    assert done.code == 0, done.err
+    return project.path("whole")
+
+
+def test_undisturbed_every_command_is_done_once(whole: Path) -> None:
+    counts = tally(whole)
+    assert len(counts) == SESSIONS * TURNS * 2
+    assert set(counts.values()) == {1}
+
+
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [*SHORT, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)],
+)
+def test_killed_at_random_moments_a_run_leaves_the_same_folders(
+    tmp_path: Path, whole: Path, seed: int, kills: int
+) -> None:
+    project, rng = scribe_project(tmp_path), random.Random(seed)
+    run_dir = project.path("hurt")
+    commands = SESSIONS * TURNS * 2
+    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    for moment in sorted(rng.sample(range(1, commands - 2), kills)):
+        with project.started(*command) as process:
+            # commands tell when they begin: the moment is in the middle of one
+            wait_for(lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
+            process.send_signal(signal.SIGKILL)
+            process.wait(30)
+        command = ["resume", "hurt", "--in-process", "--quiet"]
+    recorded = {entry.key for entry in entries(run_dir) if isinstance(entry, Acted)}
+    before = tally(run_dir)
+    done = project.matrix(*command)
+    assert done.code == 0, done.err
+    assert_whole(run_dir, whole)
+    assert trees(run_dir) == trees(whole)
+    after = tally(run_dir)
+    assert after.keys() == tally(whole).keys(), "every command is done at least once"
+    assert max(after.values()) <= 1 + kills
+    for key in recorded:
+        what = f"{key.session_id} {key.turn} {'write' if key.slot == '1' else 'read'}"
+        assert after[what] == before[what], "a recorded effect is not done again"
+    for number, tree in enumerate(sorted(set(trees(run_dir).values()) - {""})):
+        restore_tree(tmp_path / "trees" / str(number), tree, BlobStore(run_dir), 0)
+    sweep(run_dir)
+    assert trees(run_dir) == trees(whole)
+
+
+@pytest.mark.ray
+def test_on_ray_with_its_workers_where_the_journal_is_the_same_folders_come_out(
+    tmp_path: Path, whole: Path
+) -> None:
+    project = scribe_project(tmp_path)
+    done = project.matrix("run", "--run-id", "ray", "--quiet")
+    assert done.code == 0, done.err
+    assert trees(project.path("ray")) == trees(whole)

@@ -1,0 +1,139 @@
+"""The ``scribe`` kind: asks a model and edits files by commands. With its folder on the path of
+Python it is installed, as somebody else's kind would be.
+
+Everything it writes gets times that depend on the turn only, so two runs of it must leave the very
+same folders. Every command that is done leaves a line in ``tally``, outside the folder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from matrix.kinds.counter import COUNTER
+from matrix.kinds.protocol import (
+    Binding,
+    CommandResult,
+    Context,
+    PackLibrary,
+    RoleInfo,
+    RoleProfile,
+    ScenarioPack,
+)
+from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
+
+MODEL = "sim/gpt-4o-mini"
+SYSTEM = f"{COUNTER}\n\nAnswer with the next whole number and nothing else."
+
+TALLY = "../../../tally"
+"""As seen from a working folder."""
+
+WRITE = """
+echo "$1 $2 write" >> "$TALLY"
+echo "$3" >> diary
+mkdir "turn-$2"
+printf '%s' "$3" > "turn-$2/word"
+chmod 640 "turn-$2/word"
+ln -sfn "turn-$2" newest
+mkdir -p empty
+sleep 0.01
+test "$2" -gt 2 && rm -r "turn-$(($2 - 2))"
+touch -h -d "@$((1000 + $2)).5" newest "turn-$2/word" "turn-$2" diary empty .
+"""
+
+READ = """
+echo "$1 $2 read" >> "$TALLY"
+cat diary note newest/word | cksum
+"""
+
+
+class ScribeOptions(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turns: int = 4
+    step: int = 1
+
+
+class ScribeState(BaseModel):
+    """The checksum of what was written."""
+
+    sum: str = ""
+
+
+class ScribeKind:
+    """See the module."""
+
+    name = "scribe"
+    version = 1
+    state_version = 1
+    roles: tuple[RoleInfo, ...] = (RoleInfo("counter", MODEL, "says what to write"),)
+    options_model: type[BaseModel] = ScribeOptions
+    state_model: type[BaseModel] = ScribeState
+    score_range = (0.0, 1.0)
+    lower_is_better: frozenset[str] = frozenset()
+    folder_limits = FolderLimits(file_bytes=10_000, total_bytes=50_000, entries=20)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        return ScenarioPack(name, self.name, name, "", {})
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        calls = 2.0 * max_turns
+        profile = RoleProfile("counter", roles["counter"], (calls, calls, calls), 40.0, 2.0)
+        return Binding({}, None, frozenset({roles["counter"]}), (profile,))
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> ScribeState:
+        assert list(ctx.workspace.iterdir()) == []
+        return ScribeState()
+
+    async def turn(self, ctx: Context, state: ScribeState) -> ScribeState:
+        word = await say(ctx, f"Count on from {len(state.sum) + ctx.turn}.")
+        note(ctx, word)
+        written = await shell(ctx, WRITE, word)
+        assert written.code == 0, written.err
+        read = await shell(ctx, READ)
+        again = await say(ctx, f"{read.out.split()[0]} is its sum. Count on from {ctx.turn}.")
+        note(ctx, again)
+        ctx.log.append(Message("table", "counter", f"{word} {read.out} {again}", ctx.turn))
+        if ctx.turn >= ScribeOptions.model_validate(ctx.plan.options).turns:
+            ctx.end("completed", "written")
+        return ScribeState(sum=read.out)
+
+    async def finish(self, ctx: Context, state: ScribeState) -> None:
+        ctx.score("score", len((ctx.workspace / "diary").read_text()) / 1000)
+
+
+async def say(ctx: Context, text: str) -> str:
+    messages = [ChatMessage("system", SYSTEM), ChatMessage("user", text)]
+    return (await ctx.ask("counter", messages, max_tokens=16)).text
+
+
+async def shell(ctx: Context, script: str, *arguments: str) -> CommandResult:
+    place = (ctx.plan.session_id, str(ctx.turn))
+    return await ctx.command(
+        ["sh", "-c", script, "sh", *place, *arguments], environment={"TALLY": TALLY}
+    )
+
+
+def note(ctx: Context, text: str) -> None:
+    """What the kind writes by itself, without a command."""
+    path = ctx.workspace / "note"
+    with path.open("a") as target:
+        target.write(text)
+    for touched in (path, path.parent):
+        os.utime(touched, (2000 + ctx.turn, 2000 + ctx.turn))
+
+
+KIND = ScribeKind()
