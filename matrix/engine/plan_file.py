@@ -36,7 +36,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "kind": prepared.kind.name,
         "cells": [asdict(cell) for cell in plan.cells],
         "sessions": plan.sessions,
-        "continued": None if plan.continued is None else list(plan.continued),
+        "continued": _continued_out(plan.continued),
         "models": {
             name: [
                 entry.provider,
@@ -122,6 +122,13 @@ def _resources(run_dir: Path) -> dict[str, JSON]:
         return reader.resources()
     finally:
         reader.close()
+
+
+def _continued_out(continued: Continued | None) -> list[Any] | None:
+    if continued is None:
+        return None
+    origins, *rest = continued
+    return [[list(origin) for origin in origins], *rest]
 
 
 def _continued(fields: list[Any] | None) -> Continued | None:

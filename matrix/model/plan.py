@@ -121,6 +121,11 @@ class Plan:
         """Cells of one round."""
         return len(self.cells) // (len(self.continued.origins) if self.continued else 1)
 
+    @property
+    def round_size(self) -> int:
+        """Sessions of a whole round."""
+        return self.variants * (self.continued.repeats if self.continued else 1)
+
     def cell_index(self, order: int) -> int:
         """Which of the cells the session with this launch order belongs to."""
         if self.continued is None:

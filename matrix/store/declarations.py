@@ -78,7 +78,8 @@ SESSIONS = Table(
         Column(
             "changed",
             "text",
-            "What is other than in the parent session, e.g. `prompt=pulse-aware`; null for nothing.",
+            "What is other than in the parent session, e.g. `prompt=pulse-aware`; null for "
+            "nothing.",
             optional=True,
         ),
         Column(
