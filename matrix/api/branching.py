@@ -5,34 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-import orjson
-
+from matrix.api.choosing import Branching, branched_of, chosen_by, go_on, moments_of, wanted_of
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
-from matrix.engine.continuing import Continuation, continue_from
-from matrix.engine.plan_file import PLAN_NAME
+from matrix.engine.continuing import continue_from
 from matrix.engine.progress import Listener
-from matrix.engine.wanted import Wanted, as_level
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override, from_flags
 from matrix.model.records import JSON
-from matrix.store.checkpoints import Moments
-from matrix.store.run_folder import BranchedFrom
 
-MAX_TIMES = 10_000
 TIMES = 10
 """Repeats of each variant of a branch: the fewest that a verdict on one moment needs."""
-
-
-class Branching(NamedTuple):
-    """Continuations that can start; ``where`` is the condition that chose their moments."""
-
-    continuation: Continuation
-    where: str = ""
 
 
 def plan_replay(
@@ -51,10 +37,10 @@ def plan_replay(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = _wanted({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
     parent = open_run(run, results=results)
-    moments = _moments(parent, [(session, turn)])
-    return Branching(_continue(parent, moments, wanted, max_cost, overrides))
+    moments = moments_of(parent, [(session, turn)])
+    return Branching(go_on(parent, moments, wanted, max_cost, overrides))
 
 
 def plan_branch(
@@ -74,16 +60,28 @@ def plan_branch(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = _wanted({name: tuple(values) for name, values in variants.items()}, times, "branch")
+    mistakes: list[Mistake] = []
+    wanted = condition = None
+    try:
+        values = {name: tuple(given) for name, given in variants.items()}
+        wanted = wanted_of(values, times, "branch")
+    except BadInput as error:
+        mistakes += error.mistakes
     if (where is None) == (session is None) or (session is None) != (turn is None):
         message = "say where to branch: SESSION with --turn N, or --where CONDITION"
-        raise BadInput([Mistake("matrix branch", None, "", message)])
+        mistakes.append(Mistake("matrix branch", None, "", message))
+    try:
+        condition = None if where is None else parse_condition(where, "--where")
+    except BadInput as error:
+        mistakes += error.mistakes
+    if mistakes or wanted is None:
+        raise BadInput(mistakes)
     parent = open_run(run, results=results)
     places = [(session, turn)] if session is not None and turn is not None else []
-    if where is not None:
-        places = _chosen(parent, where)
-    moments = _moments(parent, places)
-    return Branching(_continue(parent, moments, wanted, max_cost, overrides), where or "")
+    if condition is not None:
+        places = chosen_by(parent, condition)
+    moments = moments_of(parent, places)
+    return Branching(go_on(parent, moments, wanted, max_cost, overrides), where or "")
 
 
 def replay(
@@ -206,7 +204,7 @@ def replay_checkpoint(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = _wanted({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
     return Branching(continue_from([checkpoint], wanted, project=Path(project), overrides=layers))
 
@@ -232,87 +230,6 @@ def start_branching(
         run_id,
         executor,
         listener,
-        branched=_branched(planned),
+        branched=branched_of(planned),
         inherited=continuation.entries(time.time()),
     )
-
-
-def _branched(planned: Branching) -> BranchedFrom:
-    wanted, moments = planned.continuation.wanted, planned.continuation.moments
-    return BranchedFrom(
-        run_id=moments[0].run_id,
-        mode="replay" if wanted.own_seed else "branch",
-        changes=wanted.levels,
-        times=wanted.times,
-        where=planned.where,
-        moments=tuple((moment.plan.session_id, moment.turn) for moment in moments),
-    )
-
-
-def _wanted(changes: Mapping[str, tuple[JSON, ...]], times: int, word: str) -> Wanted:
-    own = word == "replay"
-    flag = "--set" if own else "--variants"
-    mistakes = []
-    if not 1 <= times <= MAX_TIMES:
-        message = f"found {times}; must be from 1 to {MAX_TIMES:,}"
-        mistakes.append(Mistake("--times", None, "", message))
-    if not own and not any(len(values) > 1 for values in changes.values()):
-        message = "a branch compares at least two values: NAME=VALUE,VALUE"
-        mistakes.append(Mistake(flag, None, "", message))
-    for name, values in changes.items():
-        levels = [as_level(value) for value in values]
-        twice = sorted({level for level in levels if levels.count(level) > 1})
-        mistakes += [
-            Mistake(f"{flag} {name}", None, "", f"{level!r} is listed twice; each value once")
-            for level in twice
-        ]
-    if mistakes:
-        raise BadInput(mistakes)
-    return Wanted(changes, times, own, word, flag)
-
-
-def _moments(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoint]:
-    moments = Moments(parent.path)
-    try:
-        return [moments.after(_session(parent, moments, text), turn) for text, turn in places]
-    finally:
-        moments.close()
-
-
-def _session(parent: Run, moments: Moments, text: str) -> str:
-    if text in ("best", "worst", "longest", "failed"):
-        from matrix.report.summary import extreme_session
-
-        return extreme_session(parent.path, text)
-    return moments.find(text)
-
-
-def _chosen(parent: Run, where: str) -> list[tuple[str, int]]:
-    from matrix.store.reader import RunTables
-    from matrix.store.selecting import moments_before
-
-    condition = parse_condition(where, "--where")
-    return [
-        (found.session_id, found.turn)
-        for found in moments_before(RunTables(parent.path), condition, "--where")
-    ]
-
-
-def _continue(
-    parent: Run,
-    moments: Sequence[Checkpoint],
-    wanted: Wanted,
-    max_cost: float | None,
-    overrides: Iterable[Override],
-) -> Continuation:
-    layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    return continue_from(moments, wanted, project=_project(parent.path), overrides=layers)
-
-
-def _project(run_dir: Path) -> Path:
-    """The folder whose packs the run was planned with, or the working directory if it is gone."""
-    try:
-        folder = Path(orjson.loads((run_dir / PLAN_NAME).read_bytes())["env_file"]).parent
-    except (OSError, ValueError, LookupError, TypeError):
-        return Path.cwd()
-    return folder if folder.is_dir() else Path.cwd()

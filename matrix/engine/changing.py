@@ -42,8 +42,8 @@ class Changed:
 
 def check_names(
     kind: Kind, moments: Sequence[Checkpoint], wanted: Wanted, mistakes: Mistakes
-) -> None:
-    """Collect changes of what nobody knows."""
+) -> Wanted:
+    """Collect changes of what nobody knows; returns what is wanted without them."""
     roles, options = [role.name for role in kind.roles], list(kind.options_model.model_fields)
     texts = _texts_of(moments[0], {*roles, *options})
     known = [*roles, *options, SCENARIO, *texts]
@@ -62,6 +62,8 @@ def check_names(
                     )
                 ]
             )
+    sound = {name: values for name, values in wanted.changes.items() if name in known}
+    return replace(wanted, changes=sound)
 
 
 def change_moment(

@@ -72,10 +72,8 @@ def continue_from(
     mistakes = Mistakes(_document(moments, wanted, overrides))
     spec = mistakes.collect(lambda: check(mistakes.document, RunSpec))
     kind = load_kind(moments[0].plan.kind)
-    check_names(kind, moments, wanted, mistakes)
+    wanted = check_names(kind, moments, wanted, mistakes)
     _check_versions(kind, moments, mistakes)
-    mistakes.stop_if_any()
-    assert spec is not None
     library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
     for moment in moments:
         for variant in wanted.variants:
@@ -86,6 +84,8 @@ def continue_from(
             if forked is not None:
                 changed.append(made)
                 forks.append(forked)
+    if spec is None:
+        raise BadInput(mistakes.found)
     bindings = [one.binding for one in changed]
     models = resolve_models(spec, bindings, mistakes)
     mistakes.stop_if_any()

@@ -121,6 +121,8 @@ def _classes(sessions: Any) -> dict[str, int]:
 
 def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:
     """The comparison, or why there is none: a young run may not have its metric yet."""
+    if run.branched is not None and run.plan.compared is None:
+        return None, "A replay of one variant, so there is nothing to compare."
     if run.plan.compared is None:
         return None, "No factor with several levels, so there is nothing to compare."
     try:
