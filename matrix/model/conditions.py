@@ -67,7 +67,7 @@ def parse_condition(text: str, source: str) -> Condition:
     Raises:
         BadInput: Every part that is not of the language, each with its place.
     """
-    text = text.strip()
+    text = " ".join(text.strip().splitlines())
     if len(text) > MAX_CHARACTERS:
         message = f"is {len(text):,} characters long; at most {MAX_CHARACTERS:,}"
         raise BadInput([Mistake(source, None, "", message)])
@@ -150,13 +150,11 @@ def _literal(node: ast.expr) -> Literals | None:
 
 
 def _place(node: ast.expr, text: str) -> int:
-    """Where a part begins, as a character from 1; the parser counts bytes of its line."""
-    lines = text.splitlines(keepends=True)
-    before = sum(len(line) for line in lines[: node.lineno - 1])
-    return before + len(lines[node.lineno - 1].encode()[: node.col_offset].decode()) + 1
+    """Where a part begins in a text of one line, as a character from 1; the parser counts bytes."""
+    return len(text.encode()[: node.col_offset].decode()) + 1
 
 
 def _mistake(source: str, at: int, text: str, what: str) -> Mistake:
-    rest = text[at - 1 :][:30].splitlines()
-    found = repr(rest[0]) if rest else "the end"
+    rest = text[at - 1 :][:30]
+    found = repr(rest) if rest else "the end"
     return Mistake(source, None, f"character {at}", f"{found} {what}; {FORM}")
