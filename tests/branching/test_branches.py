@@ -56,10 +56,12 @@ def test_repeats_of_a_variant_come_out_differently(one: Run) -> None:
 def test_everything_before_the_moment_is_the_parents(many: Run, counter: Run) -> None:
     rows = many.sessions()
     assert set(rows["parent_turn"]) == {1, 2, 3}
-    for row in rows.itertuples():
-        child = up_to(many.session(row.session_id), row.parent_turn)
-        assert child == up_to(counter.session(row.parent_session_id), row.parent_turn)
-        assert len(child) == row.parent_turn + 1
+    for child, parent, turn in zip(
+        rows["session_id"], rows["parent_session_id"], rows["parent_turn"], strict=True
+    ):
+        kept = up_to(many.session(child), turn)
+        assert kept == up_to(counter.session(parent), turn)
+        assert len(kept) == turn + 1
 
 
 def test_of_many_moments_each_is_one_unit_and_its_repeats_are_averaged(many: Run) -> None:

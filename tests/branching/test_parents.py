@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from matrix.api import Run
 from matrix.api.branching import plan_branch, plan_replay, replay_checkpoint
 from matrix.model.entries import Ended, Entry, TurnDone, session_of
 from matrix.model.errors import BadInput, RunNotFound
+from matrix.model.records import Outcome
 from matrix.store.checkpoints import Moments
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.run_folder import write_run
@@ -26,7 +28,7 @@ def entries_of(run: Run) -> list[Entry]:
         reader.close()
 
 
-def hurt(run: Run, folder: Path, entries: list[Entry]) -> Moments:
+def hurt(run: Run, folder: Path, entries: Sequence[Entry]) -> Moments:
     """A run with the same ``run.json`` and another journal."""
     folder.mkdir()
     write_run(folder, run.file)
@@ -55,7 +57,7 @@ def test_a_session_that_has_not_ended_is_to_be_resumed(counter: Run, tmp_path: P
 
 @pytest.mark.parametrize("outcome", ["errored", "censored"])
 def test_a_session_that_was_cut_short_is_no_parent(
-    counter: Run, tmp_path: Path, outcome: str
+    counter: Run, tmp_path: Path, outcome: Outcome
 ) -> None:
     entries = [
         replace(entry, outcome=outcome, reason="the weather") if isinstance(entry, Ended) else entry
@@ -121,4 +123,4 @@ def test_what_a_branch_lacks_is_said_at_once(counter: Run) -> None:
     ]
     for more in ({}, {"session": "a"}, {"turn": 3}, {"session": "a", "turn": 1, "where": "a.b==1"}):
         with pytest.raises(BadInput, match="say where to branch"):
-            plan_branch(counter.path, variants={"step": [1, 2]}, **more)  # type: ignore[arg-type]
+            plan_branch(counter.path, variants={"step": [1, 2]}, **more)
