@@ -86,7 +86,8 @@ def test_a_replay_pays_only_for_what_it_plays(parent: Run, tmp_path: Path) -> No
     inherited = turns[(turns["turn"] <= 4) & (turns["phase"] != "finish")]
     assert len(inherited) == 5
     assert inherited["cost_nano"].sum() == 0
-    whole = parent.sessions().set_index("session_id").loc[session, "cost_nano"]
+    rows = parent.sessions()
+    whole = int(rows[rows["session_id"] == session]["cost_nano"].iloc[0])
     assert 0 < spent < whole
     calls = parent.frame("calls")
     mine = calls[calls["session_id"] == session]
