@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from matrix import stats
     from matrix.api import (
         Run,
+        branch,
         doctor,
         init,
         list_runs,
         open_run,
         plan,
+        replay,
         resume,
         run,
         schema,
@@ -33,12 +35,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Run",
     "__version__",
+    "branch",
     "budgets",
     "doctor",
     "init",
     "list_runs",
     "open_run",
     "plan",
+    "replay",
     "resume",
     "run",
     "schema",

@@ -4,6 +4,7 @@ Functions take the same names as the flags and raise this project's own errors
 (:mod:`matrix.model.errors`); nothing here prints.
 """
 
+from matrix.api.branching import branch, plan_branch, plan_replay, replay, start_branching
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
 from matrix.api.lives import resume, run, start
@@ -16,15 +17,20 @@ __all__ = [
     "RESULTS",
     "Checkup",
     "Run",
+    "branch",
     "budgets",
     "doctor",
     "init",
     "list_runs",
     "open_run",
     "plan",
+    "plan_branch",
+    "plan_replay",
+    "replay",
     "resume",
     "run",
     "schema",
     "start",
+    "start_branching",
     "validate",
 ]

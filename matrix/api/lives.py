@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -27,12 +27,20 @@ from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.model.documents import Document, check, overlay
+from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.run_folder import create_run, find_run, new_run_id, read_run, write_run
+from matrix.store.run_folder import (
+    BranchedFrom,
+    create_run,
+    find_run,
+    new_run_id,
+    read_run,
+    write_run,
+)
 
 
 def run(
@@ -107,6 +115,33 @@ def start(
         RunExists: A run of this id is there already.
         StoreError: The folder cannot be written.
     """
+    return begin(prepared, results, run_id, executor, listener)
+
+
+def begin(
+    prepared: Prepared,
+    results: str | Path,
+    run_id: str | None,
+    executor: str,
+    listener: Listener | None,
+    *,
+    branched: BranchedFrom | None = None,
+    inherited: Iterable[Sequence[Entry]] = (),
+) -> Run:
+    """:func:`start`, also for sessions that go on from those of another run.
+
+    Args:
+        prepared: The run.
+        results: Folder of runs.
+        run_id: Name of the run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        branched: For ``run.json``: what its sessions go on from.
+        inherited: What its journal begins with, in batches.
+
+    Raises:
+        BadInput, RunExists, StoreError: As :func:`start`.
+    """
     engine = load_executor(executor)
     require_keys(prepared, os.environ)
     require_local_models(prepared.models, prepared.source)
@@ -114,8 +149,9 @@ def start(
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder, least = Path(results), round_needed(prepared)
     with drawing(prepared, folder, identity, time.time, least=least) as draw:
-        run_dir = create_run(folder, run_file(prepared, identity, now))
-        _set_up(run_dir, prepared)
+        file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
+        run_dir = create_run(folder, file)
+        _set_up(run_dir, prepared, inherited)
         return _drive(draw, run_dir, engine, listener or Silent())
 
 
@@ -200,8 +236,13 @@ def _refuse_if_alive(run_dir: Path) -> None:
     JournalWriter(run_dir / JOURNAL_NAME).close()
 
 
-def _set_up(run_dir: Path, prepared: Prepared) -> None:
+def _set_up(run_dir: Path, prepared: Prepared, inherited: Iterable[Sequence[Entry]]) -> None:
     """Put the run's texts and then its plan on the disk: with a plan, a run can be resumed.
+
+    Args:
+        run_dir: The new run's folder.
+        prepared: The run.
+        inherited: Journal entries that its sessions have from others, in batches.
 
     Raises:
         StoreError: They cannot be written; the folder is gone again.
@@ -209,6 +250,8 @@ def _set_up(run_dir: Path, prepared: Prepared) -> None:
     try:
         journal = JournalWriter(run_dir / JOURNAL_NAME)
         journal.add_resources(prepared.resources)
+        for batch in inherited:
+            journal.append(batch)
         journal.close()
         write_plan(run_dir, prepared)
     except (OSError, StoreError) as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from matrix.store.journal import JOURNAL_NAME
 from matrix.store.run_folder import ListedRun, RunFile, find_run, read_run
@@ -96,6 +96,24 @@ class Run:
             return transcript(reader, find_session(reader, text))
         finally:
             reader.close()
+
+    def replay(self, session: str, *, turn: int, **more: Any) -> Run:
+        """Play on from one of its sessions after a turn; see :func:`matrix.replay`.
+
+        The new run lands in the same folder of runs, unless ``results`` says otherwise.
+        """
+        from matrix.api.branching import replay
+
+        return replay(self.path, session, turn=turn, **{"results": self.path.parent, **more})
+
+    def branch(self, session: str | None = None, **more: Any) -> Run:
+        """Play on from moments of its sessions in several variants; see :func:`matrix.branch`.
+
+        The new run lands in the same folder of runs, unless ``results`` says otherwise.
+        """
+        from matrix.api.branching import branch
+
+        return branch(self.path, session, **{"results": self.path.parent, **more})
 
     def __repr__(self) -> str:
         return f"<matrix.Run {self.id} ({self.status})>"

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from matrix.cli import (
+    branch_command,
     budgets_command,
     doctor_command,
     init_command,
     list_command,
     plan_command,
+    replay_command,
     resume_command,
     run_command,
     schema_command,
@@ -46,6 +48,8 @@ app = typer.Typer(
 for module in (
     run_command,
     resume_command,
+    replay_command,
+    branch_command,
     plan_command,
     validate_command,
     doctor_command,

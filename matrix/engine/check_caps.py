@@ -16,7 +16,7 @@ from matrix.model.money import NanoUSD, from_usd, show_usd
 def check_caps(prepared: Prepared, bindings: Sequence[Binding], mistakes: Mistakes) -> None:
     """Collect what is wrong with the caps of the run, of its sessions and of its roles."""
     profile = [use for binding in bindings for use in binding.profile]
-    _check_run_cap(prepared, profile, len(bindings), mistakes)
+    _check_run_cap(prepared, profile, prepared.plan.round_size, mistakes)
     limits = prepared.spec.limits
     if limits.session_usd is not None:
         _check_calls_fit(

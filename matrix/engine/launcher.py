@@ -140,7 +140,7 @@ class Launcher:
     def _expected(self, plan: SessionPlan) -> float:
         if plan.part == "prelude":
             return 0.0
-        return self.upper[plan.order % len(self.plan.cells)].expected
+        return self.upper[self.plan.cell_index(plan.order)].expected
 
     def ended(self, plan: SessionPlan, ended: Ended, worth: NanoUSD | None = None) -> None:
         """A session or prelude is over.
@@ -159,7 +159,7 @@ class Launcher:
     def observe(self, plan: SessionPlan, outcome: Outcome, cost: NanoUSD) -> None:
         """Learn what a session of its cell costs, in this life of the run or an earlier one."""
         if plan.part == "play" and outcome in ("completed", "timeout"):
-            self.upper[plan.order % len(self.plan.cells)].observe(cost)
+            self.upper[self.plan.cell_index(plan.order)].observe(cost)
 
     def suspended(self, plan: SessionPlan) -> None:
         """A session was let go because the run drains."""
@@ -185,13 +185,12 @@ class Launcher:
 
         A round's shared preparation is one estimate; it counts until the last of it is done.
         """
-        cells = len(self.plan.cells)
         total, preparing = 0, set()
         for plan in plans:
             if plan.part == "prelude":
                 preparing.add(plan.round)
             else:
-                total += self.upper[plan.order % cells].upper
+                total += self.upper[self.plan.cell_index(plan.order)].upper
         return total + self.prelude_upper * len(preparing)
 
 

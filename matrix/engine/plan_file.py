@@ -19,7 +19,7 @@ from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.model.errors import StoreError
-from matrix.model.plan import Cell, Plan
+from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
 from matrix.store.journal import JOURNAL_NAME, JournalReader
@@ -36,6 +36,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "kind": prepared.kind.name,
         "cells": [asdict(cell) for cell in plan.cells],
         "sessions": plan.sessions,
+        "continued": _continued_out(plan.continued),
         "models": {
             name: [
                 entry.provider,
@@ -84,6 +85,7 @@ def read_plan(run_dir: Path) -> Prepared:
             seed=spec.seed,
             max_turns=spec.limits.turns,
             max_session_s=spec.limits.session_minutes * 60.0,
+            continued=_continued(found.get("continued")),
         ),
         resources=_resources(run_dir),
         models={
@@ -120,6 +122,20 @@ def _resources(run_dir: Path) -> dict[str, JSON]:
         return reader.resources()
     finally:
         reader.close()
+
+
+def _continued_out(continued: Continued | None) -> list[Any] | None:
+    if continued is None:
+        return None
+    origins, *rest = continued
+    return [[list(origin) for origin in origins], *rest]
+
+
+def _continued(fields: list[Any] | None) -> Continued | None:
+    if fields is None:
+        return None
+    origins, *rest = fields
+    return Continued(tuple(Origin(*origin) for origin in origins), *rest)
 
 
 def _out(interval: Interval) -> list[int]:

@@ -54,7 +54,7 @@ def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) ->
     library = FolderLibrary(project)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
-    models = _models(parts.spec, cells.bindings, mistakes)
+    models = resolve_models(parts.spec, cells.bindings, mistakes)
     mistakes.stop_if_any()
     if not cells.cells:
         raise BadInput([mistakes.at(("scenarios",), "the matrix is empty: no cell to play")])
@@ -65,9 +65,10 @@ def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) ->
     return prepared
 
 
-def _models(
+def resolve_models(
     spec: RunSpec, bindings: Iterable[Binding], mistakes: Mistakes
 ) -> dict[str, ModelEntry]:
+    """Every model that cells may ask; names that stand for none are collected as mistakes."""
     models: dict[str, ModelEntry] = {}
     for name in sorted({model for binding in bindings for model in binding.models}):
         try:

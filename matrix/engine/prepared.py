@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from matrix.engine.catalogue import SIMULATED, processes_of
-from matrix.engine.estimate import Interval, Span, limits_anything, total
+from matrix.engine.estimate import NOTHING, Interval, Span, limits_anything, total
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
 from matrix.model.plan import Plan
@@ -84,9 +84,19 @@ class Prepared:
 
     @property
     def round_cost(self) -> Interval:
-        """Expected cost of one whole round, shared preparation included."""
-        cells = sum((cost.total for cost in self.cell_costs), start=Interval(0, 0, 0))
-        return cells + self.prelude_cost
+        """Expected cost of one whole round, shared preparation included; of the dearest one."""
+        continued, variants = self.plan.continued, self.plan.variants
+        if continued is None:
+            return self._all_cells + self.prelude_cost
+        rounds = (
+            sum((cost.total for cost in self.cell_costs[first : first + variants]), start=NOTHING)
+            for first in range(0, len(self.cell_costs), variants)
+        )
+        return max(rounds, key=lambda cost: cost.high).times(continued.repeats)
+
+    @property
+    def _all_cells(self) -> Interval:
+        return sum((cost.total for cost in self.cell_costs), start=NOTHING)
 
     @property
     def estimate(self) -> Interval:
@@ -95,7 +105,7 @@ class Prepared:
         partial = sum((c.total for c in self.cell_costs[:rest]), start=Interval(0, 0, 0))
         if rest:
             partial = partial + self.prelude_cost
-        return self.round_cost.times(whole) + partial
+        return (self._all_cells + self.prelude_cost).times(whole) + partial
 
     @property
     def role_costs(self) -> dict[str, Interval]:

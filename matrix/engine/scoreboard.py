@@ -50,7 +50,7 @@ class Scoreboard:
         if not self._first_round:
             return None
         if outcome in ("completed", "timeout", "failed"):
-            self._pilot.observe(plan.order, cost)
+            self._pilot.observe(self._prepared.plan.cell_index(plan.order), cost)
         self._first_round.discard(plan.session_id)
         if self._first_round:
             return None

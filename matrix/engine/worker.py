@@ -105,7 +105,8 @@ class SessionWorker:
     def _ask_again(self) -> list[ToGovernor]:
         host = [] if self._host is None else self._host.resume()
         opening = [plan for key, plan in self._plans.items() if key not in self._tasks]
-        return [*host, *(OpenSession(plan) for plan in opening)]
+        effects = self._effects.unanswered()
+        return [*host, *effects, *(OpenSession(plan) for plan in opening)]
 
     async def stop(self) -> None:
         """Cancel every session and stop talking."""

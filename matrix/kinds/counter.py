@@ -16,12 +16,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from matrix.kinds.protocol import (
     Binding,
     Context,
+    ForkContext,
+    Kept,
     PackLibrary,
     RoleInfo,
     RoleProfile,
     ScenarioPack,
 )
 from matrix.model.documents import check, parse_document
+from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
 
 COUNTER = "# You are a counter"
@@ -102,6 +105,28 @@ class CounterKind:
             profile=(RoleProfile("counter", model, (calls, calls, calls), tokens_in, 2.0),),
             prelude_profile=(once,) if chosen.shared_start else (),
         )
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        own = ScenarioPack(kept.plan.scenario, self.name, "", "", kept.texts["scenario"])
+        return self.bind(pack or own, options, roles, library, kept.plan.max_turns)
+
+    def fork(
+        self, ctx: ForkContext, state: CounterState, changes: Mapping[str, JSON]
+    ) -> CounterState:
+        too_late = [name for name in ("scenario", "shared_start") if name in changes]
+        if too_late:
+            raise BadInput(
+                Mistake(name, None, "", "only says where counting starts, and it has started")
+                for name in too_late
+            )
+        return state
 
     async def prelude(self, ctx: Context) -> JSON:
         return await _next_number(ctx, int(ctx.resource("scenario")["start"]))

@@ -265,6 +265,43 @@ class Binding:
     prelude_profile: tuple[RoleProfile, ...] = ()
 
 
+class Kept(NamedTuple):
+    """What a session has been playing with: its plan, and its texts and data by name."""
+
+    plan: SessionPlan
+    texts: Mapping[str, JSON]
+
+
+class ForkContext(Protocol):
+    """What a kind is given to carry a state over into a changed session; no model is asked."""
+
+    @property
+    def plan(self) -> SessionPlan:
+        """The new session's plan, changes included."""
+        ...
+
+    @property
+    def turn(self) -> int:
+        """The turn that the state is of."""
+        ...
+
+    @property
+    def log(self) -> Log:
+        """Everything said so far. What is added belongs to the new session only."""
+        ...
+
+    @property
+    def prelude(self) -> JSON: ...
+
+    def resource(self, name: str) -> JSON:
+        """A text or data of the new session."""
+        ...
+
+    def player(self, player: Player) -> None:
+        """Say anew who a member of the group is; the old row of that name goes."""
+        ...
+
+
 class PackLibrary(Protocol):
     """Where packs and their shared parts are found: project first, then the built-in ones."""
 
@@ -328,6 +365,45 @@ class Kind(Protocol):
 
         Raises:
             BadInput: An option names something that the library lacks.
+        """
+        ...
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        """Join a session that is to go on with changed options, models or scenario.
+
+        Only what differs is read from the library: the rest are the session's own texts, whatever
+        has become of the files since. Without a change, the texts come out as they were.
+
+        Args:
+            kept: The session.
+            options: Its options after the changes.
+            roles: Role -> model after the changes.
+            library: Where changed texts are found.
+            pack: The scenario to go on in, if it is another one.
+
+        Raises:
+            BadInput: A change names something that the library lacks.
+        """
+        ...
+
+    def fork(self, ctx: ForkContext, state: Any, changes: Mapping[str, JSON]) -> BaseModel:
+        """Carry a state over into a session in which something is other than it was.
+
+        Args:
+            ctx: The new session at this moment.
+            state: The state to go on from.
+            changes: Name of an option, role or text, or ``scenario`` -> its new value; without
+                what is as it was.
+
+        Raises:
+            BadInput: Changes that can no longer take effect, all at once.
         """
         ...
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from matrix.model.records import JSON, SessionPlan
 from matrix.model.seeds import content_hash, derive_seed
@@ -21,6 +22,7 @@ class Cell:
     """One scenario with one level of every factor, joined with what its sessions need.
 
     ``prelude`` is the content that the shared preparation depends on (``None``: none needed).
+    ``changed`` says what is other than in the session that cells of a continuation go on from.
     """
 
     scenario: str
@@ -30,6 +32,7 @@ class Cell:
     roles: Mapping[str, str]
     resources: Mapping[str, str]
     prelude: JSON | None
+    changed: str = ""
 
     @property
     def id(self) -> str:
@@ -44,6 +47,37 @@ class Cell:
                 dict(self.resources),
             ]
         )
+
+
+class Origin(NamedTuple):
+    """A moment that sessions go on from: a session of some run after one of its turns.
+
+    ``seed`` and ``prelude_id`` are the parent's.
+    """
+
+    run_id: str
+    session_id: str
+    turn: int
+    seed: int
+    prelude_id: str | None
+
+
+class Continued(NamedTuple):
+    """What makes a plan one of continuations: where they start, and how often each is played.
+
+    ``own_seed``: the first repeat keeps the parent's seed (a replay). All others get one of their
+    own, the same for every variant, which no session of the parent's run has.
+    """
+
+    origins: tuple[Origin, ...]
+    repeats: int
+    own_seed: bool
+
+    def seed(self, origin: Origin, repeat: int) -> int:
+        """The seed of repeat number ``repeat`` (from 1) at an origin."""
+        if self.own_seed and repeat == 1:
+            return origin.seed
+        return derive_seed("branch", origin.seed, origin.turn, repeat)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +98,8 @@ class Plan:
             partial last round still holds whole scenarios wherever it can.
         sessions: Sessions in all.
         seed: The run's seed.
+        continued: Where its sessions go on from. Then a round is one origin: its cells, which
+            are its variants and stand together in ``cells``, each repeated.
     """
 
     cells: tuple[Cell, ...]
@@ -71,11 +107,31 @@ class Plan:
     seed: int
     max_turns: int
     max_session_s: float
+    continued: Continued | None = None
 
     @property
     def rounds(self) -> int:
         """Rounds in all, a last partial one included."""
+        if self.continued is not None:
+            return len(self.continued.origins)
         return -(-self.sessions // len(self.cells))
+
+    @property
+    def variants(self) -> int:
+        """Cells of one round."""
+        return len(self.cells) // (len(self.continued.origins) if self.continued else 1)
+
+    @property
+    def round_size(self) -> int:
+        """Sessions of a whole round."""
+        return self.variants * (self.continued.repeats if self.continued else 1)
+
+    def cell_index(self, order: int) -> int:
+        """Which of the cells the session with this launch order belongs to."""
+        if self.continued is None:
+            return order % len(self.cells)
+        number, rest = divmod(order, self.variants * self.continued.repeats)
+        return number * self.variants + rest % self.variants
 
     def round(self, number: int) -> RoundPlan:
         """The sessions of round ``number`` (from 0).
@@ -85,6 +141,8 @@ class Plan:
         """
         if not 0 <= number < self.rounds:
             raise IndexError(f"round {number}; the plan has {self.rounds}, counted from 0")
+        if self.continued is not None:
+            return self._continuations(self.continued, number)
         first = number * len(self.cells)
         count = min(len(self.cells), self.sessions - first)
         preludes: dict[str, SessionPlan] = {}
@@ -100,6 +158,40 @@ class Plan:
     def all_rounds(self) -> Iterator[RoundPlan]:
         """Every round in launch order."""
         return (self.round(number) for number in range(self.rounds))
+
+    def _continuations(self, continued: Continued, number: int) -> RoundPlan:
+        """Every variant of an origin with the first seed, then with the next, and so on."""
+        origin, size = continued.origins[number], self.variants * continued.repeats
+        sessions = []
+        for order in range(number * size, (number + 1) * size):
+            cell = self.cells[self.cell_index(order)]
+            repeat = (order - number * size) // self.variants + 1
+            seed = continued.seed(origin, repeat)
+            identity = [origin.session_id, origin.turn, cell.id, seed, repeat, self.max_turns]
+            sessions.append(
+                SessionPlan(
+                    session_id=content_hash(["continuation", *identity]),
+                    part="play",
+                    order=order,
+                    round=number,
+                    seed=seed,
+                    scenario=cell.scenario,
+                    kind=cell.kind,
+                    levels=cell.levels,
+                    options=cell.options,
+                    roles=cell.roles,
+                    resources=cell.resources,
+                    prelude_id=origin.prelude_id,
+                    max_turns=self.max_turns,
+                    max_session_s=self.max_session_s,
+                    parent_session_id=origin.session_id,
+                    parent_turn=origin.turn,
+                    parent_run=origin.run_id,
+                    changed=cell.changed,
+                    repeat=repeat,
+                )
+            )
+        return RoundPlan(number, (), tuple(sessions))
 
     def _prelude(self, cell: Cell, number: int, seed: int, order: int) -> SessionPlan | None:
         if cell.prelude is None:

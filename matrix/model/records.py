@@ -196,6 +196,11 @@ class SessionPlan:
         prelude_id: The prelude whose result this session shares, if any.
         max_turns: Turn limit.
         max_session_s: Limit on the session's own clock, in seconds.
+        parent_session_id: Session that this one continues, if it does.
+        parent_turn: Turn of the parent after which it parts from it.
+        parent_run: Run that the parent is in.
+        changed: What is other than in the parent, e.g. ``prompt=pulse-aware``; empty for nothing.
+        repeat: Number from 1 among the continuations of one moment with the same change.
     """
 
     session_id: str
@@ -214,6 +219,9 @@ class SessionPlan:
     max_session_s: float
     parent_session_id: str | None = None
     parent_turn: int | None = None
+    parent_run: str | None = None
+    changed: str = ""
+    repeat: int | None = None
 
 
 class FolderLimits(NamedTuple):

@@ -11,6 +11,7 @@ from typing import Any
 from matrix.engine.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
+from matrix.report.pairing import Pairing, pairing_of
 from matrix.report.text import plural
 from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
 from matrix.stats.round_table import RoundTable
@@ -27,6 +28,8 @@ FLAGS: Mapping[Flag, str] = {
     "these scenarios only": "about the scenarios played, not others like them",
 }
 """What the flags of a verdict say to people."""
+
+SCENARIOS_ONLY: Flag = "these scenarios only"
 
 LOWER_IS_BETTER = ("cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
 
@@ -73,16 +76,18 @@ def compare_factor(
         BadInput: No such factor or metric, or nothing to compare.
     """
     spec = RunSpec.model_validate(run.spec)
-    factors: Mapping[str, Sequence[str]] = run.plan.factors
+    pairing = pairing_of(run)
+    factors = pairing.factors
     chosen = _factor(factor or run.plan.compared, factors)
     metric = metric or run.plan.metric
     levels = list(factors[chosen])
-    columns = factor_columns(factors)
-    data = _sessions(tables, list(columns.values()), metric)
+    columns = factor_columns(run.plan.factors)
+    extra = [name for name in pairing.strata if name != "scenario"]
+    data = _sessions(tables, [*columns.values(), *extra, pairing.column], metric)
     data["level"] = data[columns[chosen]].astype(str)
     strata = {columns[name]: seen for name, seen in factors.items() if name != chosen}
     verdict = fixed_n_verdict(
-        _round_table(data, run, {"scenario": run.plan.scenarios} | strata, levels),
+        _round_table(data, pairing, {**pairing.strata, **strata}, levels),
         Rules(
             alpha=round(1.0 - spec.compare.confidence, 12),
             delta=margin if margin is not None else spec.compare.margin,
@@ -102,8 +107,9 @@ def compare_factor(
             levels,
             "" if metric == "score" else metric,
             "points" if metric == "score" else "",
+            pairing.unit,
         ),
-        rests_on=_rests_on(verdict, run),
+        rests_on=_rests_on(verdict, run, pairing),
         simulated=run.simulated,
     )
 
@@ -133,7 +139,9 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
 
 def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
     """A frame with round, scenario, factor columns, outcome, cost and ``value`` (the metric)."""
-    columns = ["session_id", "round", "scenario", *factors, "outcome", "cost_usd"]
+    columns = list(
+        dict.fromkeys(["session_id", "round", "scenario", *factors, "outcome", "cost_usd"])
+    )
     if metric in SESSION_METRICS:
         extra = [] if metric in columns else [metric]
         frame = tables.frame("sessions", [*columns, *extra])
@@ -164,7 +172,7 @@ def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
 
 
 def _round_table(
-    data: Any, run: RunFile, strata: Mapping[str, Sequence[str]], levels: Sequence[str]
+    data: Any, pairing: Pairing, strata: Mapping[str, Sequence[str]], levels: Sequence[str]
 ) -> RoundTable:
     """Rounds by the plan's strata: every scenario with every level of every other factor.
 
@@ -173,16 +181,17 @@ def _round_table(
     import numpy as np
 
     order = {key: index for index, key in enumerate(product(*strata.values()))}
-    keys = zip(*(data[column].astype(str) for column in strata), strict=True)
+    places = [data[column].astype(str) for column in strata]
+    keys = zip(*places, strict=True) if places else [()] * len(data)
     variants = {level: index for index, level in enumerate(levels)}
     scored = data["outcome"].isin(["completed", "timeout"])
     return complete_rounds(
-        data["round"].to_numpy(dtype=np.int64),
+        data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
         np.array([order[key] for key in keys], dtype=np.int64),
         np.array([variants[level] for level in data["level"]], dtype=np.int64),
         data["value"].where(scored).to_numpy(dtype=float),
         data["outcome"].to_numpy(dtype=str),
-        n_rounds_planned=run.plan.rounds,
+        n_rounds_planned=pairing.units,
         n_scenarios=len(order),
         n_variants=len(levels),
     )
@@ -208,11 +217,11 @@ def _row(data: Any, level: str, verdict: Verdict, index: int) -> VariantRow:
     )
 
 
-def _rests_on(verdict: Verdict, run: RunFile) -> str:
+def _rests_on(verdict: Verdict, run: RunFile, pairing: Pairing) -> str:
     parts = [
-        f"{plural(verdict.rounds_used, 'complete round')} of {verdict.rounds_planned:,}, "
-        "paired by round",
-        f"{100 * (1 - verdict.rules.alpha):.4g} % t intervals on round differences"
+        f"{plural(verdict.rounds_used, f'complete {pairing.unit}')} of "
+        f"{verdict.rounds_planned:,}, {pairing.basis}",
+        f"{100 * (1 - verdict.rules.alpha):.4g} % t intervals on {pairing.unit} differences"
         + (
             f", level {verdict.comparisons[0].level:.3g} per pair"
             if len(verdict.variants) > 2
@@ -225,7 +234,8 @@ def _rests_on(verdict: Verdict, run: RunFile) -> str:
         parts.append(
             f"{plural(verdict.pairs_unscored, 'pair')} without a score because a variant failed"
         )
-    parts += [FLAGS[flag] for flag in verdict.flags]
+    flags = [flag for flag in verdict.flags if not (pairing.scope and flag == SCENARIOS_ONLY)]
+    parts += [*(FLAGS[flag] for flag in flags), *([pairing.scope] if pairing.scope else [])]
     if run.simulated:
         parts.append("simulated models")
     return "; ".join(parts)

@@ -22,6 +22,10 @@ def plan_as_text(prepared: Prepared, *, cells: bool = False, width: int = WIDTH)
 
 
 def _shape(prepared: Prepared) -> str:
+    if (continued := prepared.plan.continued) is not None:
+        moments = plural(len(continued.origins), "moment")
+        variants = plural(prepared.plan.variants, "variant")
+        return f"{moments} x {variants} x {plural(continued.repeats, 'repeat')}"
     scenarios = len({cell.scenario for cell in prepared.plan.cells})
     factors = [plural(len(levels), f"{name}") for name, levels in prepared.factors.items()]
     return " x ".join([plural(scenarios, "scenario"), *factors])
@@ -37,6 +41,7 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
         ),
         ("scenarios", ", ".join(dict.fromkeys(cell.scenario for cell in plan.cells))),
     ]
+    rows += _origins(prepared)
     for name, levels in prepared.factors.items():
         note = f"   (compared on {spec.compare.metric})" if name == prepared.compare_factor else ""
         rows.append((name, ", ".join(levels) + note))
@@ -50,7 +55,19 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
     return rows
 
 
+def _origins(prepared: Prepared) -> list[tuple[str, str]]:
+    """For continuations: where they start."""
+    if prepared.plan.continued is None:
+        return []
+    origins = prepared.plan.continued.origins
+    shown = [f"{one.session_id} after turn {one.turn}" for one in origins[:3]]
+    more = [f"{len(origins) - 3:,} more"] if len(origins) > 3 else []
+    return [("from", f"run {origins[0].run_id}: {', '.join([*shown, *more])}")]
+
+
 def _rounds(prepared: Prepared) -> str:
+    if prepared.plan.continued is not None:
+        return _shape(prepared)
     cells = len(prepared.plan.cells)
     whole, rest = divmod(prepared.plan.sessions, cells)
     text = f"{plural(whole, 'round')} x {plural(cells, 'cell')}"

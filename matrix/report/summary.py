@@ -75,6 +75,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
             "tokens_in",
             "tokens_out",
             "score",
+            "parent_turn",
         ],
     )
     counts = sessions["outcome"].value_counts()
@@ -93,13 +94,18 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         calls=money["calls"],
         tokens_in=int(sessions["tokens_in"].sum()),
         tokens_out=int(sessions["tokens_out"].sum()),
-        turns=int(sessions["turns"].sum()),
+        turns=_played(sessions),
         cache=cache_use(calls),
         prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),
         comparison=comparison,
         no_comparison=no_comparison,
         extremes=_extremes(sessions),
     )
+
+
+def _played(sessions: Any) -> int:
+    """Turns that were played in this run: those before a parting are the parents'."""
+    return int((sessions["turns"] - sessions["parent_turn"].fillna(0)).sum())
 
 
 def _money(calls: Any) -> dict[str, Any]:
@@ -121,6 +127,8 @@ def _classes(sessions: Any) -> dict[str, int]:
 
 def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:
     """The comparison, or why there is none: a young run may not have its metric yet."""
+    if run.branched is not None and run.plan.compared is None:
+        return None, "A replay of one variant, so there is nothing to compare."
     if run.plan.compared is None:
         return None, "No factor with several levels, so there is nothing to compare."
     try:

@@ -21,6 +21,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "status": summary.run.status,
         "end_reason": summary.run.end_reason,
         "simulated": summary.run.simulated,
+        "branched": None if summary.run.branched is None else summary.run.branched.model_dump(),
         "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
         "errors": dict(summary.errors),
         "censored": dict(summary.censored),

@@ -18,7 +18,7 @@ from matrix.report.text import (
     tokens,
     wrapped,
 )
-from matrix.store.run_folder import CostRange, RunFile
+from matrix.store.run_folder import BranchedFrom, CostRange, RunFile
 
 DEFAULT_RESULTS = "results"
 """Folder of runs that commands look in when they are not told otherwise."""
@@ -57,6 +57,8 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     total = sum(summary.outcomes.values())
     shown = ", ".join(f"{n:,} {name}" for name, n in summary.outcomes.items() if n) or "none yet"
     rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
+    if run.branched is not None:
+        rows.insert(0, ("from", _from(run.branched)))
     if summary.errors:
         found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
         rows.append(("errors", found))
@@ -86,6 +88,19 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if roles:
         rows.append(("by role", roles))
     return rows + _caches(summary)
+
+
+def _from(branched: BranchedFrom) -> str:
+    """What the sessions of a run go on from, and what was changed."""
+    session, turn = branched.moments[0]
+    if len(branched.moments) == 1:
+        where = f"session {session} after turn {turn}"
+    else:
+        where = f"{len(branched.moments):,} moments"
+        where += f" before {branched.where}" if branched.where else ""
+    values = [f"{name}={','.join(levels)}" for name, levels in branched.changes.items()]
+    changed = f", with {' '.join(values)}" if values else ", with nothing changed"
+    return f"{branched.mode} of run {branched.run_id}, {where}{changed}"
 
 
 def _estimates(run: RunFile) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
-from matrix.model.records import JSON, Event, Message, Score
+from matrix.model.records import JSON, Event, Message, Score, SessionPlan
 from matrix.report.text import WIDTH, columns, duration, facts, harmless, plural
 from matrix.store.transcript import Transcript
 
@@ -31,6 +31,7 @@ def _head(session: Transcript, note: str, width: int) -> str:
         [
             ("scenario", f"{plan.scenario} ({plan.kind}), round {plan.round}"),
             ("cell", levels or "no factors"),
+            *_parent(plan),
             (
                 "used",
                 f"{plural(tally.calls, 'call')}, {show_usd(tally.cost)}, "
@@ -39,6 +40,20 @@ def _head(session: Transcript, note: str, width: int) -> str:
         ],
         width=width,
     )
+
+
+def _parent(plan: SessionPlan) -> list[tuple[str, str]]:
+    """For a continued session: what it goes on from."""
+    if plan.parent_session_id is None:
+        return []
+    changed = f"with {plan.changed}" if plan.changed else "with nothing changed"
+    return [
+        (
+            "from",
+            f"session {plan.parent_session_id} of run {plan.parent_run} after turn "
+            f"{plan.parent_turn}, {changed}; repeat {plan.repeat}",
+        )
+    ]
 
 
 def _players(session: Transcript) -> str:
@@ -118,6 +133,11 @@ def session_as_data(session: Transcript) -> JSON:
         "kind": plan.kind,
         "round": plan.round,
         "seed": plan.seed,
+        "parent_run": plan.parent_run,
+        "parent_session_id": plan.parent_session_id,
+        "parent_turn": plan.parent_turn,
+        "changed": plan.changed or None,
+        "repeat": plan.repeat,
         "levels": dict(plan.levels),
         "roles": dict(plan.roles),
         "outcome": None if session.ended is None else session.ended.outcome,

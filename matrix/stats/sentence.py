@@ -12,7 +12,11 @@ from matrix.stats.wording import Wording
 
 
 def verdict_sentence(
-    verdict: Verdict, names: Sequence[str], metric: str = "", unit: str = ""
+    verdict: Verdict,
+    names: Sequence[str],
+    metric: str = "",
+    unit: str = "",
+    paired_on: str = "round",
 ) -> str:
     """Say a verdict in one sentence that is right without knowing statistics.
 
@@ -21,13 +25,14 @@ def verdict_sentence(
         names: Names of the variants, in the order of their indices.
         metric: What was measured, e.g. ``quality``; left out if empty.
         unit: Unit of differences, e.g. ``points``; left out if empty.
+        paired_on: What the verdict's rounds are called.
 
     Raises:
         ValueError: If the number of names is not that of the variants.
     """
     if len(names) != len(verdict.variants):
         raise ValueError(f"{len(verdict.variants)} variants need as many names; got {len(names)}")
-    words = Wording(verdict, tuple(names), f" on {metric}" if metric else "", unit)
+    words = Wording(verdict, tuple(names), f" on {metric}" if metric else "", unit, paired_on)
     say = {
         "not_enough_data": _not_enough_data,
         "equivalent": _equivalent,
@@ -105,9 +110,10 @@ def _not_enough_data(words: Wording) -> str:
     }[reason](words)
     yet = "yet" if "plan not over" in verdict.reasons else "to name a winner"
     if extra is None:
-        return f"Not enough data {yet}: {why}; how many more rounds it takes cannot be said."
+        more = f"how many more {words.paired_on}s it takes cannot be said"
+        return f"Not enough data {yet}: {why}; {more}."
     about = "" if reason in ("too few rounds", "plan not over") else "about "
-    return f"Not enough data {yet}: {why}; {about}{count(extra, 'more round')} needed."
+    return f"Not enough data {yet}: {why}; {about}{count(extra, f'more {words.paired_on}')} needed."
 
 
 def _too_few_rounds(words: Wording) -> str:
@@ -116,8 +122,8 @@ def _too_few_rounds(words: Wording) -> str:
 
 def _plan_not_over(words: Wording) -> str:
     return (
-        f"{words.verdict.rounds_complete:,} of {words.verdict.rounds_planned:,} planned rounds are "
-        "complete, and this comparison looks once, at the end"
+        f"{words.verdict.rounds_complete:,} of {words.verdict.rounds_planned:,} planned "
+        f"{words.paired_on}s are complete, and this comparison looks once, at the end"
     )
 
 

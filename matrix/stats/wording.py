@@ -19,12 +19,14 @@ class Wording:
         names: Names of the variants by index.
         on_metric: `` on <metric>``, or empty.
         unit: Unit of differences, or empty.
+        paired_on: What the verdict's rounds are called.
     """
 
     verdict: Verdict
     names: tuple[str, ...]
     on_metric: str
     unit: str
+    paired_on: str = "round"
 
     @property
     def pair(self) -> Comparison:
@@ -53,7 +55,7 @@ class Wording:
     @property
     def rounds(self) -> str:
         """How many rounds were compared."""
-        return count(self.verdict.rounds_used, "complete round")
+        return count(self.verdict.rounds_used, f"complete {self.paired_on}")
 
     @property
     def amount(self) -> str:

@@ -17,7 +17,12 @@ SESSIONS = Table(
     (
         _RUN,
         Column("session_id", "id", "The session: a content hash, the same in every such run."),
-        Column("round", "integer", "Round number from 0: the unit that statistics pair on."),
+        Column(
+            "round",
+            "integer",
+            "Round number from 0: the unit that statistics pair on. In "
+            "a branched run, the moment that was branched from.",
+        ),
         Column("seed", "integer", "Seed shared by all variants of the same round and scenario."),
         Column("scenario", "id", "Name of the scenario pack."),
         Column("kind", "id", "Kind of scenario, e.g. `playtest`."),
@@ -67,6 +72,22 @@ SESSIONS = Table(
         ),
         volatile("started_at", "time", "When the session was first opened.", optional=True),
         volatile("ended_at", "time", "When the session ended.", optional=True),
+        volatile(
+            "parent_run", "id", "Run of the session this one was branched from.", optional=True
+        ),
+        Column(
+            "changed",
+            "text",
+            "What is other than in the parent session, e.g. `prompt=pulse-aware`; null for "
+            "nothing.",
+            optional=True,
+        ),
+        Column(
+            "repeat",
+            "integer",
+            "Number from 1 among the continuations of one moment with the same change.",
+            optional=True,
+        ),
         volatile(
             "seq",
             "integer",

@@ -53,6 +53,9 @@ def session_row(
         plan.prelude_id,
         _micros(started_at),
         _micros(ended_at),
+        plan.parent_run,
+        plan.changed or None,
+        plan.repeat,
         seq,
     )
 

@@ -76,6 +76,23 @@ class RunTotals(_Part):
     )
 
 
+class BranchedFrom(_Part):
+    """What the sessions of a run go on from, and what was changed in them."""
+
+    run_id: str = Field(description="The parent's run.")
+    mode: Literal["replay", "branch"] = Field(
+        description="`replay`: the first repeat keeps the parent's seed; `branch`: none does."
+    )
+    changes: Mapping[str, tuple[str, ...]] = Field(
+        description="What is other -> its values, as text; every combination is a variant."
+    )
+    times: int = Field(ge=1, description="Repeats of every variant at every moment.")
+    where: str = Field(default="", description="The condition that chose the moments, if one did.")
+    moments: tuple[tuple[str, int], ...] = Field(
+        description="Parent session and turn of each moment; a round of this run is one of them."
+    )
+
+
 class CostRange(_Part):
     """An estimate of the whole run's cost, in nano-dollars."""
 
@@ -114,6 +131,9 @@ class RunFile(_Part):
         default=None, description="What its first round said the whole would cost."
     )
     totals: RunTotals | None = Field(default=None, description="What it came to.")
+    branched: BranchedFrom | None = Field(
+        default=None, description="For a run that goes on from sessions of another one: from what."
+    )
 
     @property
     def info(self) -> RunInfo:

@@ -10,6 +10,8 @@ from pydantic import BaseModel
 from matrix.kinds.protocol import (
     Binding,
     Context,
+    ForkContext,
+    Kept,
     PackLibrary,
     RoleInfo,
     ScenarioPack,
@@ -55,6 +57,19 @@ class MixedKind:
         max_turns: int,
     ) -> Binding:
         return Binding({}, None, frozenset({MODEL}), ())
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        return Binding({}, None, frozenset({MODEL}), ())
+
+    def fork(self, ctx: ForkContext, state: MixedState, changes: Mapping[str, JSON]) -> MixedState:
+        return state
 
     async def prelude(self, ctx: Context) -> JSON:
         return [await say(ctx, "name one"), await say(ctx, "name two")]

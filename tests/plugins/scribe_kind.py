@@ -18,6 +18,8 @@ from matrix.kinds.protocol import (
     Binding,
     CommandResult,
     Context,
+    ForkContext,
+    Kept,
     PackLibrary,
     RoleInfo,
     RoleProfile,
@@ -90,6 +92,22 @@ class ScribeKind:
         calls = 2.0 * max_turns
         profile = RoleProfile("counter", roles["counter"], (calls, calls, calls), 40.0, 2.0)
         return Binding({}, None, frozenset({roles["counter"]}), (profile,))
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        own = pack or ScenarioPack(kept.plan.scenario, self.name, "", "", {})
+        return self.bind(own, options, roles, library, kept.plan.max_turns)
+
+    def fork(
+        self, ctx: ForkContext, state: ScribeState, changes: Mapping[str, JSON]
+    ) -> ScribeState:
+        return state
 
     async def prelude(self, ctx: Context) -> JSON:
         return None

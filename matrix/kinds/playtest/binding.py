@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from matrix.kinds.playtest.archetypes import Archetype, load_archetypes, unknown
 from matrix.kinds.playtest.files import read_text
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.profile import Shape, prelude_profile, session_profile
-from matrix.kinds.protocol import Binding, PackLibrary, ScenarioPack
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 
 MAX_PROMPT_BYTES = 100_000
@@ -31,14 +31,62 @@ def bind_cell(
         BadInput: Unknown prompt or archetype, unreadable file, or a role that cannot follow the
             archetypes; every mistake at once.
     """
+    return _joined(
+        pack,
+        options,
+        named,
+        lambda: _prompt(options.prompt, library),
+        lambda: _pool(options, library),
+        max_turns,
+    )
+
+
+def rebind_session(
+    kept: Kept,
+    options: Options,
+    named: Mapping[str, str],
+    library: PackLibrary,
+    pack: ScenarioPack | None,
+) -> Binding:
+    """Join a session that is to go on with other options, models or another scenario.
+
+    Raises:
+        BadInput: As :func:`bind_cell`.
+    """
+    before, texts = Options.model_validate(kept.plan.options), kept.texts
+    own = {**texts["scenario"], "guide": texts["guide"]}
+    same_prompt = options.prompt == before.prompt
+    same_pool = (options.archetypes, options.group) == (before.archetypes, before.group)
+    return _joined(
+        pack or ScenarioPack(kept.plan.scenario, kept.plan.kind, "", "", own),
+        options,
+        named,
+        lambda: str(texts["prompt"]) if same_prompt else _prompt(options.prompt, library),
+        lambda: _kept_pool(texts["archetypes"]) if same_pool else _pool(options, library),
+        kept.plan.max_turns,
+    )
+
+
+def _kept_pool(archetypes: Mapping[str, Any]) -> dict[str, Archetype]:
+    return {id_: Archetype.model_validate(value) for id_, value in archetypes.items()}
+
+
+def _joined(
+    pack: ScenarioPack,
+    options: Options,
+    named: Mapping[str, str],
+    find_prompt: Callable[[], str],
+    find_pool: Callable[[], dict[str, Archetype]],
+    max_turns: int,
+) -> Binding:
     mistakes: list[Mistake] = []
     prompt, pool = "", dict[str, Archetype]()
     try:
-        prompt = _prompt(options.prompt, library)
+        prompt = find_prompt()
     except BadInput as error:
         mistakes += error.mistakes
     try:
-        pool = _pool(options, library)
+        pool = find_pool()
     except BadInput as error:
         mistakes += error.mistakes
     mistakes += _role_mistakes(named)

@@ -8,9 +8,10 @@ from typing import Final
 
 from pydantic import BaseModel
 
-from matrix.kinds.playtest.binding import bind_cell
+from matrix.kinds.playtest.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.casting import cast_group
 from matrix.kinds.playtest.creation import create_characters
+from matrix.kinds.playtest.forking import fork_session
 from matrix.kinds.playtest.judge import judge_session, record_quality
 from matrix.kinds.playtest.observe import close_tangent
 from matrix.kinds.playtest.options import Options
@@ -20,7 +21,15 @@ from matrix.kinds.playtest.scoring import record_composite, record_counts
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table
 from matrix.kinds.playtest.turn import emit, play_turn
-from matrix.kinds.protocol import Binding, Context, PackLibrary, RoleInfo, ScenarioPack
+from matrix.kinds.protocol import (
+    Binding,
+    Context,
+    ForkContext,
+    Kept,
+    PackLibrary,
+    RoleInfo,
+    ScenarioPack,
+)
 from matrix.model.records import JSON
 
 
@@ -79,6 +88,30 @@ class PlaytestKind:
         """
         checked = Options.model_validate(options.model_dump())
         return bind_cell(pack, checked, roles, library, max_turns)
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        """Join a session that is to go on changed; only what differs is read anew.
+
+        Raises:
+            BadInput: A change names a prompt or archetype that is not there.
+        """
+        checked = Options.model_validate(options.model_dump())
+        return rebind_session(kept, checked, roles, library, pack)
+
+    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+        """Carry a state over: models and archetypes at the table are those of the new session.
+
+        Raises:
+            BadInput: A change of what was drawn when the group sat down.
+        """
+        return fork_session(ctx, state, changes)
 
     async def prelude(self, ctx: Context) -> JSON:
         """Draw and cast the round's group: a list of players, as JSON."""

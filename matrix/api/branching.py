@@ -1,0 +1,235 @@
+"""Playing moments of sessions again, differently: replays and branches, as runs of their own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from matrix.api.choosing import Branching, branched_of, chosen_by, go_on, moments_of, wanted_of
+from matrix.api.lives import begin
+from matrix.api.opened import RESULTS, Run, open_run
+from matrix.engine.continuing import continue_from
+from matrix.engine.progress import Listener
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.conditions import parse_condition
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.overrides import Override, from_flags
+from matrix.model.records import JSON
+
+TIMES = 10
+"""Repeats of each variant of a branch: the fewest that a verdict on one moment needs."""
+
+
+def plan_replay(
+    run: str | Path,
+    session: str,
+    *,
+    turn: int,
+    changes: Mapping[str, JSON] | None = None,
+    times: int = 1,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    overrides: Iterable[Override] = (),
+) -> Branching:
+    """Check a replay, without starting anything. Arguments are those of :func:`replay`.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    parent = open_run(run, results=results)
+    moments = moments_of(parent, [(session, turn)])
+    return Branching(go_on(parent, moments, wanted, max_cost, overrides))
+
+
+def plan_branch(
+    run: str | Path,
+    session: str | None = None,
+    *,
+    turn: int | None = None,
+    where: str | None = None,
+    variants: Mapping[str, Sequence[JSON]],
+    times: int = TIMES,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    overrides: Iterable[Override] = (),
+) -> Branching:
+    """Check a branch, without starting anything. Arguments are those of :func:`branch`.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    mistakes: list[Mistake] = []
+    wanted = condition = None
+    try:
+        values = {name: tuple(given) for name, given in variants.items()}
+        wanted = wanted_of(values, times, "branch")
+    except BadInput as error:
+        mistakes += error.mistakes
+    if (where is None) == (session is None) or (session is None) != (turn is None):
+        message = "say where to branch: SESSION with --turn N, or --where CONDITION"
+        mistakes.append(Mistake("matrix branch", None, "", message))
+    try:
+        condition = None if where is None else parse_condition(where, "--where")
+    except BadInput as error:
+        mistakes += error.mistakes
+    if mistakes or wanted is None:
+        raise BadInput(mistakes)
+    parent = open_run(run, results=results)
+    places = [(session, turn)] if session is not None and turn is not None else []
+    if condition is not None:
+        places = chosen_by(parent, condition)
+    moments = moments_of(parent, places)
+    return Branching(go_on(parent, moments, wanted, max_cost, overrides), where or "")
+
+
+def replay(
+    run: str | Path,
+    session: str,
+    *,
+    turn: int,
+    changes: Mapping[str, JSON] | None = None,
+    times: int = 1,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """Play on from a session after one of its turns, with something other than it was.
+
+    Everything before that turn is kept: conversation, players, group. The first time uses the
+    parent's seed, so that without changes simulated models play the same again; further times
+    have seeds of their own.
+
+    Args:
+        run: The parent's run: id, beginning of one, path, or ``last``.
+        session: Id or its beginning; ``best``, ``worst``, ``longest`` or ``failed``.
+        turn: The turn to go on after; 0 is the session's start.
+        changes: Option, role, text or ``scenario`` -> its new value, e.g.
+            ``{"prompt": "pulse-aware"}``.
+        times: How often it is played.
+        max_cost: Hard cap in US dollars; the parent run's if left out.
+        results: Folder of runs.
+        run_id: Name of the new run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        overrides: Ready-made overrides of limits, over everything else.
+
+    Raises:
+        BadInput: Anything wrong with the input; nothing was started.
+        StoreError: A folder cannot be used.
+    """
+    planned = plan_replay(
+        run,
+        session,
+        turn=turn,
+        changes=changes,
+        times=times,
+        max_cost=max_cost,
+        results=results,
+        overrides=overrides,
+    )
+    return start_branching(planned, results, run_id, executor, listener)
+
+
+def branch(
+    run: str | Path,
+    session: str | None = None,
+    *,
+    turn: int | None = None,
+    where: str | None = None,
+    variants: Mapping[str, Sequence[JSON]],
+    times: int = TIMES,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """Play on from one moment, or from many, in several variants, and compare them as pairs.
+
+    Every repeat has a seed of its own, which all variants share and the parent did not have: a
+    moment that was chosen because something went wrong would do better by chance alone. The unit
+    of the comparison is the moment, and its repeats are averaged; of a single moment, the verdict
+    is about that moment only, and its repeats are the units.
+
+    Args:
+        run: The parent's run: id, beginning of one, path, or ``last``.
+        session: Id or its beginning; ``best``, ``worst``, ``longest`` or ``failed``.
+        turn: The turn to go on after; 0 is the session's start.
+        where: Instead of session and turn, a condition on the run's tables, such as
+            ``events.kind == "forced_segue"``: the turn before each such row.
+        variants: Option, role, text or ``scenario`` -> its values; every combination is played.
+        times: How often each variant is played from each moment.
+        max_cost: Hard cap in US dollars; the parent run's if left out.
+        results: Folder of runs.
+        run_id: Name of the new run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        overrides: Ready-made overrides of limits, over everything else.
+
+    Raises:
+        BadInput: Anything wrong with the input; nothing was started.
+        StoreError: A folder cannot be used.
+    """
+    planned = plan_branch(
+        run,
+        session,
+        turn=turn,
+        where=where,
+        variants=variants,
+        times=times,
+        max_cost=max_cost,
+        results=results,
+        overrides=overrides,
+    )
+    return start_branching(planned, results, run_id, executor, listener)
+
+
+def replay_checkpoint(
+    checkpoint: Checkpoint,
+    *,
+    project: str | Path = ".",
+    changes: Mapping[str, JSON] | None = None,
+    times: int = 1,
+    max_cost: float | None = None,
+    overrides: Iterable[Override] = (),
+) -> Branching:
+    """:func:`plan_replay` from a checkpoint in hand, wherever it was read.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    layers = [*from_flags({"max_cost": max_cost}), *overrides]
+    return Branching(continue_from([checkpoint], wanted, project=Path(project), overrides=layers))
+
+
+def start_branching(
+    planned: Branching,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+) -> Run:
+    """Start continuations in a folder of their own and see them to their end.
+
+    Raises:
+        BadInput: ``run_id`` cannot name a folder, or a key is missing.
+        RunExists: A run of this id is there already.
+        StoreError: The folder cannot be written.
+    """
+    continuation = planned.continuation
+    return begin(
+        continuation.prepared,
+        results,
+        run_id,
+        executor,
+        listener,
+        branched=branched_of(planned),
+        inherited=continuation.entries(time.time()),
+    )

@@ -1,0 +1,132 @@
+"""What a replay or branch starts from: what is wanted, of which moments, in whose project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import orjson
+
+from matrix.api.opened import Run
+from matrix.engine.continuing import Continuation, continue_from
+from matrix.engine.plan_file import PLAN_NAME
+from matrix.engine.wanted import Wanted, as_level
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.conditions import Condition
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.overrides import Override, from_flags
+from matrix.model.records import JSON
+from matrix.store.checkpoints import Moments
+from matrix.store.run_folder import BranchedFrom
+
+MAX_TIMES = 10_000
+
+
+class Branching(NamedTuple):
+    """Continuations that can start; ``where`` is the condition that chose their moments."""
+
+    continuation: Continuation
+    where: str = ""
+
+
+def branched_of(planned: Branching) -> BranchedFrom:
+    """What ``run.json`` says of planned continuations."""
+    wanted, moments = planned.continuation.wanted, planned.continuation.moments
+    return BranchedFrom(
+        run_id=moments[0].run_id,
+        mode="replay" if wanted.own_seed else "branch",
+        changes=wanted.levels,
+        times=wanted.times,
+        where=planned.where,
+        moments=tuple((moment.plan.session_id, moment.turn) for moment in moments),
+    )
+
+
+def wanted_of(changes: Mapping[str, tuple[JSON, ...]], times: int, word: str) -> Wanted:
+    """What is wanted, checked by itself.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    own = word == "replay"
+    flag = "--set" if own else "--variants"
+    mistakes = []
+    if not 1 <= times <= MAX_TIMES:
+        message = f"found {times}; must be from 1 to {MAX_TIMES:,}"
+        mistakes.append(Mistake("--times", None, "", message))
+    if not own and not any(len(values) > 1 for values in changes.values()):
+        message = "a branch compares at least two values: NAME=VALUE,VALUE"
+        mistakes.append(Mistake(flag, None, "", message))
+    for name, values in changes.items():
+        levels = [as_level(value) for value in values]
+        twice = sorted({level for level in levels if levels.count(level) > 1})
+        mistakes += [
+            Mistake(f"{flag} {name}", None, "", f"{level!r} is listed twice; each value once")
+            for level in twice
+        ]
+    if mistakes:
+        raise BadInput(mistakes)
+    return Wanted(changes, times, own, word, flag)
+
+
+def moments_of(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoint]:
+    """The moments at these places, each a session (as people say it) and a turn.
+
+    Raises:
+        BadInput: A session that cannot be gone on from, or a turn that it has not.
+        SessionNotFound: No such session.
+    """
+    moments = Moments(parent.path)
+    try:
+        return [moments.after(_session(parent, moments, text), turn) for text, turn in places]
+    finally:
+        moments.close()
+
+
+def _session(parent: Run, moments: Moments, text: str) -> str:
+    if text in ("best", "worst", "longest", "failed"):
+        from matrix.report.summary import extreme_session
+
+        return extreme_session(parent.path, text)
+    return moments.find(text)
+
+
+def chosen_by(parent: Run, condition: Condition) -> list[tuple[str, int]]:
+    """The sessions and turns that a condition picks.
+
+    Raises:
+        BadInput: It does not fit the run's tables, or picks nothing.
+    """
+    from matrix.store.reader import RunTables
+    from matrix.store.selecting import moments_before
+
+    return [
+        (found.session_id, found.turn)
+        for found in moments_before(RunTables(parent.path), condition, "--where")
+    ]
+
+
+def go_on(
+    parent: Run,
+    moments: Sequence[Checkpoint],
+    wanted: Wanted,
+    max_cost: float | None,
+    overrides: Iterable[Override],
+) -> Continuation:
+    """Plan continuations of a run's moments, in the project that the run was planned in.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    layers = [*from_flags({"max_cost": max_cost}), *overrides]
+    return continue_from(moments, wanted, project=_project(parent.path), overrides=layers)
+
+
+def _project(run_dir: Path) -> Path:
+    """The folder whose packs the run was planned with, or the working directory if it is gone."""
+    try:
+        folder = Path(orjson.loads((run_dir / PLAN_NAME).read_bytes())["env_file"]).parent
+    except (OSError, ValueError, LookupError, TypeError):
+        return Path.cwd()
+    return folder if folder.is_dir() else Path.cwd()

@@ -1,0 +1,165 @@
+"""``matrix branch``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from matrix.cli.options import (
+    BudgetOption,
+    CacheOption,
+    InProcessOption,
+    JsonOption,
+    MaxCostOption,
+    OpenSessionsOption,
+    QuietOption,
+    ResultsOption,
+    TimeLimitOption,
+    overrides_of,
+)
+from matrix.cli.replay_command import DryRunOption, NewRunOption, RunArgument
+
+if TYPE_CHECKING:
+    from matrix.api.choosing import Branching
+
+HELP = """Play on from moments in several variants, as pairs.
+
+\b
+    matrix branch last 3f2a --turn 22 --variants prompt=baseline,pulse-aware
+    matrix branch last --where 'events.kind == "loop"' --variants prompt=a,b
+
+Every repeat has a seed that all variants share and the parent did not have, so
+that bad luck is no argument. A condition compares columns of the run's tables
+(table.column == value, joined by and, or) and picks the turn before each row.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("branch", help=HELP)(branch)
+
+
+def branch(
+    run: RunArgument,
+    session: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SESSION",
+            help="Session id or its beginning; best, worst, longest or failed.",
+            show_default=False,
+        ),
+    ] = None,
+    turn: Annotated[
+        int | None,
+        typer.Option(
+            "--turn",
+            metavar="N",
+            help="Turn to go on after; 0 is the start.",
+            min=0,
+            show_default=False,
+        ),
+    ] = None,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="CONDITION",
+            help="Instead of one session: before each such row.",
+            show_default=False,
+        ),
+    ] = None,
+    variants: Annotated[
+        list[str] | None,
+        typer.Option("--variants", metavar="NAME=A,B", help="What to compare.", show_default=False),
+    ] = None,
+    times: Annotated[
+        int, typer.Option("--times", metavar="N", help="Repeats of each variant.")
+    ] = 10,
+    max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = None,
+    open_sessions: OpenSessionsOption = None,
+    cache: CacheOption = None,
+    run_id: NewRunOption = None,
+    results: ResultsOption = "results",
+    dry_run: DryRunOption = False,
+    in_process: InProcessOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Play on from moments of sessions in several variants."""
+    from matrix import api
+
+    layers = overrides_of(
+        None,
+        None,
+        max_cost=max_cost,
+        budget=budget,
+        time_limit=time_limit,
+        open_sessions=open_sessions,
+        cache=cache,
+    )
+    planned = api.plan_branch(
+        run,
+        session,
+        turn=turn,
+        where=where,
+        variants=variants_of(variants or []),
+        times=times,
+        results=results,
+        overrides=layers,
+    )
+    executor = "in-process" if in_process else "ray"
+    see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+
+
+def variants_of(given: list[str]) -> dict[str, list[object]]:
+    """``NAME=A,B`` as names and values, each value read as YAML.
+
+    Raises:
+        BadInput: Variants of another form, or a name that is given twice.
+    """
+    from matrix.model.errors import BadInput, Mistake
+    from matrix.model.overrides import from_settings
+
+    variants: dict[str, list[object]] = {}
+    mistakes: list[Mistake] = []
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not (name and equals and values):
+            message = f"found {text!r}; write it as NAME=VALUE,VALUE"
+            mistakes.append(Mistake("--variants", None, "", message))
+        elif name in variants:
+            message = "is given twice; name all its values at once"
+            mistakes.append(Mistake(f"--variants {name}", None, "", message))
+        else:
+            read = from_settings(f"{name}={value}" for value in values.split(","))
+            variants[name] = [value for _, value, _ in read]
+    if mistakes:
+        raise BadInput(mistakes)
+    return variants
+
+
+def see_through(
+    planned: Branching,
+    results: str,
+    run_id: str | None,
+    executor: str,
+    *,
+    dry_run: bool,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Play planned continuations and print what came of them; shared with ``matrix replay``."""
+    from matrix import api
+    from matrix.cli.finish import finish, listener_for
+    from matrix.cli.plan_command import print_plan
+
+    if dry_run:
+        print_plan(planned.continuation.prepared, json=json)
+        return
+    listener = listener_for(quiet=quiet or json)
+    with listener:
+        done = api.start_branching(planned, results, run_id, executor, listener)
+    finish(done, quiet=quiet, json=json)

@@ -1,0 +1,123 @@
+"""``matrix replay``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import (
+    BudgetOption,
+    CacheOption,
+    InProcessOption,
+    JsonOption,
+    MaxCostOption,
+    OpenSessionsOption,
+    QuietOption,
+    ResultsOption,
+    TimeLimitOption,
+    overrides_of,
+)
+
+HELP = """Play on from a session after a turn, with something changed.
+
+\b
+    matrix replay last worst --turn 22 --set prompt=pulse-aware
+    matrix replay last 3f2a --turn 22 --set narrator=sim/opus-4.5 --times 5
+    matrix replay last 3f2a --turn 22    on simulated models, the same again
+
+Conversation, players and group before that turn are kept. What can be set is a
+role, an option of the kind, another scenario, or a text such as
+guide=file://mine.md. The new sessions are a run of their own.
+"""
+
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+]
+ReplayedSession = Annotated[
+    str,
+    typer.Argument(
+        metavar="SESSION", help="Session id or its beginning; best, worst, longest or failed."
+    ),
+]
+TurnOption = Annotated[
+    int, typer.Option("--turn", metavar="N", help="Turn to go on after; 0 is the start.", min=0)
+]
+ChangesOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="What to change.", show_default=False),
+]
+NewRunOption = Annotated[
+    str | None,
+    typer.Option("--run-id", metavar="ID", help="Name the new run yourself.", show_default=False),
+]
+DryRunOption = Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("replay", help=HELP)(replay)
+
+
+def replay(
+    run: RunArgument,
+    session: ReplayedSession,
+    turn: TurnOption,
+    changes: ChangesOption = None,
+    times: Annotated[
+        int, typer.Option("--times", metavar="N", help="How often; the first keeps the seed.")
+    ] = 1,
+    max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = None,
+    open_sessions: OpenSessionsOption = None,
+    cache: CacheOption = None,
+    run_id: NewRunOption = None,
+    results: ResultsOption = "results",
+    dry_run: DryRunOption = False,
+    in_process: InProcessOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Play on from a session after one of its turns."""
+    from matrix import api
+    from matrix.cli.branch_command import see_through
+
+    layers = overrides_of(
+        None,
+        None,
+        max_cost=max_cost,
+        budget=budget,
+        time_limit=time_limit,
+        open_sessions=open_sessions,
+        cache=cache,
+    )
+    planned = api.plan_replay(
+        run,
+        session,
+        turn=turn,
+        changes=changes_of(changes or []),
+        times=times,
+        results=results,
+        overrides=layers,
+    )
+    executor = "in-process" if in_process else "ray"
+    see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+
+
+def changes_of(settings: list[str]) -> dict[str, object]:
+    """``NAME=VALUE`` as names and values, read as YAML.
+
+    Raises:
+        BadInput: A change of another form, or one that is given twice.
+    """
+    from matrix.model.errors import BadInput, Mistake
+    from matrix.model.overrides import from_settings
+
+    changes: dict[str, object] = {}
+    for path, value, origin in from_settings(settings):
+        name = ".".join(map(str, path))
+        if name in changes:
+            raise BadInput([Mistake(origin, None, "", "is given twice; name each change once")])
+        changes[name] = value
+    return changes

@@ -1,0 +1,67 @@
+"""What is to be other in continuations: names with values, and every combination of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import orjson
+
+from matrix.model.records import JSON
+from matrix.model.spec import level_name
+
+SCENARIO = "scenario"
+"""The change that is another scenario pack: its texts in place of the session's."""
+
+Variant = Mapping[str, JSON]
+"""Name of an option, role or text, or ``scenario`` -> the value it is to have."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What continuations are wanted.
+
+    Attributes:
+        changes: What may be other -> the values it is to have; every combination is a variant.
+        times: How often each variant is played from each moment.
+        own_seed: The first time keeps the parent's seed, so that nothing else is other.
+        word: ``replay`` or ``branch``.
+        flag: Where changes come from, for mistakes.
+    """
+
+    changes: Mapping[str, tuple[JSON, ...]]
+    times: int
+    own_seed: bool
+    word: str
+    flag: str
+
+    @cached_property
+    def variants(self) -> tuple[Variant, ...]:
+        """Every combination of values, the first change varying slowest."""
+        return tuple(
+            dict(zip(self.changes, values, strict=True))
+            for values in itertools.product(*self.changes.values())
+        )
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The changes as factors with levels, as text."""
+        return {name: tuple(map(as_level, values)) for name, values in self.changes.items()}
+
+    @property
+    def compared(self) -> str | None:
+        """The change that the verdict is about, if one has several values."""
+        return next((name for name, values in self.changes.items() if len(values) > 1), None)
+
+    def origin(self, name: str) -> str:
+        """Where a change was given, for a mistake in it."""
+        return f"{self.flag} {name}"
+
+
+def as_level(value: JSON) -> str:
+    """A value as text, as tables show it."""
+    if isinstance(value, (str, int, float, bool)):
+        return level_name(value)
+    return orjson.dumps(value).decode()

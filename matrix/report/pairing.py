@@ -1,0 +1,83 @@
+"""What a run's sessions are paired on: rounds, or the moments that they go on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from matrix.report.text import plural
+from matrix.store.run_folder import BranchedFrom, RunFile
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """How sessions pair up.
+
+    Attributes:
+        unit: What one independent observation is called: ``round``, ``checkpoint`` or ``repeat``.
+        units: How many of them are planned.
+        column: Column of ``sessions`` that numbers them, from ``first``.
+        strata: Further columns of ``sessions`` that pairs agree on -> their values, as text.
+        factors: Factor -> levels that can be compared.
+        basis: What the units are, in words that follow their number.
+        scope: What a verdict is about, where its flags do not say it; may be empty.
+    """
+
+    unit: str
+    units: int
+    column: str
+    first: int
+    strata: Mapping[str, Sequence[str]]
+    factors: Mapping[str, Sequence[str]]
+    basis: str
+    scope: str = ""
+
+
+def pairing_of(run: RunFile) -> Pairing:
+    """How the sessions of this run pair up.
+
+    In a branched run the unit is the moment, and its repeats are averaged: they are no independent
+    samples of anything but that moment. Of a single one nothing can be said but of that moment,
+    and of that its repeats are independent samples.
+    """
+    branched = run.branched
+    if branched is None:
+        return Pairing(
+            "round",
+            run.plan.rounds,
+            "round",
+            0,
+            {"scenario": run.plan.scenarios},
+            run.plan.factors,
+            "paired by round",
+        )
+    moments = len(branched.moments)
+    if moments == 1:
+        return Pairing(
+            "repeat",
+            branched.times,
+            "repeat",
+            1,
+            {},
+            branched.changes,
+            "at one checkpoint, paired by repeat",
+            "about this checkpoint, not others like it",
+        )
+    repeats = [str(number) for number in range(1, branched.times + 1)]
+    return Pairing(
+        "checkpoint",
+        moments,
+        "round",
+        0,
+        {"repeat": repeats},
+        branched.changes,
+        _averaged(branched),
+    )
+
+
+def _averaged(branched: BranchedFrom) -> str:
+    sessions = len({session for session, _ in branched.moments})
+    text = f"each averaged over {plural(branched.times, 'repeat')}, paired by checkpoint and repeat"
+    if sessions < len(branched.moments):
+        text += f", from only {plural(sessions, 'session')}"
+    return text

@@ -1,0 +1,92 @@
+"""Moments of a run's sessions, read from its journal as values that can be played on from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.entries import Ended
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON, Outcome
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.run_folder import RunFile, read_run
+from matrix.store.transcript import find_session, transcript
+
+SOUND: frozenset[Outcome] = frozenset({"completed", "timeout", "failed"})
+"""Ends after which a session says something about what was tested, so that it can be gone on from;
+the others were cut short, and are for `matrix resume`."""
+
+
+class Moments:
+    """Where the sessions of one run can be gone on from. Close it."""
+
+    def __init__(self, run_dir: Path) -> None:
+        """Open a run's journal for reading.
+
+        Raises:
+            StoreError: It is not a run's folder.
+        """
+        self._run_dir = run_dir
+        self._journal = JournalReader(run_dir / JOURNAL_NAME)
+
+    @cached_property
+    def run(self) -> RunFile:
+        """The run's ``run.json``."""
+        return read_run(self._run_dir)
+
+    @cached_property
+    def _resources(self) -> Mapping[str, JSON]:
+        return self._journal.resources()
+
+    def find(self, text: str) -> str:
+        """The id of the session that ``text`` means: an id, or its unique beginning.
+
+        Raises:
+            SessionNotFound: There is no such session, or several.
+        """
+        return find_session(self._journal, text)
+
+    def after(self, session_id: str, turn: int) -> Checkpoint:
+        """A session after one of its turns; turn 0 is its start.
+
+        Raises:
+            BadInput: It is no session that has ended soundly, or has no such turn.
+            SessionNotFound: It was never opened.
+        """
+        found = transcript(self._journal, session_id)
+        mistake = None
+        played = [done for done in found.turns if done.phase != "finish"]
+        turns = [done.turn for done in played]
+        if found.plan.part != "play":
+            mistake = "is the preparation of a round, not a session"
+        elif found.ended is None:
+            mistake = f"has not ended; `matrix resume {self.run.run_id}` goes on with it"
+        elif found.ended.outcome not in SOUND:
+            mistake = (
+                f"ended as {found.ended.outcome} ({found.ended.reason or found.ended.error_class});"
+                f" only sessions that are {', '.join(sorted(SOUND))} can be gone on from"
+            )
+        elif turn not in turns:
+            allowed = f"0 (its start) to {turns[-1]}" if turns else "none, it never started"
+            mistake = f"has no turn {turn}; turns to go on after: {allowed}"
+        if mistake:
+            raise BadInput([Mistake(f"session {session_id}", None, "", mistake)])
+        plan = found.plan
+        return Checkpoint(
+            run_id=self.run.run_id,
+            spec=dict(self.run.spec),
+            plan=plan,
+            turns=tuple(done for done in played if done.turn <= turn),
+            prelude=None if plan.prelude_id is None else self._prelude(plan.prelude_id),
+            texts={name: self._resources[key] for name, key in plan.resources.items()},
+        )
+
+    def close(self) -> None:
+        """Close the journal."""
+        self._journal.close()
+
+    def _prelude(self, session_id: str) -> JSON:
+        ends = [e for e in self._journal.session(session_id) if isinstance(e, Ended)]
+        return ends[-1].result if ends else None

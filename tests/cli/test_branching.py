@@ -1,0 +1,119 @@
+"""`matrix replay` and `matrix branch` from their first line to their exit code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from matrix import api
+from tests.cli.program import GoldenRun, Matrix, Result, run_program
+
+SPEC = {
+    "name": "count",
+    "kind": "counter",
+    "scenarios": ["one"],
+    "factors": {"step": [1, 2]},
+    "options": {"turns": 5, "width": 2},
+    "per_cell": 2,
+    "limits": {"cost_usd": 10},
+}
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("counted")
+    (folder / "matrix.yaml").write_text(yaml.safe_dump(SPEC))
+    return folder, run_program(folder, "run", "--in-process", "--run-id", "first", "--quiet")
+
+
+@pytest.fixture
+def project(here: Path, counted: tuple[Path, Result]) -> Path:
+    """``here``, with a counter's project and its run ``first``."""
+    import shutil
+
+    shutil.copytree(counted[0], here, dirs_exist_ok=True)
+    return here
+
+
+def first_session(project: Path) -> str:
+    rows = api.open_run("first", results=project / "results").sessions()
+    return str(rows.sort_values("launch_order")["session_id"].iloc[0])
+
+
+def test_a_replay_says_where_it_starts_and_what_came_of_it(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    args = ("--turn", "2", "--set", "step=3", "--times", "2", "--in-process", "--run-id", "again")
+    result = golden_run("replay", "replay", "first", first_session(project), *args)
+    assert result.code == 0
+
+
+def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: GoldenRun) -> None:
+    args = ("--turn", "2", "--variants", "step=1,30", "--in-process", "--run-id", "apart")
+    assert golden_run("branch", "branch", "first", first_session(project), *args).code == 0
+
+
+def test_a_branch_from_many_moments_ends_in_a_verdict_on_moments(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    where = ("--where", 'events.kind == "counted" and events.turn > 1')
+    args = ("--variants", "step=1,30", "--times", "3", "--in-process", "--run-id", "apart")
+    assert golden_run("branch-where", "branch", "first", *where, *args).code == 0
+
+
+def test_the_plan_of_a_branch_is_shown_and_nothing_started(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    args = ("--turn", "2", "--variants", "step=1,2", "--dry-run")
+    golden_run("branch-dry-run", "branch", "first", first_session(project), *args)
+    assert [path.name for path in (project / "results").iterdir()] == ["first"]
+
+
+def test_lineage_is_in_the_json_of_a_run_and_of_a_session(project: Path, matrix: Matrix) -> None:
+    parent = first_session(project)
+    done = matrix(
+        "replay", "first", parent, "--turn", "2", "--in-process", "--json", "--run-id", "again"
+    )
+    branched = json.loads(done.stdout)["branched"]
+    assert branched["run_id"] == "first"
+    assert branched["moments"] == [[parent, 2]]
+    shown = json.loads(matrix("show", "again", "best", "--json").stdout)
+    assert (shown["parent_run"], shown["parent_session_id"]) == ("first", parent)
+    assert (shown["parent_turn"], shown["changed"], shown["repeat"]) == (2, None, 1)
+
+
+def test_a_continued_session_says_what_it_goes_on_from(
+    project: Path, matrix: Matrix, golden_run: GoldenRun
+) -> None:
+    args = ("--turn", "2", "--set", "step=3", "--in-process", "--run-id", "again")
+    matrix("replay", "first", first_session(project), *args)
+    golden_run("show-continued", "show", "again", "best")
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("no-turn", ("--turn", "9", "--set", "step=3")),
+        ("mistakes", ("--turn", "2", "--set", "stpe=3", "--set", "step=0", "--max-cost", "-1")),
+    ],
+)
+def test_mistakes_in_a_replay_are_all_shown(
+    project: Path, golden_run: GoldenRun, name: str, args: tuple[str, ...]
+) -> None:
+    result = golden_run(f"replay-{name}", "replay", "first", first_session(project), *args)
+    assert (result.code, result.stdout) == (2, "")
+
+
+def test_mistakes_in_a_condition_are_shown_with_their_place(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    args = ("--variants", "step=1", "--variants", "step=2", "--variants", "x", "--times", "3")
+    assert golden_run("branch-forms", "branch", "first", *args).code == 2
+    where = ("--where", "events.kind == 3 and counted and events.knd == 'x'")
+    assert golden_run("branch-place", "branch", "first", *where, "--variants", "step=1").code == 2
+    where = ("--where", "events.kind == 3 and events.knd == 'x'")
+    result = golden_run("branch-table", "branch", "first", *where, "--variants", "step=1,2")
+    assert result.code == 2
