@@ -6,6 +6,7 @@ Functions take the same names as the flags and raise this project's own errors
 
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
+from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
@@ -16,12 +17,16 @@ __all__ = [
     "RESULTS",
     "Checkup",
     "Run",
+    "archive",
+    "archive_older",
     "budgets",
     "doctor",
     "init",
     "list_runs",
     "open_run",
     "plan",
+    "repair",
+    "restore_run",
     "resume",
     "run",
     "schema",

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import typer
 
 from matrix.cli import (
+    archive_command,
     budgets_command,
     doctor_command,
     init_command,
     list_command,
     plan_command,
+    repair_command,
     resume_command,
     run_command,
     schema_command,
@@ -51,6 +53,8 @@ for module in (
     doctor_command,
     list_command,
     show_command,
+    archive_command,
+    repair_command,
     budgets_command,
     init_command,
     schema_command,
