@@ -19,13 +19,12 @@ from benchmarks.figures import Section
 from benchmarks.measuring import timed
 from benchmarks.runs import Job, Played, check_tables, play
 from benchmarks.sizes import Sizes
-from matrix.api.keeping import repair
-from matrix.engine.plan_file import PLAN_NAME
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.store.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.publisher import Publisher
 from matrix.store.reader import RunTables
+from matrix.store.repair import repair_tables
 from matrix.store.run_folder import RUN_FILE, read_run
 
 _KINDS: Final = {
@@ -131,12 +130,11 @@ def _repair(played: Played, entries: Sequence[Entry], sizes: Sizes, section: Sec
     for number in range(copies):
         writer.append(list(_copy(entries, number)))
     writer.close()
-    for name in (RUN_FILE, PLAN_NAME):
-        copyfile(played.run_dir / name, run_dir / name)
+    copyfile(played.run_dir / RUN_FILE, run_dir / RUN_FILE)
     (run_dir / "calls").mkdir()
     (run_dir / "calls" / "part-000000000000-000000000000.parquet").write_bytes(b"PAR1 torn")
-    seconds = timed(partial(repair, run_dir))
-    how = f"matrix.api.repair, {copies * calls:,} calls, {copies * len(entries):,} entries"
+    seconds = timed(partial(repair_tables, run_dir, read_run(run_dir), tuple))
+    how = f"store.repair.repair_tables, {copies * calls:,} calls, {copies * len(entries):,} entries"
     section.add("journal: repair of all tables", seconds, "s", how, goal="< 60")
     check_tables(run_dir, sessions=sizes.journal_sessions * copies, calls=copies * calls)
 

@@ -6,6 +6,7 @@ Functions take the same names as the flags and raise this project's own errors
 
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
+from matrix.api.exporting import checkpoint, diff, export, export_all, read_checkpoint
 from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
@@ -20,11 +21,16 @@ __all__ = [
     "archive",
     "archive_older",
     "budgets",
+    "checkpoint",
+    "diff",
     "doctor",
+    "export",
+    "export_all",
     "init",
     "list_runs",
     "open_run",
     "plan",
+    "read_checkpoint",
     "repair",
     "restore_run",
     "resume",

@@ -8,11 +8,11 @@ import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
 
-HELP = """Pack the journals of complete runs, without loss, and bring them back.
+HELP = """Pack the journals of complete runs, without loss.
 
 \b
     matrix archive playtest-2026
-    matrix archive --older-than 30d          every complete run older than that (h, d or w)
+    matrix archive --older-than 30d          every older complete run
     matrix archive playtest-2026 --restore   bit for bit
 
 An archived run is listed, summarised and compared as before; single sessions, export, resume and

@@ -10,7 +10,9 @@ import typer
 from matrix.cli import (
     archive_command,
     budgets_command,
+    diff_command,
     doctor_command,
+    export_command,
     init_command,
     list_command,
     plan_command,
@@ -53,6 +55,8 @@ for module in (
     doctor_command,
     list_command,
     show_command,
+    diff_command,
+    export_command,
     archive_command,
     repair_command,
     budgets_command,

@@ -34,7 +34,7 @@ def repaired_as_data(done: Repaired) -> JSON:
 
 def kept_as_text(kept: KeptRun, *, restored: bool) -> str:
     """One line: the run, what was done and the bytes of it."""
-    journal, archive = (f"{size / 1e6:,.1f} MB" for size in kept.packed)
+    journal, archive = (f"{size / 1e3:,.0f} kB" for size in kept.packed)
     if restored:
         return f"{kept.run_id}: restored, {archive} to {journal}"
     return f"{kept.run_id}: archived, {journal} to {archive}"

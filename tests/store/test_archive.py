@@ -71,7 +71,7 @@ def test_only_complete_runs_that_are_not_alive_are_archived(run_dir: Path) -> No
     writer.close()
     run_file = run_dir / "run.json"
     run_file.write_text(run_file.read_text().replace('"complete"', '"incomplete"'))
-    with pytest.raises(StoreError, match="only complete runs are archived.*matrix resume play"):
+    with pytest.raises(StoreError, match=r"only complete runs are archived.*matrix resume play"):
         api.archive(run_dir)
     assert (run_dir / JOURNAL_NAME).is_file()
 
