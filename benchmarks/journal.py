@@ -24,6 +24,7 @@ from matrix.store.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.publisher import Publisher
 from matrix.store.reader import RunTables
+from matrix.store.repair import repair_tables
 from matrix.store.run_folder import RUN_FILE, read_run
 
 _KINDS: Final = {
@@ -37,6 +38,10 @@ _GROUPS: Final = (1, 20, 200)
 """Calls per transaction; with 200 sessions open the governor writes 20 to 200 at a time."""
 _MOST_SINGLE: Final = 2_000
 """Calls that are enough to time transactions of one call each."""
+_REPAIRED_CALLS: Final = 100_000
+_QUICK_CALLS: Final = 2_000
+_REPAIRED_FROM: Final = 50_000
+"""Entries asked for from which the repaired run has its full size."""
 _TABLES: Final = ("sessions", "calls", "messages")
 
 
@@ -51,6 +56,7 @@ def measure(sizes: Sizes, section: Section) -> None:
     for calls in _GROUPS:
         _append_rate(copied, calls, sizes, section)
     _tables(played, copied, copies, sizes, section)
+    _repair(played, entries, sizes, section)
 
 
 def _bytes(played: Played, sessions: int, section: Section) -> None:
@@ -115,6 +121,24 @@ def _tables(
         section.add(f"tables: {name} as pandas", seconds, "s", f"RunTables.frame, {rows:,} rows")
 
 
+def _repair(played: Played, entries: Sequence[Entry], sizes: Sizes, section: Section) -> None:
+    """Time ``matrix repair`` of a run with 100,000 journalled calls and torn tables."""
+    calls = sum(map(_is_answer, entries))
+    copies = -(-(_REPAIRED_CALLS if sizes.entries >= _REPAIRED_FROM else _QUICK_CALLS) // calls)
+    run_dir = sizes.folder / "repair"
+    writer = JournalWriter(run_dir / JOURNAL_NAME)
+    for number in range(copies):
+        writer.append(list(_copy(entries, number)))
+    writer.close()
+    copyfile(played.run_dir / RUN_FILE, run_dir / RUN_FILE)
+    (run_dir / "calls").mkdir()
+    (run_dir / "calls" / "part-000000000000-000000000000.parquet").write_bytes(b"PAR1 torn")
+    seconds = timed(partial(repair_tables, run_dir, read_run(run_dir), tuple))
+    how = f"store.repair.repair_tables, {copies * calls:,} calls, {copies * len(entries):,} entries"
+    section.add("journal: repair of all tables", seconds, "s", how, goal="< 60")
+    check_tables(run_dir, sessions=sizes.journal_sessions * copies, calls=copies * calls)
+
+
 def _append(writer: JournalWriter, groups: Sequence[Sequence[Entry]]) -> None:
     for group in groups:
         writer.append(group)
@@ -142,10 +166,10 @@ def _copy(entries: Sequence[Entry], number: int) -> Iterator[Entry]:
 
     for entry in entries:
         match entry:
-            case Opened(plan, at):
+            case Opened(plan, at, redo):
                 prelude = plan.prelude_id and other(plan.prelude_id)
                 renamed = replace(plan, session_id=other(plan.session_id), prelude_id=prelude)
-                yield Opened(renamed, at)
+                yield Opened(renamed, at, redo)
             case Held() | Settled():
                 key = entry.key._replace(session_id=other(entry.key.session_id))
                 yield entry._replace(key=key, hold_id=entry.hold_id + holds)

@@ -7,6 +7,8 @@ Functions take the same names as the flags and raise this project's own errors
 from matrix.api.branching import branch, plan_branch, plan_replay, replay, start_branching
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
+from matrix.api.exporting import checkpoint, diff, export, export_all, read_checkpoint
+from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
@@ -17,16 +19,25 @@ __all__ = [
     "RESULTS",
     "Checkup",
     "Run",
+    "archive",
+    "archive_older",
     "branch",
     "budgets",
+    "checkpoint",
+    "diff",
     "doctor",
+    "export",
+    "export_all",
     "init",
     "list_runs",
     "open_run",
     "plan",
     "plan_branch",
     "plan_replay",
+    "read_checkpoint",
+    "repair",
     "replay",
+    "restore_run",
     "resume",
     "run",
     "schema",

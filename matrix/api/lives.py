@@ -26,6 +26,7 @@ from matrix.engine.keys import open_to_others, require_keys
 from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
+from matrix.engine.redo import prepare_open_sessions
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
@@ -162,10 +163,15 @@ def resume(
     executor: str = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
+    redo_turn: bool = False,
 ) -> Run:
     """Go on with a run that did not reach its end, from the last turn of every session.
 
+    With ``redo_turn``, turns in flight are played anew from the checkpoints before them, for a kind
+    or prompts that have changed since: what was answered in them stays paid and is superseded.
+
     Raises:
+        StateMismatch: The installed kind does not fit what sessions were left in.
         RunNotFound: No such run.
         RunLocked: The run is still alive.
         BadInput: The run's spec, packs or code changed so that it is another run.
@@ -175,6 +181,7 @@ def resume(
     require_keys(prepared, os.environ)
     require_local_models(prepared.models, prepared.source)
     _refuse_if_alive(run_dir)
+    prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=time.time())
     engine, spent = load_executor(executor), spent_so_far(run_dir)
     with drawing(prepared, run_dir.parent, run_dir.name, time.time, spent=spent) as draw:
         return _drive(draw, run_dir, engine, listener or Silent())

@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 import typer
 
 from matrix.cli import (
+    archive_command,
     branch_command,
     budgets_command,
+    diff_command,
     doctor_command,
+    export_command,
     init_command,
     list_command,
     plan_command,
+    repair_command,
     replay_command,
     resume_command,
     run_command,
@@ -55,6 +59,10 @@ for module in (
     doctor_command,
     list_command,
     show_command,
+    diff_command,
+    export_command,
+    archive_command,
+    repair_command,
     budgets_command,
     init_command,
     schema_command,

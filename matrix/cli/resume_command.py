@@ -28,7 +28,8 @@ HELP = """Go on with a run that did not reach its end. Every session continues f
     matrix resume last
     matrix resume playtest-2026 --max-cost 80   with a higher cap
 
-Calls that are paid for are answered from the journal. Only limits and --cache can change.
+Calls that are paid for are answered from the journal. Only limits and --cache can change. If the
+code under the run has changed, --redo-turn plays turns in flight again; what was paid stays paid.
 """
 
 
@@ -48,6 +49,13 @@ def resume(
     results: ResultsOption = "results",
     cache: CacheOption = None,
     in_process: InProcessOption = False,
+    redo_turn: Annotated[
+        bool,
+        typer.Option(
+            "--redo-turn",
+            help="Play turns in flight again from the checkpoints before, after code changed.",
+        ),
+    ] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -62,11 +70,18 @@ def resume(
         cache=cache,
     )
     executor = "in-process" if in_process else "ray"
-    resume_run(run, results, layers, executor, quiet=quiet, json=json)
+    resume_run(run, results, layers, executor, quiet=quiet, json=json, redo_turn=redo_turn)
 
 
 def resume_run(
-    run: str, results: str, layers: list[Override], executor: str, *, quiet: bool, json: bool
+    run: str,
+    results: str,
+    layers: list[Override],
+    executor: str,
+    *,
+    quiet: bool,
+    json: bool,
+    redo_turn: bool = False,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
@@ -75,6 +90,11 @@ def resume_run(
     listener = listener_for(quiet=quiet or json)
     with listener:
         done = api.resume(
-            run, results=results, executor=executor, listener=listener, overrides=layers
+            run,
+            results=results,
+            executor=executor,
+            listener=listener,
+            overrides=layers,
+            redo_turn=redo_turn,
         )
     finish(done, quiet=quiet, json=json)

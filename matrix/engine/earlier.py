@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from matrix.engine.launcher import Past
-from matrix.model.entries import Ended, Settled
+from matrix.model.entries import Ended, Opened, Settled
 from matrix.model.money import NanoUSD
-from matrix.store.codec import ENDED, SETTLED
+from matrix.store.codec import ENDED, OPENED, SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 
@@ -33,8 +33,10 @@ def earlier_lives(run_dir: Path) -> Earlier:
     costs: dict[str, dict[int, NanoUSD]] = {}
     reader = JournalReader(path)
     try:
-        for row in reader.rows(0, reader.last_seq(), kinds=(ENDED, SETTLED)):
+        for row in reader.rows(0, reader.last_seq(), kinds=(OPENED, ENDED, SETTLED)):
             match row.entry:
+                case Opened() as opened if opened.redo:
+                    latest.pop(opened.plan.session_id, None)
                 case Ended() as end:
                     latest[end.session_id] = Past(end.outcome, end.score, end.tally.cost)
                 case Settled() as settled:

@@ -15,7 +15,8 @@ from matrix.model.records import JSON, CallKey, Message, SessionPlan
 class SessionHistory(NamedTuple):
     """One session out of the journal, up to now.
 
-    ``answers`` and ``attempts`` are those of calls since the newest checkpoint; ``spent`` is what
+    ``answers`` and ``attempts`` are those of calls since the newest checkpoint (answers: since the
+    turn in flight was begun anew, if it was); ``spent`` is what
     all its attempts have cost, settled or presumed.
     """
 
@@ -44,6 +45,8 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
         match entry:
             case Opened():
                 plan, done = entry.plan, None
+                if entry.redo:
+                    answers, acted = {}, {}
             case Held():
                 attempts[entry.key] = max(attempts.get(entry.key, 0), entry.attempt)
             case Settled():

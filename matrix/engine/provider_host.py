@@ -35,13 +35,13 @@ from matrix.engine.telling import AttemptWatch
 from matrix.model.entries import Disposition
 from matrix.model.errors import (
     Censored,
-    DigestMismatch,
     ProviderError,
     SessionCapReached,
     SessionStop,
     Suspended,
 )
 from matrix.model.records import Answer, Call, CallKey, Failure, Usage
+from matrix.model.request_digest import check_same_request
 from matrix.providers.base import Provider, Reply
 from matrix.telemetry.process import SILENT
 
@@ -183,11 +183,7 @@ class ProviderHost:
                 raise _STOPS[said.why](said.reason)
             if not isinstance(said, Recorded):
                 continue
-            if said.digest != call.digest:
-                raise DigestMismatch(
-                    f"call {call.key} of session {call.key.session_id} was recorded for another "
-                    "request: prompts or code changed since; start a new run"
-                )
+            check_same_request(call.key, said.digest, call.digest)
             return said.answer
 
     def _from_cache(self, call: Call, entry: ModelEntry) -> Supply | None:

@@ -45,6 +45,7 @@ from matrix.model.records import (
     Phase,
     SessionPlan,
 )
+from matrix.model.request_digest import request_digest
 from matrix.model.seeds import content_hash, derive_seed
 from matrix.telemetry.spans import Spans
 
@@ -246,10 +247,10 @@ class DurableSession:
         """The logical request at a slot, with its digest and seed."""
         name = model or self.plan.roles[role]
         key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
-        digest = content_hash([role, name, messages_digest(messages), list(params)])
+        content = content_hash([role, name, messages_digest(messages), list(params)])
         return Call(
             key=key,
-            digest=digest,
+            digest=request_digest(content, role, name, messages, params),
             order=self.plan.order,
             role=role,
             model=name,
@@ -257,7 +258,7 @@ class DurableSession:
             params=params,
             # equal requests at one place get equal answers, so what variants share stays shared;
             # another request (another prompt) is another sample, as it is with real models
-            seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, digest),
+            seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, content),
             cell=self.plan.levels,
         )
 

@@ -65,10 +65,15 @@ class Tally(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """A session was given to a worker for the first time (or again, after an interruption)."""
+    """A session was given to a worker for the first time (or again, after an interruption).
+
+    ``redo`` says that the turn in flight is to be played anew: what was answered since the newest
+    checkpoint stays paid and is superseded.
+    """
 
     plan: SessionPlan
     at: float
+    redo: bool = False
 
 
 class Held(NamedTuple):

@@ -96,6 +96,12 @@ class RunLocked(StoreError):
     """Another process holds the journal: the run is still alive."""
 
 
+class StateMismatch(StoreError):
+    """Sessions were left by another version of their kind than the one that is installed."""
+
+    exit_code = 2
+
+
 class FencedOff(StoreError):
     """A newer governor has taken the journal over; this one must not write any more."""
 

@@ -8,20 +8,19 @@ transaction with ``synchronous=FULL``: when ``append`` returns, it is on the dis
 
 from __future__ import annotations
 
-import fcntl
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
 from matrix.model.entries import Entry, session_of
-from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
+from matrix.model.errors import FencedOff, JournalFull, StoreError
 from matrix.model.records import JSON
 from matrix.store.codec import ENDED, JOURNAL_VERSION, OPENED, decode, encode
+from matrix.store.journal_lock import lock, require_unpacked
 
 JOURNAL_NAME = "journal.sqlite"
 
@@ -34,7 +33,6 @@ CREATE TABLE IF NOT EXISTS entries (
 CREATE INDEX IF NOT EXISTS entries_by_session ON entries (session, seq);
 CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 """
-
 
 MAX_SEQ: Final = 2**62
 """Above every sequence number."""
@@ -63,7 +61,7 @@ class JournalWriter:
             RunLocked: Another process is writing; the run is alive.
             StoreError: Not a journal, of a later version, or not writable.
         """
-        self._lock = _lock(path)
+        self._lock = lock(path)
         try:
             self._db = _connect(path)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -199,6 +197,7 @@ class JournalReader:
         Raises:
             StoreError: There is none, or it is not a journal.
         """
+        require_unpacked(path)
         if not path.is_file():
             raise StoreError(f"no journal at {path}; is this a results folder of matrix?")
         self._path = path
@@ -289,27 +288,6 @@ def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
-
-
-def _lock(path: Path) -> IO[bytes]:
-    """An operating-system lock that dies with its process, whatever kills it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115, PTH123  held until close()
-    except OSError as error:
-        raise StoreError(
-            f"cannot write in {path.parent}: {error.strerror}; choose another folder with --results"
-        ) from None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        handle.close()
-        raise RunLocked(
-            f"{path.parent.name} is still running (another process holds {path.name}); "
-            "wait for it or stop it first"
-        ) from None
-    os.set_inheritable(handle.fileno(), False)
-    return handle
 
 
 def _store_error(error: sqlite3.Error, path: Path) -> StoreError:

@@ -7,6 +7,7 @@ from typing import Final
 from matrix.model.entries import Settled, TurnDone
 from matrix.model.money import to_usd
 from matrix.model.records import Outcome, SessionPlan
+from matrix.model.request_digest import content_of
 from matrix.store.schema import Row
 from matrix.store.session_state import Totals
 
@@ -169,7 +170,7 @@ def call_row(seq: int, entry: Settled) -> Row:
         entry.took_s,
         None if answer is None else answer.duration_s,
         None if answer is None else answer.finish_reason,
-        entry.digest,
+        content_of(entry.digest),
         answer is not None,
         _micros(entry.at - entry.took_s),
         _micros(entry.at),

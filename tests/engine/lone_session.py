@@ -16,8 +16,8 @@ from matrix.engine.session import DurableSession
 from matrix.engine.workspace import Workspaces
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Acted, Ended, Entry, Opened, Settled, TurnDone
-from matrix.model.errors import DigestMismatch
 from matrix.model.records import JSON, Answer, Call, CallKey, SessionPlan, Usage
+from matrix.model.request_digest import check_same_request
 from matrix.model.seeds import stream
 from tests.engine.plans import RESOURCES
 
@@ -103,8 +103,7 @@ class _Port:
         journal = self._journal
         journal.asked.append(call)
         if (recorded := self._recorded.get(call.key)) is not None:
-            if recorded.digest != call.digest:
-                raise DigestMismatch(f"call {call.key} was recorded for another request")
+            check_same_request(call.key, recorded.digest, call.digest)
             assert recorded.answer is not None
             return recorded.answer
         for _ in range(journal.restless.randrange(5)):

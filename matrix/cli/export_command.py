@@ -1,0 +1,64 @@
+"""``matrix export``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import ResultsOption
+
+HELP = """Write a session's checkpoint, or its whole folder.
+
+\b
+    matrix export last worst --turn 22 -o turn-22.json
+    matrix export last 3f2a --all sessions/3f2a
+
+A checkpoint is self-contained: what was said, players with their prompts, the state, texts and
+versions that playing on takes. A folder holds turn-0.json and so on, and report.md. Nothing is
+overwritten without --force.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("export", help=HELP)(export)
+
+
+def export(
+    run: Annotated[
+        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+    ],
+    session: Annotated[
+        str,
+        typer.Argument(
+            metavar="SESSION",
+            help="Session id or its beginning; best, worst, longest or failed.",
+        ),
+    ],
+    turn: Annotated[
+        int | None,
+        typer.Option("--turn", min=0, metavar="N", help="Turn; the newest if left out."),
+    ] = None,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")
+    ] = None,
+    everything: Annotated[
+        str | None,
+        typer.Option("--all", metavar="DIR", help="Write every turn and a report into DIR."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
+    results: ResultsOption = "results",
+) -> None:
+    """Export a session."""
+    from matrix import api
+    from matrix.model.errors import BadInput, Mistake
+
+    if (output is None) == (everything is None) or (everything is not None and turn is not None):
+        told = "give either -o FILE (with --turn N) or --all DIR"
+        raise BadInput([Mistake("matrix export", None, "", told)])
+    if everything is not None:
+        paths = api.export_all(run, session, everything, results=results, force=force)
+        typer.echo(f"{len(paths)} files in {everything}")
+    elif output is not None:
+        typer.echo(api.export(run, session, output, turn=turn, results=results, force=force))

@@ -1,0 +1,83 @@
+"""Exported checkpoints: a session's transcript cut after a turn, with all that playing on takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import orjson
+
+from matrix.kinds.playtest import checkpoints as words
+from matrix.kinds.playtest.kind import KIND as PLAYTEST
+from matrix.model.checkpoint_file import Checkpoint, continuation_of
+from matrix.model.entries import TurnDone
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON
+from matrix.store.transcript import Transcript
+
+
+def turns_of(session: Transcript) -> list[int]:
+    """Turns that a checkpoint can be exported of; 0 is the one before the first turn."""
+    return [done.turn for done in session.turns if done.phase != "finish"]
+
+
+def checkpoint_of(
+    run_id: str, session: Transcript, turn: int, prelude: JSON, resources: Mapping[str, JSON]
+) -> Checkpoint:
+    """The session as it stood after ``turn``.
+
+    Args:
+        run_id: The run that it is of.
+        session: The whole session.
+        turn: The turn; 0 for what precedes the first.
+        prelude: What the round's shared preparation made.
+        resources: Content hash -> text or data.
+
+    Raises:
+        BadInput: It has no checkpoint of that turn; the message says which there are.
+    """
+    there = turns_of(session)
+    if turn not in there:
+        allowed = f"allowed: {there[0]} to {there[-1]}" if there else "it has no checkpoint yet"
+        told = f"found {turn}; {allowed}, the turns of session {session.session_id}"
+        raise BadInput([Mistake("--turn", None, "", told)])
+    steps = [done for done in session.turns if done.phase != "finish" and done.turn <= turn]
+    done = _joined(steps)
+    plan = session.plan
+    texts = {name: resources[key] for name, key in plan.resources.items()}
+    times = {step.turn: round(step.at * 1000, 3) for step in steps}
+    agents = words.player_agents(done.players, done.messages, prelude)
+    speaker = next((player.name for player in done.players if player.is_spokesperson), "")
+    playtest = plan.kind == PLAYTEST.name
+    state = orjson.loads(done.state)
+    return Checkpoint(
+        run=run_id,
+        turn=turn,
+        timestamp=times[turn],
+        conversationHistory=tuple(words.conversation(done.messages, times)),
+        playerAgents=tuple(agents),
+        spokespersonId=speaker,
+        sessionConfig=words.session_config(plan, agents, speaker, texts if playtest else {}),
+        detectedPulses=tuple(words.pulses(done.events)),
+        detectedTangents=tuple(words.tangents(done.events, state, turn) if playtest else ()),
+        privateMoments=tuple(words.private_moments(done.events, done.messages)),
+        continuation=continuation_of(plan, done, prelude, resources),
+    )
+
+
+def _joined(steps: list[TurnDone]) -> TurnDone:
+    """All steps as one: the last one's state with everything that was added until then."""
+    last = steps[-1]
+    return TurnDone(
+        session_id=last.session_id,
+        phase=last.phase,
+        turn=last.turn,
+        state=last.state,
+        messages=tuple(item for step in steps for item in step.messages),
+        events=tuple(item for step in steps for item in step.events),
+        scores=tuple(item for step in steps for item in step.scores),
+        players=tuple(item for step in steps for item in step.players),
+        tally=last.tally,
+        ended=last.ended,
+        versions=last.versions,
+        at=last.at,
+    )

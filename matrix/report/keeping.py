@@ -1,0 +1,45 @@
+"""What a repair or an archive came to, for people and for programs."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from matrix.model.records import JSON
+from matrix.report.text import columns
+from matrix.store.archive import Packed
+from matrix.store.repair import Repaired
+
+
+class KeptRun(Protocol):
+    """A run that was archived or restored."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    @property
+    def packed(self) -> Packed: ...
+
+
+def repaired_as_text(done: Repaired) -> str:
+    """A line per table: what it was like, and how many rows it has now."""
+    rows = [[name, f"{count:,}", done.found[name]] for name, count in done.rows.items()]
+    table = columns(["table", "rows now", "found"], rows, right=[1])
+    return f"{table}\nmade again from {done.entries:,} journal entries"
+
+
+def repaired_as_data(done: Repaired) -> JSON:
+    """The same for programs."""
+    return {"found": dict(done.found), "rows": dict(done.rows), "entries": done.entries}
+
+
+def kept_as_text(kept: KeptRun, *, restored: bool) -> str:
+    """One line: the run, what was done and the bytes of it."""
+    journal, archive = (f"{size / 1e3:,.0f} kB" for size in kept.packed)
+    if restored:
+        return f"{kept.run_id}: restored, {archive} to {journal}"
+    return f"{kept.run_id}: archived, {journal} to {archive}"
+
+
+def kept_as_data(kept: KeptRun) -> JSON:
+    """The same for programs."""
+    return {"run_id": kept.run_id, **kept.packed._asdict()}
