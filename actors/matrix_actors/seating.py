@@ -100,7 +100,7 @@ class Seating:
 
     def next_suspect(self) -> SessionPlan | None:
         """The suspect to be played now; none while another one is."""
-        if self._alone is not None or not self._suspects:
+        if not self.has_suspect:
             return None
         self._alone = self._suspects.popleft()
         one = self._seated[self._alone]

@@ -6,15 +6,23 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from matrix.api.choosing import Branching, branched_of, chosen_by, go_on, moments_of, wanted_of
+from matrix.api.choosing import (
+    Branching,
+    branched_of,
+    chosen_by,
+    go_on,
+    moments_of,
+    project_of_run,
+    wanted_of,
+)
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
-from matrix.engine.continuing import continue_from
 from matrix.engine.progress import Listener
+from matrix.engine.wanted import Wanted
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.overrides import Override, from_flags
+from matrix.model.overrides import Override
 from matrix.model.records import JSON
 
 TIMES = 10
@@ -37,10 +45,11 @@ def plan_replay(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    wanted = _replayed(changes, times)
     parent = open_run(run, results=results)
     moments = moments_of(parent, [(session, turn)])
-    return Branching(go_on(parent, moments, wanted, max_cost, overrides))
+    project = project_of_run(parent.path)
+    return Branching(go_on(moments, wanted, project, max_cost, overrides))
 
 
 def plan_branch(
@@ -81,7 +90,8 @@ def plan_branch(
     if condition is not None:
         places = chosen_by(parent, condition)
     moments = moments_of(parent, places)
-    return Branching(go_on(parent, moments, wanted, max_cost, overrides), where or "")
+    project = project_of_run(parent.path)
+    return Branching(go_on(moments, wanted, project, max_cost, overrides), where or "")
 
 
 def replay(
@@ -204,9 +214,13 @@ def replay_checkpoint(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
-    layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    return Branching(continue_from([checkpoint], wanted, project=Path(project), overrides=layers))
+    wanted = _replayed(changes, times)
+    return Branching(go_on([checkpoint], wanted, Path(project), max_cost, overrides))
+
+
+def _replayed(changes: Mapping[str, JSON] | None, times: int) -> Wanted:
+    """One variant: each change has one value."""
+    return wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
 
 
 def start_branching(

@@ -108,22 +108,22 @@ def chosen_by(parent: Run, condition: Condition) -> list[tuple[str, int]]:
 
 
 def go_on(
-    parent: Run,
     moments: Sequence[Checkpoint],
     wanted: Wanted,
+    project: Path,
     max_cost: float | None,
     overrides: Iterable[Override],
 ) -> Continuation:
-    """Plan continuations of a run's moments, in the project that the run was planned in.
+    """Plan continuations of moments, with the packs of a project for what changes.
 
     Raises:
         BadInput: Every mistake.
     """
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    return continue_from(moments, wanted, project=_project(parent.path), overrides=layers)
+    return continue_from(moments, wanted, project=project, overrides=layers)
 
 
-def _project(run_dir: Path) -> Path:
+def project_of_run(run_dir: Path) -> Path:
     """The folder whose packs the run was planned with, or the working directory if it is gone."""
     try:
         folder = Path(orjson.loads((run_dir / PLAN_NAME).read_bytes())["env_file"]).parent

@@ -30,7 +30,6 @@ from matrix.engine.redo import prepare_open_sessions
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
-from matrix.model.money import from_usd
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
@@ -201,7 +200,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
         update={
             "status": "running",
             "end_reason": "",
-            "cap_nano": from_usd(prepared.spec.limits.cost_usd),
+            "cap_nano": prepared.spec.limits.cap_nano,
         }
     )
     write_run(run_dir, running)

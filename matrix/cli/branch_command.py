@@ -13,12 +13,14 @@ from matrix.cli.options import (
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
+    OptionalSessionArgument,
     QuietOption,
     ResultsOption,
+    RunArgument,
     TimeLimitOption,
     overrides_of,
 )
-from matrix.cli.replay_command import DryRunOption, NewRunOption, RunArgument
+from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
     from matrix.api.choosing import Branching
@@ -42,14 +44,7 @@ def register(app: typer.Typer) -> None:
 
 def branch(
     run: RunArgument,
-    session: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SESSION",
-            help="Session id or its beginning; best, worst, longest or failed.",
-            show_default=False,
-        ),
-    ] = None,
+    session: OptionalSessionArgument = None,
     turn: Annotated[
         int | None,
         typer.Option(

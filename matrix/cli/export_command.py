@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from matrix.cli.options import ResultsOption
+from matrix.cli.options import ResultsOption, RunArgument, SessionArgument
 
 HELP = """Write a session's checkpoint, or its whole folder.
 
@@ -26,16 +26,8 @@ def register(app: typer.Typer) -> None:
 
 
 def export(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
-    ],
-    session: Annotated[
-        str,
-        typer.Argument(
-            metavar="SESSION",
-            help="Session id or its beginning; best, worst, longest or failed.",
-        ),
-    ],
+    run: RunArgument,
+    session: SessionArgument,
     turn: Annotated[
         int | None,
         typer.Option("--turn", min=0, metavar="N", help="Turn; the newest if left out."),

@@ -19,6 +19,14 @@ SpecArgument = Annotated[
         show_default=False,
     ),
 ]
+RunArgument = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+]
+_SESSION_HELP = "Session id or its beginning; best, worst, longest or failed."
+SessionArgument = Annotated[str, typer.Argument(metavar="SESSION", help=_SESSION_HELP)]
+OptionalSessionArgument = Annotated[
+    str | None, typer.Argument(metavar="SESSION", help=_SESSION_HELP, show_default=False)
+]
 ResultsOption = Annotated[
     str, typer.Option("--results", metavar="DIR", envvar="MATRIX_RESULTS", help="Folder of runs.")
 ]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 
 HELP = """Make every table of a run again from its journal.
 
@@ -24,9 +22,7 @@ def register(app: typer.Typer) -> None:
 
 
 def repair(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
-    ] = "last",
+    run: RunArgument = "last",
     results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:

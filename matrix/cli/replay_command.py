@@ -15,6 +15,8 @@ from matrix.cli.options import (
     OpenSessionsOption,
     QuietOption,
     ResultsOption,
+    RunArgument,
+    SessionArgument,
     TimeLimitOption,
     overrides_of,
 )
@@ -31,15 +33,6 @@ role, an option of the kind, another scenario, or a text such as
 guide=file://mine.md. The new sessions are a run of their own.
 """
 
-RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
-]
-ReplayedSession = Annotated[
-    str,
-    typer.Argument(
-        metavar="SESSION", help="Session id or its beginning; best, worst, longest or failed."
-    ),
-]
 TurnOption = Annotated[
     int, typer.Option("--turn", metavar="N", help="Turn to go on after; 0 is the start.", min=0)
 ]
@@ -61,7 +54,7 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     run: RunArgument,
-    session: ReplayedSession,
+    session: SessionArgument,
     turn: TurnOption,
     changes: ChangesOption = None,
     times: Annotated[

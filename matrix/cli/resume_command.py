@@ -15,6 +15,7 @@ from matrix.cli.options import (
     OpenSessionsOption,
     QuietOption,
     ResultsOption,
+    RunArgument,
     TimeLimitOption,
     overrides_of,
 )
@@ -39,9 +40,7 @@ def register(app: typer.Typer) -> None:
 
 
 def resume(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
-    ] = "last",
+    run: RunArgument = "last",
     max_cost: MaxCostOption = None,
     budget: BudgetOption = None,
     time_limit: TimeLimitOption = None,

@@ -122,10 +122,10 @@ def _confirm(prepared: object, yes: bool) -> None:
     import sys
 
     from matrix.engine.prepared import Prepared
-    from matrix.model.money import from_usd, show_usd
+    from matrix.model.money import show_usd
 
     assert isinstance(prepared, Prepared)
-    cap = from_usd(prepared.spec.limits.cost_usd)
+    cap = prepared.spec.limits.cap_nano
     expected = prepared.estimate.middle
     if expected <= cap:
         return

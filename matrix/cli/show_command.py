@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 import typer
 
-from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.options import JsonOption, OptionalSessionArgument, ResultsOption, RunArgument
 
 HELP = """Show a run's summary, or one session's transcript.
 
@@ -25,17 +23,8 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
-    ] = "last",
-    session: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SESSION",
-            help="Session id or its beginning; best, worst, longest or failed.",
-            show_default=False,
-        ),
-    ] = None,
+    run: RunArgument = "last",
+    session: OptionalSessionArgument = None,
     results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from matrix.engine.messages import Acquire, Counters, Settle, Supply
 from matrix.model.entries import Disposition, Held, Settled
 from matrix.model.money import NanoUSD
-from matrix.model.records import Answer, CallKey, Phase, SessionPlan, Usage
-
-PHASES: Final[tuple[Phase, ...]] = ("start", "turn", "finish")
-"""Phases of a session, in their order."""
+from matrix.model.records import PHASES, Answer, CallKey, Phase, SessionPlan, Usage
 
 
 @dataclass(slots=True)

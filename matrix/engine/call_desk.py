@@ -245,14 +245,9 @@ class CallDesk:
                 self._out.entries.append(unsent_entry(hold_id, held, at))
                 self._attempt_is_over(hold_id, held, 0)
 
-    def lose(self, peer: str, at: float) -> int:
-        """A process is confirmed dead: what it had in flight counts as spent, others go on.
-
-        Returns:
-            How many attempts it had in flight.
-        """
-        lost = self.ledger.holds_of(peer)
-        for hold_id in lost:
+    def lose(self, peer: str, at: float) -> None:
+        """A process is confirmed dead: what it had in flight counts as spent, others go on."""
+        for hold_id in self.ledger.holds_of(peer):
             held = self._open_holds.pop(hold_id)
             cost = self.ledger.presume(hold_id)
             self._charge(held.key.session_id, held.role, cost)
@@ -264,7 +259,6 @@ class CallDesk:
         for book in self._books.values():
             for call in book.calls.values():
                 self._bereave(call, peer)
-        return len(lost)
 
     def _bereave(self, call: CallBook, peer: str) -> None:
         """A process that asked for a call is dead; if the call was its own, the next takes over."""

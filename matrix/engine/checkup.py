@@ -14,7 +14,7 @@ from matrix.engine.catalogue import LITELLM, SIMULATED
 from matrix.engine.keys import KeyNeed, key_needs, key_remedy
 from matrix.engine.prepared import Prepared
 from matrix.engine.setup import GroupLimits, ModelEntry
-from matrix.model.money import from_usd, show_usd
+from matrix.model.money import show_usd
 from matrix.model.spec import ModelSpec
 from matrix.providers.price_map import PriceUnknown, bundled
 
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
 def plan_findings(prepared: Prepared) -> list[Finding]:
     """The spec, and its cap beside what it is expected to cost."""
     spec = prepared.spec
-    cap, expected = from_usd(spec.limits.cost_usd), prepared.estimate
+    cap, expected = spec.limits.cap_nano, prepared.estimate
     found = f"{prepared.source}: {prepared.plan.sessions:,} sessions"
     money = f"{show_usd(cap)}; expected {show_usd(expected.middle)}, at most about " + show_usd(
         expected.high

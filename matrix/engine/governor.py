@@ -11,7 +11,7 @@ import asyncio
 import itertools
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from matrix.engine.books import PartCaps, presumed_entry
 from matrix.engine.catalogue import SIMULATED
 from matrix.engine.governor_core import DRIVER, GovernorCore, LostSession
 from matrix.engine.governor_watch import GovernorWatch
-from matrix.engine.history import NOTHING_KNOWN, SessionHistory, fold_money, fold_session
+from matrix.engine.history import NOTHING_KNOWN, MoneyFold, SessionHistory, fold_session
 from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import (
     EMPTY_TALLY,
@@ -38,7 +38,7 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.engine.setup import GroupLimits, RunSetup
-from matrix.model.entries import Ended, Entry, Opened
+from matrix.model.entries import Ended
 from matrix.model.errors import MatrixError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
@@ -75,20 +75,22 @@ class Governor:
         self._clock, self._utc = clock, utc
         self._journal = JournalWriter(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.add_resources(setup.resources)
-        money = fold_money(row.entry for row in self._journal.rows())
-        orphans = [held for held in money.open_holds if held.owner not in alive]
+        money = MoneyFold()
+        money.take(row.entry for row in self._journal.rows())
+        orphans = [held for held in money.open_holds.values() if held.owner not in alive]
         lost = [presumed_entry(held.hold_id, held, utc()) for held in orphans]
         if lost:
             self._journal.append(lost)
-            money = fold_money(row.entry for row in self._journal.rows())
-        fresh = money.history.last_hold_id == 0
+            money.take(lost)
+        history = money.history()
+        fresh = history.last_hold_id == 0
         groups = _rate_groups(setup, clock(), fresh=fresh)
         parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
-        self._core = GovernorCore(setup.cap_nano, groups, money.history, parts)
-        for held in sorted(money.open_holds):
+        self._core = GovernorCore(setup.cap_nano, groups, history, parts)
+        for held in sorted(money.open_holds.values()):
             self._core.restore(held, setup.models[held.model].group)
         if alive:
-            self._core.expect(_open_sessions(row.entry for row in self._journal.rows()))
+            self._core.expect(money.open_sessions)
         self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
         self._watch.look(lost, self._core.ledger.balance, clock())
         self._mailboxes = Mailboxes()
@@ -274,18 +276,6 @@ class Governor:
         self._preludes[ended.session_id] = (ended.result, failure)
         while len(self._preludes) > PRELUDES_KEPT:
             self._preludes.popitem(last=False)
-
-
-def _open_sessions(entries: Iterable[Entry]) -> set[str]:
-    """Sessions that were opened and have not ended."""
-    found: set[str] = set()
-    for entry in entries:
-        match entry:
-            case Opened():
-                found.add(entry.plan.session_id)
-            case Ended():
-                found.discard(entry.session_id)
-    return found
 
 
 def _rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateGroup]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from matrix.engine.books import History
 from matrix.engine.messages import Counters, Snapshot
-from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Disposition, Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, Message, SessionPlan
 
@@ -82,58 +83,86 @@ class MoneyHistory(NamedTuple):
     open_holds: list[Held]
 
 
+@dataclass(slots=True)
+class MoneyFold:
+    """Folds a journal's holds and settlements; an attempt's last settlement counts.
+
+    Attributes:
+        open_holds: Hold id -> hold that nobody has settled.
+        open_sessions: Sessions that were opened and have not ended.
+    """
+
+    open_holds: dict[int, Held] = field(default_factory=dict)
+    open_sessions: set[str] = field(default_factory=set)
+    _closed: dict[int, Settled] = field(default_factory=dict)
+    _last_hold_id: int = 0
+    _attempts: int = 0
+    _retries: int = 0
+    _turns: int = 0
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """Take in more entries, in journal order."""
+        for entry in entries:
+            match entry:
+                case Held():
+                    self.open_holds[entry.hold_id] = entry
+                    self._last_hold_id = max(self._last_hold_id, entry.hold_id)
+                    self._attempts += 1
+                    self._retries += entry.attempt > 1
+                case Settled():
+                    self.open_holds.pop(entry.hold_id, None)
+                    self._closed[entry.hold_id] = entry
+                    self._last_hold_id = max(self._last_hold_id, entry.hold_id)
+                case TurnDone():
+                    self._turns += entry.phase == "turn"
+                case Opened():
+                    self.open_sessions.add(entry.plan.session_id)
+                case Ended():
+                    self.open_sessions.discard(entry.session_id)
+
+    def history(self) -> History:
+        """Money and attempts so far."""
+        closed = self._closed.values()
+        spent: dict[Disposition, dict[str, NanoUSD]] = {
+            "settled": {},
+            "presumed": {},
+            "released": {},
+            "cached": {},
+        }
+        for entry in closed:
+            by_role = spent[entry.disposition]
+            by_role[entry.role] = by_role.get(entry.role, 0) + entry.cost
+        roles = {
+            role: spent["settled"].get(role, 0) + spent["presumed"].get(role, 0)
+            for role in spent["settled"] | spent["presumed"]
+        }
+        sent = [entry for entry in closed if entry.disposition != "cached"]
+        return History(
+            settled=sum(spent["settled"].values()),
+            presumed=sum(spent["presumed"].values()),
+            overrun=sum(entry.overrun for entry in closed),
+            last_hold_id=self._last_hold_id,
+            spent_by_role=roles,
+            counters=Counters(
+                answered=sum(entry.answer is not None for entry in closed),
+                attempts=self._attempts,
+                retries=self._retries,
+                rate_limited=sum(entry.error_class == "RateLimited" for entry in closed),
+                turns=self._turns,
+                tokens_in=sum(entry.usage.input for entry in sent),
+                tokens_out=sum(entry.usage.output for entry in sent),
+                from_cache=len(closed) - len(sent),
+                saved=sum(entry.saved for entry in closed),
+            ),
+            inflation=_inflation(sent),
+        )
+
+
 def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
-    """Fold the journal's holds and settlements; an attempt's last settlement counts."""
-    open_holds: dict[int, Held] = {}
-    closed: dict[int, Settled] = {}
-    last_hold_id = attempts = retries = turns = 0
-    for entry in entries:
-        match entry:
-            case Held():
-                open_holds[entry.hold_id] = entry
-                last_hold_id = max(last_hold_id, entry.hold_id)
-                attempts += 1
-                retries += entry.attempt > 1
-            case Settled():
-                open_holds.pop(entry.hold_id, None)
-                closed[entry.hold_id] = entry
-                last_hold_id = max(last_hold_id, entry.hold_id)
-            case TurnDone():
-                turns += entry.phase == "turn"
-    spent: dict[str, dict[str, NanoUSD]] = {
-        "settled": {},
-        "presumed": {},
-        "released": {},
-        "cached": {},
-    }
-    for entry in closed.values():
-        by_role = spent[entry.disposition]
-        by_role[entry.role] = by_role.get(entry.role, 0) + entry.cost
-    roles = {
-        role: spent["settled"].get(role, 0) + spent["presumed"].get(role, 0)
-        for role in spent["settled"] | spent["presumed"]
-    }
-    sent = [entry for entry in closed.values() if entry.disposition != "cached"]
-    history = History(
-        settled=sum(spent["settled"].values()),
-        presumed=sum(spent["presumed"].values()),
-        overrun=sum(entry.overrun for entry in closed.values()),
-        last_hold_id=last_hold_id,
-        spent_by_role=roles,
-        counters=Counters(
-            answered=sum(entry.answer is not None for entry in closed.values()),
-            attempts=attempts,
-            retries=retries,
-            rate_limited=sum(entry.error_class == "RateLimited" for entry in closed.values()),
-            turns=turns,
-            tokens_in=sum(entry.usage.input for entry in sent),
-            tokens_out=sum(entry.usage.output for entry in sent),
-            from_cache=len(closed) - len(sent),
-            saved=sum(entry.saved for entry in closed.values()),
-        ),
-        inflation=_inflation(sent),
-    )
-    return MoneyHistory(history, list(open_holds.values()))
+    """Fold a whole journal's holds and settlements."""
+    fold = MoneyFold()
+    fold.take(entries)
+    return MoneyHistory(fold.history(), list(fold.open_holds.values()))
 
 
 def _inflation(entries: Iterable[Settled]) -> dict[str, float]:

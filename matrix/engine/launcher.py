@@ -119,7 +119,8 @@ class Launcher:
     def take(self, picture: Picture) -> list[SessionPlan]:
         """Sessions to open now; none once the cap has cut one short, not even of its round."""
         taken: list[SessionPlan] = []
-        if self.stopped or self.cap_reached:
+        room = bool(self._ready) and len(self._open) < self.limit
+        if self.stopped or self.cap_reached or not room:
             return taken
         expected = sum(map(self._expected, self._open.values()))
         while self._ready and len(self._open) < self.limit:

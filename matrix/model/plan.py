@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from matrix.model.records import JSON, SessionPlan
@@ -168,22 +168,12 @@ class Plan:
             repeat = (order - number * size) // self.variants + 1
             seed = continued.seed(origin, repeat)
             identity = [origin.session_id, origin.turn, cell.id, seed, repeat, self.max_turns]
+            planned = self._played(cell, number, seed, order)
             sessions.append(
-                SessionPlan(
+                replace(
+                    planned,
                     session_id=content_hash(["continuation", *identity]),
-                    part="play",
-                    order=order,
-                    round=number,
-                    seed=seed,
-                    scenario=cell.scenario,
-                    kind=cell.kind,
-                    levels=cell.levels,
-                    options=cell.options,
-                    roles=cell.roles,
-                    resources=cell.resources,
                     prelude_id=origin.prelude_id,
-                    max_turns=self.max_turns,
-                    max_session_s=self.max_session_s,
                     parent_session_id=origin.session_id,
                     parent_turn=origin.turn,
                     parent_run=origin.run_id,
@@ -197,26 +187,17 @@ class Plan:
         if cell.prelude is None:
             return None
         identity = content_hash(["prelude", cell.kind, cell.scenario, cell.prelude, seed])
-        return SessionPlan(
-            session_id=identity,
-            part="prelude",
-            order=order,
-            round=number,
-            seed=seed,
-            scenario=cell.scenario,
-            kind=cell.kind,
-            levels={},
-            options=cell.options,
-            roles=cell.roles,
-            resources=cell.resources,
-            prelude_id=None,
-            max_turns=self.max_turns,
-            max_session_s=self.max_session_s,
-        )
+        planned = self._played(cell, number, seed, order)
+        return replace(planned, session_id=identity, part="prelude", levels={})
 
     def _session(
         self, cell: Cell, number: int, seed: int, order: int, prelude: SessionPlan | None
     ) -> SessionPlan:
+        planned = self._played(cell, number, seed, order)
+        return planned if prelude is None else replace(planned, prelude_id=prelude.session_id)
+
+    def _played(self, cell: Cell, number: int, seed: int, order: int) -> SessionPlan:
+        """A session of a cell in a round, which shares nothing and goes on from nothing."""
         return SessionPlan(
             session_id=content_hash([cell.id, number, self.seed, self.max_turns]),
             part="play",
@@ -229,7 +210,7 @@ class Plan:
             options=cell.options,
             roles=cell.roles,
             resources=cell.resources,
-            prelude_id=prelude.session_id if prelude else None,
+            prelude_id=None,
             max_turns=self.max_turns,
             max_session_s=self.max_session_s,
         )

@@ -17,6 +17,8 @@ JSON: TypeAlias = Any
 """A value that JSON can carry."""
 
 Phase = Literal["start", "turn", "finish"]
+PHASES: tuple[Phase, ...] = ("start", "turn", "finish")
+"""In their order. Journals hold places in this list: it is only ever added to at the end."""
 Outcome = Literal["completed", "timeout", "failed", "errored", "censored"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "timeout", "failed", "errored", "censored")
 

@@ -10,7 +10,7 @@ from itertools import zip_longest
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score
-from matrix.report.text import WIDTH, columns, harmless, plural
+from matrix.report.text import WIDTH, aside_of, columns, harmless, plural
 from matrix.store.transcript import Transcript
 
 GAP = " | "
@@ -133,10 +133,7 @@ def _steps(session: Transcript, first: int, alike: int) -> dict[int, list[str]]:
 
 
 def _message(message: Message) -> str:
-    aside = ""
-    if message.channel.startswith("private/"):
-        aside = f" (aside, {message.channel.removeprefix('private/')})"
-    return f"{message.speaker}{aside}: {message.text}"
+    return f"{message.speaker}{aside_of(message)}: {message.text}"
 
 
 def _event(event: Event) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
-from matrix.model.money import from_usd, show_usd, to_usd
+from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.text import WIDTH, about, columns, facts, plural, wrapped
 
@@ -51,7 +51,7 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
     budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
-    rows.append(("cap", f"{show_usd(from_usd(spec.limits.cost_usd))}, {policy}{budget}"))
+    rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     return rows
 
 

@@ -12,7 +12,7 @@ from matrix.model.checkpoint_file import Checkpoint
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
-from matrix.report.text import duration, harmless
+from matrix.report.text import aside_of, duration, harmless
 from matrix.store.transcript import Transcript
 
 _TOLD = {
@@ -134,10 +134,7 @@ def _transcript(done: TurnDone) -> Iterator[str]:
 
 
 def _head(message: Message) -> str:
-    aside = ""
-    if message.channel.startswith("private/"):
-        aside = f" (aside, {message.channel.removeprefix('private/')})"
-    return f"**{message.speaker}**{aside}:"
+    return f"**{message.speaker}**{aside_of(message)}:"
 
 
 def _line(text: str) -> str:

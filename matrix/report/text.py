@@ -6,6 +6,8 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from matrix.model.records import Message
+
 WIDTH = 100
 """Columns that text is wrapped to where nothing says how wide the terminal is."""
 
@@ -100,3 +102,10 @@ def harmless(text: str) -> str:
 def harmless_json(text: str) -> str:
     """The same for JSON, where nothing is lost: such characters are written as escapes."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def aside_of(message: Message) -> str:
+    """`` (aside, Ada)`` for what only Ada hears or says; empty for what all hear."""
+    if not message.channel.startswith("private/"):
+        return ""
+    return f" (aside, {message.channel.removeprefix('private/')})"

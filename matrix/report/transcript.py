@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score, SessionPlan
-from matrix.report.text import WIDTH, columns, duration, facts, harmless, plural
+from matrix.report.text import WIDTH, aside_of, columns, duration, facts, harmless, plural
 from matrix.store.transcript import Transcript
 
 
@@ -83,11 +83,8 @@ def _turn(turn: TurnDone, width: int) -> list[str]:
 
 
 def _message(message: Message, width: int) -> str:
-    whom = ""
-    if message.channel.startswith("private/"):
-        whom = f" (aside, {message.channel.removeprefix('private/')})"
     label = f" [{message.label}]" if message.label else ""
-    head = f"{message.speaker}{whom}{label}: "
+    head = f"{message.speaker}{aside_of(message)}{label}: "
     paragraphs = message.text.split("\n")
     first = textwrap.fill(paragraphs[0], width, initial_indent=head, subsequent_indent="    ")
     rest = [

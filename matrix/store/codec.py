@@ -28,12 +28,12 @@ from matrix.model.entries import (
 )
 from matrix.model.errors import StoreError
 from matrix.model.records import (
+    PHASES,
     Answer,
     CallKey,
     Event,
     Failure,
     Message,
-    Phase,
     Player,
     Score,
     SessionPlan,
@@ -52,7 +52,6 @@ ACTED: Final = 6
 JOURNAL_VERSION: Final = 2
 """Version of this encoding; written into every journal and checked when one is opened."""
 
-PHASES: Final[tuple[Phase, ...]] = ("start", "turn", "finish")
 DISPOSITIONS: Final[tuple[Disposition, ...]] = ("settled", "released", "presumed", "cached")
 """Written as their places in these lists: only ever added to at the end."""
 

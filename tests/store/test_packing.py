@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.model.entries import Disposition
-from matrix.model.records import Phase
-from matrix.store.codec import DISPOSITIONS, PHASES
+from matrix.model.records import PHASES, Phase
+from matrix.store.codec import DISPOSITIONS
 from matrix.store.packing import Packer, Unpacker
 from matrix.store.word_book import WORD_BOOK
 
