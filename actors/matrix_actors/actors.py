@@ -30,6 +30,7 @@ from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
 from matrix.engine.telling import telemetry_of
 from matrix.engine.worker import SessionWorker
+from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix_actors.transport import RayTransport
@@ -83,6 +84,9 @@ class GovernorActor:
 
     async def drain(self) -> None:
         self._governor.drain()
+
+    async def record(self, look: Looked) -> None:
+        await self._governor.record(look)
 
     async def lose(self, peer: str) -> list[LostSession]:
         return self._governor.lose(peer)

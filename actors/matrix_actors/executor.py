@@ -14,6 +14,7 @@ from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link
 from matrix.engine.messages import AskEnded, Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.setup import RunSetup
+from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
@@ -119,6 +120,9 @@ class RayExecutor:
         if self._metrics is not None:
             self._metrics.update(picture, self._outcomes)
         return picture
+
+    async def record(self, look: Looked) -> None:
+        await self._ask_governor(lambda actor: actor.record.remote(look))
 
     async def drain(self) -> None:
         self._draining = True

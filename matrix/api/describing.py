@@ -10,7 +10,15 @@ from pathlib import Path
 from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import RunEnd
-from matrix.store.run_folder import CostRange, PlanSummary, RunFile, RunTotals, Versions
+from matrix.store.run_folder import (
+    CostRange,
+    DroppedLevel,
+    PlanSummary,
+    RunFile,
+    RunTotals,
+    Stopping,
+    Versions,
+)
 from matrix.version import __version__
 
 
@@ -33,19 +41,24 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
         ),
         git_commit=_git_commit(Path.cwd()),
         status="running",
-        plan=PlanSummary(
-            sessions=prepared.plan.sessions,
-            cells=len(prepared.plan.cells),
-            rounds=prepared.plan.rounds,
-            scenarios=tuple(dict.fromkeys(cell.scenario for cell in prepared.plan.cells)),
-            factors=dict(prepared.factors),
-            compared=prepared.compare_factor,
-            metric=spec.compare.metric,
-            score_range=prepared.kind.score_range,
-        ),
+        plan=plan_summary(prepared),
         simulated=prepared.simulated,
         cap_nano=spec.limits.cap_nano,
         estimate=_range(prepared.estimate),
+    )
+
+
+def plan_summary(prepared: Prepared) -> PlanSummary:
+    """What a run sets out to do."""
+    return PlanSummary(
+        sessions=prepared.plan.sessions,
+        cells=len(prepared.plan.cells),
+        rounds=prepared.plan.rounds,
+        scenarios=tuple(dict.fromkeys(cell.scenario for cell in prepared.plan.cells)),
+        factors=dict(prepared.factors),
+        compared=prepared.compare_factor,
+        metric=prepared.spec.compare.metric,
+        score_range=prepared.kind.score_range,
     )
 
 
@@ -68,7 +81,24 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
     )
     known = {"status": end.status, "end_reason": end.reason, "totals": totals}
     pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}
-    return file.model_copy(update=known | pilot)
+    return file.model_copy(update=known | pilot | _stopping(end))
+
+
+def _stopping(end: RunEnd) -> dict[str, Stopping]:
+    look = end.look
+    if look is None:
+        return {}
+    dropped = tuple(
+        DroppedLevel(level=one.level, by=one.by, from_round=one.from_round) for one in look.dropped
+    )
+    stopping = Stopping(
+        looked=look.rounds,
+        decided=look.decided,
+        dropped=dropped,
+        unplayed=end.unplayed,
+        saved_nano=end.saved,
+    )
+    return {"stopping": stopping}
 
 
 def _range(cost: Interval) -> CostRange:

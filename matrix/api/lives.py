@@ -15,8 +15,9 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
-from matrix.api.describing import ended_file, run_file
+from matrix.api.describing import ended_file, plan_summary, run_file
 from matrix.api.drawing import Draw, drawing, round_needed, spent_so_far
+from matrix.api.extending import COUNTS, extended
 from matrix.api.opened import NEWEST, RESULTS, Run
 from matrix.api.planning import plan
 from matrix.engine.catalogue import require_local_models
@@ -53,6 +54,7 @@ def run(
     seed: int | None = None,
     max_turns: int | None = None,
     at_cap: str | None = None,
+    stop_early: bool | None = None,
     models: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     results: str | Path = RESULTS,
@@ -72,6 +74,7 @@ def run(
         seed: Seed of every draw.
         max_turns: Turns per session.
         at_cap: ``whole-rounds`` or ``spend-all``.
+        stop_early: Look after every round, and play no more than it takes to decide.
         models: Role -> model.
         settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
         results: Folder of runs.
@@ -93,6 +96,7 @@ def run(
         seed=seed,
         max_turns=max_turns,
         at_cap=at_cap,
+        stop_early=stop_early,
         models=models,
         settings=settings,
         overrides=overrides,
@@ -173,13 +177,16 @@ def resume(
         StateMismatch: The installed kind does not fit what sessions were left in.
         RunNotFound: No such run.
         RunLocked: The run is still alive.
-        BadInput: The run's spec, packs or code changed so that it is another run.
+        BadInput: The run's spec, packs or code changed so that it is another run, or more
+            sessions are asked for than its comparison allows.
     """
     run_dir = find_run(Path(results), str(run))
     prepared = _prepare_again(run_dir, list(overrides))
     require_keys(prepared, os.environ)
     require_local_models(prepared.models, prepared.source)
     _refuse_if_alive(run_dir)
+    if prepared.plan.sessions != read_plan(run_dir).plan.sessions:
+        write_plan(run_dir, prepared)
     prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=time.time())
     engine, spent = load_executor(executor), spent_so_far(run_dir)
     with drawing(prepared, run_dir.parent, run_dir.name, time.time, spent=spent) as draw:
@@ -201,6 +208,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
             "status": "running",
             "end_reason": "",
             "cap_nano": prepared.spec.limits.cap_nano,
+            "plan": plan_summary(prepared),
         }
     )
     write_run(run_dir, running)
@@ -272,15 +280,17 @@ def _set_up(run_dir: Path, prepared: Prepared, inherited: Iterable[Sequence[Entr
 def _prepare_again(run_dir: Path, overrides: list[Override]) -> Prepared:
     """The prepared run of an existing folder, with new limits where they were given."""
     prepared = read_plan(run_dir)
+    message = "cannot change when a run is resumed; limits, cache and more sessions can"
     foreign = [
-        Mistake(origin, None, "", "cannot change when a run is resumed; only limits and cache can")
+        Mistake(origin, None, "", message)
         for path, _, origin in overrides
-        if path[0] not in ("limits", "cache") or path == ("limits", "turns")
+        if path == ("limits", "turns")
+        or (path[0] not in ("limits", "cache") and path not in COUNTS)
     ]
     if foreign:
         raise BadInput(foreign)
     spec = check(overlay(_as_document(prepared.spec), overrides), RunSpec)
-    return replace(prepared, spec=spec)
+    return extended(replace(prepared, spec=spec), spec, run_dir, overrides)
 
 
 def _as_document(spec: RunSpec) -> Document:

@@ -23,6 +23,7 @@ def plan(
     seed: int | None = None,
     max_turns: int | None = None,
     at_cap: str | None = None,
+    stop_early: bool | None = None,
     models: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     overrides: Iterable[Override] = (),
@@ -44,6 +45,7 @@ def plan(
         "seed": seed,
         "max_turns": max_turns,
         "at_cap": at_cap,
+        "stop_early": stop_early,
     }
     layers = [
         *from_environment(),

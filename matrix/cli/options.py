@@ -106,6 +106,14 @@ QuietOption = Annotated[
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", envvar="MATRIX_YES", help="Do not ask before spending.")
 ]
+StopEarlyOption = Annotated[
+    bool | None,
+    typer.Option(
+        "--stop-early/--no-stop-early",
+        help="Look after every round; drop beaten variants, stop when it is decided.",
+        show_default=False,
+    ),
+]
 CacheOption = Annotated[
     bool | None,
     typer.Option(

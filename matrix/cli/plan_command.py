@@ -18,6 +18,7 @@ from matrix.cli.options import (
     SessionsOption,
     SetOption,
     SpecArgument,
+    StopEarlyOption,
     overrides_of,
 )
 
@@ -49,6 +50,7 @@ def plan(
     seed: SeedOption = None,
     max_turns: MaxTurnsOption = None,
     at_cap: AtCapOption = None,
+    stop_early: StopEarlyOption = None,
     model: ModelOption = None,
     settings: SetOption = None,
     json: JsonOption = False,
@@ -66,6 +68,7 @@ def plan(
         seed=seed,
         max_turns=max_turns,
         at_cap=at_cap,
+        stop_early=stop_early,
     )
     print_plan(api.plan(spec, overrides=layers), json=json)
 

@@ -13,9 +13,11 @@ from matrix.cli.options import (
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
+    PerCellOption,
     QuietOption,
     ResultsOption,
     RunArgument,
+    SessionsOption,
     TimeLimitOption,
     overrides_of,
 )
@@ -28,9 +30,11 @@ HELP = """Go on with a run that did not reach its end. Every session continues f
 \b
     matrix resume last
     matrix resume playtest-2026 --max-cost 80   with a higher cap
+    matrix resume last --per-cell 80            with more rounds, if its comparison is open-ended
 
-Calls that are paid for are answered from the journal. Only limits and --cache can change. If the
-code under the run has changed, --redo-turn plays turns in flight again; what was paid stays paid.
+Calls that are paid for are answered from the journal. Limits and --cache can change, and more
+sessions can be added if the run's `compare.engine` is open-ended. If the code under the run has
+changed, --redo-turn plays turns in flight again; what was paid stays paid.
 """
 
 
@@ -41,6 +45,8 @@ def register(app: typer.Typer) -> None:
 
 def resume(
     run: RunArgument = "last",
+    sessions: SessionsOption = None,
+    per_cell: PerCellOption = None,
     max_cost: MaxCostOption = None,
     budget: BudgetOption = None,
     time_limit: TimeLimitOption = None,
@@ -62,6 +68,8 @@ def resume(
     layers = overrides_of(
         None,
         None,
+        sessions=sessions,
+        per_cell=per_cell,
         max_cost=max_cost,
         budget=budget,
         time_limit=time_limit,

@@ -23,6 +23,7 @@ from matrix.cli.options import (
     SessionsOption,
     SetOption,
     SpecArgument,
+    StopEarlyOption,
     TimeLimitOption,
     YesOption,
     overrides_of,
@@ -33,6 +34,7 @@ HELP = """Play a matrix to its end and say which variant won.
 \b
     matrix run --sessions 500            the built-in matrix, simulated
     matrix run matrix.yaml --max-cost 5  your own, under a cap of 5 dollars
+    matrix run --per-cell 40 --stop-early  no more sessions than it takes to decide
     matrix run --per-cell 10 --set limits.turns=30
     matrix run --dry-run                 only show the plan
 
@@ -57,6 +59,7 @@ def run(
     time_limit: TimeLimitOption = None,
     open_sessions: OpenSessionsOption = None,
     at_cap: AtCapOption = None,
+    stop_early: StopEarlyOption = None,
     model: ModelOption = None,
     settings: SetOption = None,
     name: Annotated[
@@ -97,6 +100,7 @@ def run(
         time_limit=time_limit,
         open_sessions=open_sessions,
         at_cap=at_cap,
+        stop_early=stop_early,
         cache=cache,
         name=name,
     )

@@ -17,7 +17,9 @@ from matrix.admission.rounds import CostEstimate
 from matrix.engine.caching import shared_answers
 from matrix.engine.earlier import earlier_lives
 from matrix.engine.executor import Executor, News
-from matrix.engine.launcher import Launcher
+from matrix.engine.launcher import Everything, Launcher
+from matrix.engine.looking import Looking, looks_of
+from matrix.engine.looks import Unplayed
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import (
@@ -59,15 +61,17 @@ class Driver:
         self._prepared, self._executor, self._listener = prepared, executor, listener
         self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
         self._telling = RunTelling(run_id, run_dir, now_ns)
-        self._done, begun = earlier_lives(run_dir)
+        self._earlier = earlier_lives(run_dir, prepared.spec.compare.metric)
+        self._looking = self._look_at(prepared, now_ns)
         self._launcher = Launcher(
             plan=prepared.plan,
             at_cap=prepared.spec.at_cap,
             limit=prepared.spec.limits.open_sessions,
             upper=[CostEstimate(cost.total.high) for cost in prepared.cell_costs],
             prelude_upper=prepared.prelude_cost.high,
-            done=self._done,
-            begun=begun,
+            done=self._earlier.done,
+            begun=self._earlier.begun,
+            guide=self._looking.looks if self._looking else Everything(),
         )
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
@@ -113,12 +117,16 @@ class Driver:
         news = asyncio.ensure_future(self._executor.news())
         try:
             picture = await self._executor.picture()
+            if self._looking is not None:
+                await self._looking.look()
             await self._launch(picture)
             while not self._launcher.finished and self._broken is None:
                 await asyncio.wait([news], timeout=TICK_S)
                 if news.done():
                     self._take(news.result())
                     news = asyncio.ensure_future(self._executor.news())
+                if self._looking is not None and self._draining is None:
+                    await self._looking.look()
                 picture = await self._executor.picture()
                 await self._launch(picture)
                 self._listener.progress(self._progress(picture))
@@ -149,6 +157,8 @@ class Driver:
                     self._launcher.ended(item.plan, item.ended, item.worth)
                     if item.plan.part == "play":
                         self._count(item)
+                        if self._looking is not None:
+                            self._looking.take(item)
                 case SessionSuspended():
                     self._launcher.suspended(item.plan)
                 case RunFailed():
@@ -225,26 +235,39 @@ class Driver:
             role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
             answers=shared_answers(prepared, self._run_dir, self._listener.note),
             trace_id=self._telling.trace_id,
+            measure=prepared.spec.compare.metric,
+        )
+
+    def _look_at(self, prepared: Prepared, now_ns: Callable[[], int]) -> Looking | None:
+        looks = looks_of(prepared, self._earlier)
+        if looks is None:
+            return None
+        metric, executor = prepared.spec.compare.metric, self._executor
+        return Looking(
+            looks, metric, executor.record, self._listener.remark, lambda: now_ns() / 1e9
         )
 
     # --- counting ---------------------------------------------------------------------------------
 
     def _count_earlier_life(self) -> None:
-        if not self._done:
+        done = self._earlier.done
+        if not done:
             return
         for planned in self._prepared.plan.all_rounds():
             for plan in planned.sessions:
-                if (past := self._done.get(plan.session_id)) is not None:
+                if (past := done.get(plan.session_id)) is not None:
                     self._opened += 1
                     self._scores.count(plan, past.outcome, past.score, past.cost)
                     self._launcher.observe(plan, past.outcome, past.cost)
+                    if self._looking is not None:
+                        self._looking.looks.ended(plan, past.outcome, past.value)
         self._ended_before = self._scores.ended
 
     def _progress(self, picture: Picture) -> Progress:
         elapsed = self._clock() - self._began
         ended = self._scores.ended
         fresh = ended - self._ended_before
-        left = self._prepared.plan.sessions - ended
+        left = self._prepared.plan.sessions - ended - self._unplayed
         return Progress(
             elapsed_s=elapsed,
             planned=self._prepared.plan.sessions,
@@ -258,17 +281,32 @@ class Driver:
             draining=self._draining is not None,
         )
 
+    @property
+    def _unplayed(self) -> int:
+        return 0 if self._looking is None else self._looking.looks.unplayed().sessions
+
     def _end(self, picture: Picture) -> RunEnd:
         progress = self._progress(picture)
         censored = progress.outcomes["censored"]
         reason: EndReason = self._draining or (
             "cap" if self._launcher.cap_reached or censored else "done"
         )
-        if progress.ended - censored == self._prepared.plan.sessions:
-            reason = "done"
-        status: RunStatus = "complete" if reason == "done" else "incomplete"
+        looks = self._looking.looks if self._looking is not None else None
+        unplayed = looks.unplayed() if looks is not None else Unplayed({})
+        if progress.ended - censored + unplayed.sessions == self._prepared.plan.sessions:
+            reason = "decided" if looks is not None and looks.over else "done"
+        status: RunStatus = "complete" if reason in ("done", "decided") else "incomplete"
         return RunEnd(
-            self._run_id, self._run_dir, status, reason, "", progress, self._scores.projection
+            self._run_id,
+            self._run_dir,
+            status,
+            reason,
+            "",
+            progress,
+            self._scores.projection,
+            looks.newest if looks is not None else None,
+            unplayed.sessions,
+            self._launcher.expected_cost(unplayed.by_cell),
         )
 
 

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.setup import RunSetup
+from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
@@ -48,6 +49,10 @@ class Executor(Protocol):
 
     async def picture(self) -> Picture:
         """Money and counters now."""
+        ...
+
+    async def record(self, look: Looked) -> None:
+        """Journal a look at the scores; returns when it is durable, and may be acted on."""
         ...
 
     async def drain(self) -> None:

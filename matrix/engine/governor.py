@@ -38,8 +38,8 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.engine.setup import GroupLimits, RunSetup
-from matrix.model.entries import Ended
-from matrix.model.errors import MatrixError
+from matrix.model.entries import Ended, Looked
+from matrix.model.errors import MatrixError, StoreError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.telemetry.log import NO_LOG, Log
@@ -103,6 +103,7 @@ class Governor:
         self._failed = False
         self._idle = asyncio.Event()
         self._idle.set()
+        self._looks: list[tuple[Looked, asyncio.Future[None]]] = []
 
     def start(self) -> None:
         """Begin to work; needs a running event loop."""
@@ -161,6 +162,20 @@ class Governor:
         self._idle.clear()
         self._wake.set()
 
+    async def record(self, look: Looked) -> None:
+        """Journal a look at the scores; returns when it is durable. Saying it twice is harmless.
+
+        Raises:
+            MatrixError: The governor cannot go on; the run has failed.
+        """
+        durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        if self._failed:
+            raise StoreError("the journal takes no more; see why the run failed")
+        self._looks.append((look, durable))
+        self._idle.clear()
+        self._wake.set()
+        await durable
+
     async def stop(self, *, at_once: bool = False) -> None:
         """Finish what has been received, unless ``at_once``, then close the journal."""
         if not self._failed and not at_once:
@@ -187,6 +202,9 @@ class Governor:
             self._idle.set()
             name = type(error).__name__
             text = str(error) if isinstance(error, MatrixError) else f"{name}: {error}"
+            for _, durable in self._looks:
+                if not durable.done():
+                    durable.set_exception(StoreError(text))
             self._mailboxes.deliver(DRIVER, [RunFailed(name, text)])
             if not isinstance(error, MatrixError):
                 raise
@@ -206,14 +224,20 @@ class Governor:
             for message in batch:
                 self._take(peer, message, now, at)
         tick = self._core.tick(now, at)
-        if tick.entries:
+        looks = [look for look, _ in self._looks]
+        taken = len(looks)
+        if tick.entries or looks:
             for entry in tick.entries:
                 if isinstance(entry, Ended) and entry.result is not None:
                     self._keep_prelude(entry)
             self._writing = asyncio.ensure_future(
-                asyncio.to_thread(self._journal.append, tick.entries)
+                asyncio.to_thread(self._journal.append, [*tick.entries, *looks])
             )
             await asyncio.shield(self._writing)
+        for _, durable in self._looks[:taken]:
+            if not durable.done():
+                durable.set_result(None)
+        del self._looks[:taken]
         for peer, number, _ in inbox:
             self._mailboxes.done(peer, number)
         self._core.sent(tick.mail)

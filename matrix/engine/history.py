@@ -28,7 +28,7 @@ class SessionHistory(NamedTuple):
     spent: NanoUSD = 0
 
 
-NOTHING_KNOWN = SessionHistory(None, Snapshot(None, (), None, None, None), {}, {})
+NOTHING_KNOWN = SessionHistory(None, Snapshot(None, (), None, None), {}, {})
 
 
 def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHistory:
@@ -36,7 +36,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
     plan: SessionPlan | None = None
     checkpoint: TurnDone | None = None
     done: Ended | None = None
-    score: float | None = None
+    scores: dict[str, float | None] = {}
     log: list[Message] = []
     answers: dict[CallKey, Settled] = {}
     attempts: dict[CallKey, int] = {}
@@ -57,8 +57,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
             case TurnDone():
                 checkpoint = entry
                 log.extend(entry.messages)
-                for found in entry.scores:
-                    score = found.value if found.name == "score" else score
+                scores |= {found.name: found.value for found in entry.scores if found.turn is None}
                 finished = (entry.phase, entry.turn)
                 answers = {k: v for k, v in answers.items() if (k.phase, k.turn) != finished}
                 attempts = {k: v for k, v in attempts.items() if (k.phase, k.turn) != finished}
@@ -69,7 +68,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
                 done = entry
     return SessionHistory(
         plan,
-        Snapshot(checkpoint, tuple(log), prelude, done, score, acted=tuple(acted.values())),
+        Snapshot(checkpoint, tuple(log), prelude, done, scores, acted=tuple(acted.values())),
         answers,
         attempts,
         sum(costs.values()),

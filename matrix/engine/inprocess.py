@@ -21,6 +21,7 @@ from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
 from matrix.engine.telling import telemetry_of
 from matrix.engine.worker import SessionWorker
+from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
 from matrix.store.publisher import Publisher
@@ -81,6 +82,10 @@ class InProcessExecutor:
     async def picture(self) -> Picture:
         assert self._governor is not None
         return self._governor.picture()
+
+    async def record(self, look: Looked) -> None:
+        assert self._governor is not None
+        await self._governor.record(look)
 
     async def drain(self) -> None:
         if self._governor is not None:

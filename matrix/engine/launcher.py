@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Protocol
 
 from matrix.admission.rounds import CostEstimate, may_open, may_start
 from matrix.engine.messages import Picture
@@ -22,11 +22,44 @@ AtCap = Literal["whole-rounds", "spend-all"]
 
 
 class Past(NamedTuple):
-    """What is kept of a session that ended in an earlier life of the run."""
+    """What is kept of a session that ended in an earlier life of the run.
+
+    ``value`` is its value of the metric that the run compares.
+    """
 
     outcome: Outcome
     score: float | None
     cost: NanoUSD = 0
+    value: float | None = None
+
+
+class Guide(Protocol):
+    """Who says, from the scores so far, which of the planned sessions are not worth playing."""
+
+    @property
+    def over(self) -> bool:
+        """Whether everything is decided, so that no round is launched any more."""
+        ...
+
+    def ready(self, number: int) -> bool:
+        """Whether round ``number`` may be launched by now."""
+        ...
+
+    def unlaunched(self, plan: SessionPlan) -> str:
+        """Why a planned session is not launched; empty if it is."""
+        ...
+
+
+class Everything:
+    """A guide that has all of the plan played."""
+
+    over = False
+
+    def ready(self, number: int) -> bool:
+        return True
+
+    def unlaunched(self, plan: SessionPlan) -> str:
+        return ""
 
 
 @dataclass(slots=True)
@@ -41,6 +74,7 @@ class Launcher:
         prelude_upper: Upper estimate of one round's shared preparation.
         done: Sessions and preludes that ended in an earlier life of the run, and how.
         begun: What sessions that an earlier life did not finish have spent.
+        guide: Says what of the plan is not worth playing.
     """
 
     plan: Plan
@@ -50,6 +84,7 @@ class Launcher:
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
     begun: Mapping[str, NanoUSD] = field(default_factory=dict)
+    guide: Guide = field(default_factory=Everything)
     stopped: bool = False
     cap_reached: bool = False
     _next_round: int = 0
@@ -65,8 +100,18 @@ class Launcher:
     @property
     def finished(self) -> bool:
         """Whether nothing is open and nothing more will be opened."""
-        nothing_left = self._next_round >= self.plan.rounds and not self._ready
+        nothing_left = self._no_more_rounds and not self._ready
         return not self._open and (self.stopped or self.cap_reached or nothing_left)
+
+    @property
+    def _no_more_rounds(self) -> bool:
+        """Whether the plan is launched, or what is left of it is not worth playing.
+
+        A round that the deciding look came too late for is launched all the same.
+        """
+        if self._next_round >= self.plan.rounds:
+            return True
+        return self.guide.over and not self._launched(self.plan.round(self._next_round))
 
     def wants_round(self) -> bool:
         """Whether a new round would help now; ask :meth:`next_round` with a fresh picture."""
@@ -74,8 +119,9 @@ class Launcher:
             not self.stopped
             and not self.cap_reached
             and not self._ready
-            and self._next_round < self.plan.rounds
+            and not self._no_more_rounds
             and len(self._open) + self._parked < self.limit
+            and self.guide.ready(self._next_round)
         )
 
     @property
@@ -102,9 +148,12 @@ class Launcher:
 
     def _pending(self, planned: RoundPlan) -> list[SessionPlan]:
         """What an earlier life left of a round: preludes that are still needed, then sessions."""
-        sessions = [p for p in planned.sessions if p.session_id not in self.done]
+        sessions = [p for p in self._launched(planned) if p.session_id not in self.done]
         needed = {p.prelude_id for p in sessions} - self.done.keys()
         return [p for p in planned.preludes if p.session_id in needed] + sessions
+
+    def _launched(self, planned: RoundPlan) -> list[SessionPlan]:
+        return [plan for plan in planned.sessions if not self.guide.unlaunched(plan)]
 
     def _line_up(self, pending: Sequence[SessionPlan]) -> None:
         for plan in pending:
@@ -161,6 +210,10 @@ class Launcher:
         """Learn what a session of its cell costs, in this life of the run or an earlier one."""
         if plan.part == "play" and outcome in ("completed", "timeout"):
             self.upper[self.plan.cell_index(plan.order)].observe(cost)
+
+    def expected_cost(self, sessions: Mapping[int, int]) -> NanoUSD:
+        """What so many more sessions of each cell would cost, preludes left out."""
+        return round(sum(self.upper[cell].expected * n for cell, n in sessions.items()))
 
     def suspended(self, plan: SessionPlan) -> None:
         """A session was let go because the run drains."""

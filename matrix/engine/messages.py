@@ -142,15 +142,15 @@ class Snapshot(NamedTuple):
     """What the journal knows of a session: its newest checkpoint and its whole log.
 
     ``checkpoint`` is ``None`` for a session that has not finished its start phase. ``prelude`` is
-    what the shared preparation made; if it failed, ``prelude_failure`` says why. ``acted`` are the
-    effects since the checkpoint.
+    what the shared preparation made; if it failed, ``prelude_failure`` says why. ``scores`` are
+    those of the whole session by name, ``acted`` the effects since the checkpoint.
     """
 
     checkpoint: TurnDone | None
     log: tuple[Message, ...]
     prelude: JSON
     done: Ended | None
-    score: float | None
+    scores: Mapping[str, float | None] = {}
     prelude_failure: str = ""
     acted: tuple[Acted, ...] = ()
 

@@ -22,13 +22,14 @@ from matrix.model.errors import StoreError
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
+from matrix.store.disk import Disk
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 PLAN_NAME = "plan.json"
 
 
 def write_plan(run_dir: Path, prepared: Prepared) -> None:
-    """Write ``plan.json`` into a new run's folder."""
+    """Write ``plan.json`` into a run's folder, whole or not at all."""
     plan = prepared.plan
     document = {
         "spec": prepared.spec.model_dump(mode="json"),
@@ -61,7 +62,10 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "time": list(prepared.time),
         "env_file": str(prepared.env_file),
     }
-    (run_dir / PLAN_NAME).write_bytes(orjson.dumps(document))
+    temporary, disk = run_dir / f".{PLAN_NAME}.tmp", Disk()
+    disk.write(temporary, lambda handle: handle.write(orjson.dumps(document)))
+    disk.rename(temporary, run_dir / PLAN_NAME)
+    disk.sync_folder(run_dir)
 
 
 def read_plan(run_dir: Path) -> Prepared:

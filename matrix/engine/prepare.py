@@ -12,6 +12,7 @@ from pathlib import Path
 from matrix.engine.catalogue import UnknownModel, resolve_model, with_default_limits
 from matrix.engine.cells import Cells, bind_cells
 from matrix.engine.check_caps import check_caps
+from matrix.engine.check_comparison import check_comparison
 from matrix.engine.estimate import (
     NOTHING,
     Span,
@@ -61,6 +62,7 @@ def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) ->
     source, env_file = mistakes.document.source, project.resolve() / ENV_NAME
     prepared = _assemble(parts, cells, models, source, env_file)
     check_caps(prepared, cells.bindings, mistakes)
+    check_comparison(prepared, mistakes)
     mistakes.stop_if_any()
     return prepared
 

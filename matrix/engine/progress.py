@@ -10,6 +10,8 @@ from typing import Literal, NamedTuple, Protocol
 from matrix.engine.estimate import Interval
 from matrix.engine.messages import Counters, Picture
 from matrix.engine.prepared import Prepared
+from matrix.model.entries import Looked
+from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 
 
@@ -52,12 +54,17 @@ class Progress:
 
 
 RunStatus = Literal["complete", "incomplete", "failed"]
-EndReason = Literal["done", "cap", "interrupted", "time limit", "failed"]
+EndReason = Literal["done", "decided", "cap", "interrupted", "time limit", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended. ``pilot`` is what its first round said the whole would cost."""
+    """How a run ended.
+
+    ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
+    scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those
+    were expected to cost.
+    """
 
     run_id: str
     run_dir: Path
@@ -66,6 +73,9 @@ class RunEnd:
     detail: str
     progress: Progress
     pilot: Interval | None = None
+    look: Looked | None = None
+    unplayed: int = 0
+    saved: NanoUSD = 0
 
 
 class Listener(Protocol):

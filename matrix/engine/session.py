@@ -74,6 +74,7 @@ class DurableSession:
         *,
         save_effect: Callable[[Acted], Awaitable[None]] | None = None,
         workspaces: Workspaces | None = None,
+        measure: str = "",
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
@@ -85,7 +86,7 @@ class DurableSession:
         self._spans, self._workspaces = spans, workspaces
         self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
-        self._score = snapshot.score
+        self._scores, self._measure = dict(snapshot.scores), measure
         tally = self._checkpoint.tally if self._checkpoint else EMPTY_TALLY
         self.meter = Meter(tally)
         self._clock_s = tally.clock_s
@@ -143,10 +144,11 @@ class DurableSession:
             reason=storable_text(reason[:MAX_REASON]),
             error_class=error_class,
             turns=self._turn,
-            score=self._score if outcome in ("completed", "timeout") else None,
+            score=self._scores.get("score") if outcome in ("completed", "timeout") else None,
             tally=self.meter.tally(self._clock_s),
             at=self._utc(),
             result=result,
+            measured=self._scores.get(self._measure),
         )
 
     async def _prelude(self) -> JSON:
@@ -204,9 +206,7 @@ class DurableSession:
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         if phase != "finish":
             self._end = step.ended
-        for score in step.scores:
-            if score.name == "score" and score.turn is None:
-                self._score = score.value
+        self._scores |= {score.name: score.value for score in step.scores if score.turn is None}
         workspace = self.effects.workspace
         tree = "" if workspace is None else await workspace.store()
         self._store(step, state.model_dump_json().encode(), tree)

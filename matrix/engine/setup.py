@@ -59,6 +59,7 @@ class RunSetup:
         role_caps_nano: Role -> cap on all its calls.
         answers: File of answers that runs share; ``None`` if this run does not use it.
         trace_id: Trace of this life of the run, for whoever sends spans; empty for none.
+        measure: Name of the score that sessions report when they end, besides ``score``.
     """
 
     run_id: str
@@ -77,3 +78,4 @@ class RunSetup:
     role_caps_nano: Mapping[str, NanoUSD] = field(default_factory=dict)
     answers: str | None = None
     trace_id: str = ""
+    measure: str = ""

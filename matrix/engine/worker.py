@@ -150,6 +150,7 @@ class SessionWorker:
             lambda turn: self.send(SaveTurn(turn)),
             save_effect=self._effects.save,
             workspaces=self._workspaces,
+            measure=self._setup.measure,
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0

@@ -79,6 +79,7 @@ class CounterKind:
     state_model = CounterState
     score_range = (0.0, 100.0)
     lower_is_better: frozenset[str] = frozenset()
+    score_names: frozenset[str] = frozenset({"score", "said"})
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"

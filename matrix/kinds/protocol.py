@@ -333,6 +333,13 @@ class UsesFolder(Protocol):
     folder_limits: FolderLimits
 
 
+@runtime_checkable
+class NamesScores(Protocol):
+    """A kind that says beforehand which scores its sessions end with."""
+
+    score_names: frozenset[str]
+
+
 class Kind(Protocol):
     """One kind of scenario. Registered under the entry point group ``matrix.kinds``."""
 

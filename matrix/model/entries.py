@@ -1,16 +1,16 @@
 """What the journal records: the run's history, from which everything else can be rebuilt.
 
-Six kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
+Seven kinds of entry, in one global sequence: a session was opened; money was held for an attempt;
 an attempt was settled (with the answer, when it ended the call); a turn was completed (the
-checkpoint); a session ended; an effect on the world was done. Values only; how they are written is
-the store's business.
+checkpoint); a session ended; an effect on the world was done; the scores were looked at. Values
+only; how they are written is the store's business.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 from matrix.model.money import NanoUSD
 from matrix.model.records import (
@@ -140,7 +140,10 @@ class TurnDone:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A session is over. ``result`` is what a prelude made, for the sessions that share it."""
+    """A session is over. ``result`` is what a prelude made, for the sessions that share it.
+
+    ``measured`` is its value of the score that the run compares, where that is not ``score``.
+    """
 
     session_id: str
     outcome: Outcome
@@ -151,6 +154,7 @@ class Ended:
     tally: Tally
     at: float
     result: JSON = field(default=None)
+    measured: float | None = None
 
 
 class Acted(NamedTuple):
@@ -170,7 +174,47 @@ class Acted(NamedTuple):
     at: float
 
 
-Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted
+RUN: Final = "@run"
+"""What entries belong to that are about the run and none of its sessions; no session's id."""
+
+
+class Dropped(NamedTuple):
+    """A level of the compared factor that gets no sessions from a round on, and what beat it."""
+
+    level: str
+    by: str
+    from_round: int
+
+
+class Looked(NamedTuple):
+    """The scores were looked at after a round, and this is what follows; never revised.
+
+    Attributes:
+        rounds: Complete rounds that were looked at.
+        factor: The compared factor.
+        dropped: Every level dropped up to this look.
+        decided: The verdict, ``winner`` or ``equivalent``, if there is one by now.
+        stop_from: The first round that is not launched for that reason.
+        at: When, in seconds since 1970.
+    """
+
+    rounds: int
+    factor: str
+    dropped: tuple[Dropped, ...]
+    decided: str
+    stop_from: int | None
+    at: float
+
+    def unlaunched(self, plan: SessionPlan) -> str:
+        """Why a planned session is not launched: ``decided``, ``dropped``, or empty if it is."""
+        if self.stop_from is not None and plan.round >= self.stop_from:
+            return "decided"
+        level = plan.levels.get(self.factor)
+        gone = any(d.level == level and plan.round >= d.from_round for d in self.dropped)
+        return "dropped" if gone else ""
+
+
+Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted | Looked
 
 
 def session_of(entry: Entry) -> str:
@@ -182,3 +226,5 @@ def session_of(entry: Entry) -> str:
             return entry.key.session_id
         case TurnDone() | Ended():
             return entry.session_id
+        case Looked():
+            return RUN

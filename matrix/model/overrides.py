@@ -26,9 +26,18 @@ FLAGS: Mapping[str, PathKey] = {
     "time_limit": ("limits", "run_minutes"),
     "open_sessions": ("limits", "open_sessions"),
     "at_cap": ("at_cap",),
+    "stop_early": ("stop",),
     "cache": ("cache",),
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
+
+_SAID: Mapping[str, Mapping[str, str]] = {
+    "stop_early": {
+        **dict.fromkeys(("true", "1", "yes"), "when-decided"),
+        **dict.fromkeys(("false", "0", "no"), "never"),
+    }
+}
+"""Flag -> what its words are called in the spec."""
 
 _COUNTS: Mapping[PathKey, PathKey] = {
     FLAGS["sessions"]: FLAGS["per_cell"],
@@ -41,7 +50,7 @@ def from_flags(flags: Mapping[str, Any], origin: str = "--{}") -> list[Override]
     return _layer(
         (
             FLAGS[flag],
-            value,
+            _SAID.get(flag, {}).get(str(value).lower(), value),
             origin.format(flag.replace("_", "-") if origin.startswith("--") else flag),
         )
         for flag, value in flags.items()
@@ -54,7 +63,9 @@ def from_environment(environment: Mapping[str, str] | None = None) -> list[Overr
     variables = os.environ if environment is None else environment
     names = {flag: f"MATRIX_{flag.upper()}" for flag in FLAGS}
     return _layer(
-        (FLAGS[flag], text, name) for flag, name in names.items() if (text := variables.get(name))
+        (FLAGS[flag], _SAID.get(flag, {}).get(text.lower(), text), name)
+        for flag, name in names.items()
+        if (text := variables.get(name))
     )
 
 

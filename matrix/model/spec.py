@@ -27,6 +27,8 @@ from matrix.model.money import NanoUSD, from_usd
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Level = str | int | float | bool
+Engine = Literal["fixed", "planned", "open-ended"]
+"""How a comparison looks at the data: once at the end, or after every round."""
 
 
 def level_name(level: Level) -> str:
@@ -211,6 +213,19 @@ class Compare(SpecModel):
     margin: Positive | None = Field(
         default=None, description="Differences smaller than this do not matter to you."
     )
+    failure_margin: Positive = Field(
+        default=5.0,
+        le=100,
+        description="Percentage points by which a winner may fail more often than another variant.",
+    )
+    engine: Literal["auto", "fixed", "planned", "open-ended"] = Field(
+        default="auto",
+        description=(
+            "fixed looks once, when the plan is over; planned looks after every round of a planned "
+            "number; open-ended does too, and lets more rounds be added later. auto is planned "
+            "with `stop: when-decided`, else fixed."
+        ),
+    )
 
 
 class RunSpec(SpecModel):
@@ -234,6 +249,13 @@ class RunSpec(SpecModel):
         ),
     )
     compare: Compare = Field(default=Compare(), description="What the run is meant to decide.")
+    stop: Literal["never", "when-decided"] = Field(
+        default="never",
+        description=(
+            "when-decided looks after every round, drops variants that are beaten, and stops when "
+            "there is a winner or no difference that matters."
+        ),
+    )
     sessions: int | None = Field(
         default=None, ge=1, le=10_000_000, description="Sessions in all, over the whole matrix."
     )
@@ -274,6 +296,13 @@ class RunSpec(SpecModel):
     simulation: Mapping[str, Any] = Field(
         default_factory=dict, description="How simulated models behave (see `matrix schema`)."
     )
+
+    @property
+    def engine(self) -> Engine:
+        """How the comparison looks at the data; decided before the run starts."""
+        if self.compare.engine != "auto":
+            return self.compare.engine
+        return "planned" if self.stop == "when-decided" else "fixed"
 
     @field_validator("per_cell")
     @classmethod

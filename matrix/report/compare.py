@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
 from math import inf
 from typing import Any
 
+from matrix.engine.looks import declared_rules
 from matrix.engine.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
 from matrix.report.pairing import Pairing, pairing_of
+from matrix.report.rounds import round_table, session_values
 from matrix.report.text import plural
-from matrix.stats import Rules, Verdict, complete_rounds, fixed_n_verdict, verdict_sentence
-from matrix.stats.round_table import RoundTable
+from matrix.stats import Verdict, verdict_of, verdict_sentence
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
-from matrix.store.tables import factor_columns
-
-SESSION_METRICS = ("score", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
-"""Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
 
 FLAGS: Mapping[Flag, str] = {
     "fragile": "fragile: the sessions without a score could overturn it",
@@ -30,8 +26,6 @@ FLAGS: Mapping[Flag, str] = {
 """What the flags of a verdict say to people."""
 
 SCENARIOS_ONLY: Flag = "these scenarios only"
-
-LOWER_IS_BETTER = ("cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +75,11 @@ def compare_factor(
     chosen = _factor(factor or run.plan.compared, factors)
     metric = metric or run.plan.metric
     levels = list(factors[chosen])
-    columns = factor_columns(run.plan.factors)
-    extra = [name for name in pairing.strata if name != "scenario"]
-    data = _sessions(tables, [*columns.values(), *extra, pairing.column], metric)
-    data["level"] = data[columns[chosen]].astype(str)
-    strata = {columns[name]: seen for name, seen in factors.items() if name != chosen}
-    verdict = fixed_n_verdict(
-        _round_table(data, pairing, {**pairing.strata, **strata}, levels),
-        Rules(
-            alpha=round(1.0 - spec.compare.confidence, 12),
-            delta=margin if margin is not None else spec.compare.margin,
-            higher_is_better=metric not in LOWER_IS_BETTER
-            and metric not in load_kind(run.kind).lower_is_better,
-            score_bounds=run.plan.score_range if metric == "score" else None,
-        ),
+    data = session_values(tables, run, pairing, chosen, metric)
+    rules = declared_rules(spec, load_kind(run.kind), metric=metric, margin=margin)
+    verdict = verdict_of(
+        round_table(data, tables, run, pairing, chosen),
+        rules,
         plan_over=run.status != "running",
     )
     return FactorComparison(
@@ -135,66 +120,6 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
             [Mistake("--factor", None, "", f"{name!r} has only one level, so nothing to compare")]
         )
     return name
-
-
-def _sessions(tables: RunTables, factors: Sequence[str], metric: str) -> Any:
-    """A frame with round, scenario, factor columns, outcome, cost and ``value`` (the metric)."""
-    columns = list(
-        dict.fromkeys(["session_id", "round", "scenario", *factors, "outcome", "cost_usd"])
-    )
-    if metric in SESSION_METRICS:
-        extra = [] if metric in columns else [metric]
-        frame = tables.frame("sessions", [*columns, *extra])
-        frame["value"] = frame[metric].astype(float)
-        return frame
-    frame = tables.frame("sessions", columns)
-    scores = tables.frame("scores", ["session_id", "turn", "name", "value"])
-    names = sorted(set(scores["name"]))
-    if metric not in names:
-        known = [*SESSION_METRICS, *names]
-        raise BadInput(
-            [
-                Mistake(
-                    "--metric",
-                    None,
-                    "",
-                    f"found {metric!r}; this run has: {', '.join(known)}"
-                    f"{did_you_mean(metric, known)}",
-                )
-            ]
-        )
-    mine = scores[(scores["name"] == metric) & scores["turn"].isna()]
-    return frame.merge(
-        mine.drop_duplicates("session_id", keep="last")[["session_id", "value"]],
-        on="session_id",
-        how="left",
-    )
-
-
-def _round_table(
-    data: Any, pairing: Pairing, strata: Mapping[str, Sequence[str]], levels: Sequence[str]
-) -> RoundTable:
-    """Rounds by the plan's strata: every scenario with every level of every other factor.
-
-    All planned strata count, so that a live run's rounds are not complete before they are.
-    """
-    import numpy as np
-
-    order = {key: index for index, key in enumerate(product(*strata.values()))}
-    places = [data[column].astype(str) for column in strata]
-    keys = zip(*places, strict=True) if places else [()] * len(data)
-    variants = {level: index for index, level in enumerate(levels)}
-    scored = data["outcome"].isin(["completed", "timeout"])
-    return complete_rounds(
-        data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
-        np.array([order[key] for key in keys], dtype=np.int64),
-        np.array([variants[level] for level in data["level"]], dtype=np.int64),
-        data["value"].where(scored).to_numpy(dtype=float),
-        data["outcome"].to_numpy(dtype=str),
-        n_rounds_planned=pairing.units,
-        n_scenarios=len(order),
-        n_variants=len(levels),
-    )
 
 
 def _row(data: Any, level: str, verdict: Verdict, index: int) -> VariantRow:

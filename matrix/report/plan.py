@@ -8,6 +8,7 @@ from matrix.engine.prepared import Prepared
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.text import WIDTH, about, columns, facts, plural, wrapped
+from matrix.stats.rules import MIN_ROUNDS
 
 
 def plan_as_text(prepared: Prepared, *, cells: bool = False, width: int = WIDTH) -> str:
@@ -52,7 +53,15 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
     budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
+    if spec.stop == "when-decided":
+        rows.append(("stop", _stop(prepared)))
     return rows
+
+
+def _stop(prepared: Prepared) -> str:
+    more = "" if prepared.spec.engine == "planned" else ", and rounds may be added later"
+    looks = f"looked at after every round from the {MIN_ROUNDS}th on"
+    return f"when decided: {looks}; beaten variants get no more rounds{more}"
 
 
 def _origins(prepared: Prepared) -> list[tuple[str, str]]:
@@ -148,6 +157,8 @@ def plan_as_data(prepared: Prepared) -> JSON:
         "unlimited_groups": prepared.unlimited_groups,
         "cap_usd": prepared.spec.limits.cost_usd,
         "at_cap": prepared.spec.at_cap,
+        "stop": prepared.spec.stop,
+        "engine": prepared.spec.engine,
         "budget": prepared.spec.limits.budget,
         "cells": [
             {

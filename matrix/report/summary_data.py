@@ -35,6 +35,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "estimate_usd": _range(summary.run.estimate),
         "pilot_usd": _range(summary.run.pilot),
         "cap_usd": to_usd(summary.run.cap_nano),
+        "stopping": None if summary.run.stopping is None else summary.run.stopping.model_dump(),
         "cache": {
             "calls": summary.cache.calls,
             "saved_usd": to_usd(summary.cache.saved),

@@ -6,6 +6,7 @@ import shlex
 
 from matrix.model.money import show_usd
 from matrix.report.compare import FactorComparison, VariantRow
+from matrix.report.rounds import NEEDLESS
 from matrix.report.summary import Summary
 from matrix.report.text import (
     WIDTH,
@@ -18,7 +19,7 @@ from matrix.report.text import (
     tokens,
     wrapped,
 )
-from matrix.store.run_folder import BranchedFrom, CostRange, RunFile
+from matrix.store.run_folder import BranchedFrom, CostRange, RunFile, Stopping
 
 DEFAULT_RESULTS = "results"
 """Folder of runs that commands look in when they are not told otherwise."""
@@ -55,16 +56,22 @@ def _head(summary: Summary) -> str:
 def _facts(summary: Summary) -> list[tuple[str, str]]:
     run = summary.run
     total = sum(summary.outcomes.values())
-    shown = ", ".join(f"{n:,} {name}" for name, n in summary.outcomes.items() if n) or "none yet"
+    counts = dict(summary.outcomes)
+    needless = sum(summary.censored.get(name, 0) for name in NEEDLESS)
+    counts["censored"] -= needless
+    told = [f"{n:,} {name}" for name, n in counts.items() if n]
+    told += [f"{needless:,} not needed"] if needless else []
+    shown = ", ".join(told) or "none yet"
     rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
     if summary.errors:
         found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
         rows.append(("errors", found))
-    if summary.censored:
-        cut = ", ".join(f"{count:,} by {name}" for name, count in summary.censored.items())
-        rows.append(("censored", f"{cut} (cut short, so they count for no variant)"))
+    cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
+    if cut:
+        rows.append(("censored", f"{', '.join(cut)} (cut short, so they count for no variant)"))
+    rows += _stopping(run.stopping)
     rows.append(
         (
             "used",
@@ -88,6 +95,22 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if roles:
         rows.append(("by role", roles))
     return rows + _caches(summary)
+
+
+def _stopping(stopping: Stopping | None) -> list[tuple[str, str]]:
+    """What looking at the scores while the run went on came to."""
+    if stopping is None:
+        return []
+    told = [
+        f"{one.level} dropped from round {one.from_round + 1} on, beaten by {one.by}"
+        for one in stopping.dropped
+    ]
+    if stopping.decided:
+        told.append(f"decided after round {stopping.looked}")
+    if stopping.unplayed:
+        sessions = plural(stopping.unplayed, "session")
+        told.append(f"{sessions} not needed, expected to cost {show_usd(stopping.saved_nano)}")
+    return [("stopping", "; ".join(told) or f"not decided after {stopping.looked} rounds")]
 
 
 def _from(branched: BranchedFrom) -> str:

@@ -17,9 +17,11 @@ import orjson
 from matrix.model.entries import (
     Acted,
     Disposition,
+    Dropped,
     Ended,
     Entry,
     Held,
+    Looked,
     Opened,
     Settled,
     Share,
@@ -48,6 +50,7 @@ SETTLED: Final = 3
 TURN_DONE: Final = 4
 ENDED: Final = 5
 ACTED: Final = 6
+LOOKED: Final = 7
 
 JOURNAL_VERSION: Final = 2
 """Version of this encoding; written into every journal and checked when one is opened."""
@@ -107,6 +110,7 @@ def encode(entry: Entry) -> tuple[int, bytes]:
                         _tally_out(entry.tally),
                         entry.at,
                         entry.result,
+                        *([] if entry.measured is None else [entry.measured]),
                     ]
                 )
             )
@@ -117,6 +121,9 @@ def encode(entry: Entry) -> tuple[int, bytes]:
             rest = [entry.result, failure, entry.tree, entry.took_s, entry.at]
             body.raw(orjson.dumps([entry.name, entry.digest, *rest]))
             return ACTED, body.packed()
+        case Looked():
+            body.raw(orjson.dumps([*entry[:2], [list(one) for one in entry.dropped], *entry[3:]]))
+            return LOOKED, body.packed()
 
 
 def decode(kind: int, session_id: str, body: bytes) -> Entry:
@@ -168,12 +175,24 @@ def _decode(kind: int, session_id: str, body: Unpacker) -> Entry:
         f = orjson.loads(body.raw())
         outcome, reason, error_class, turns, score, tally, at, result = f[:8]
         return Ended(
-            session_id, outcome, reason, error_class, turns, score, _tally_in(tally), at, result
+            session_id,
+            outcome,
+            reason,
+            error_class,
+            turns,
+            score,
+            _tally_in(tally),
+            at,
+            result,
+            *f[8:9],
         )
     if kind == ACTED:
         key, f = _key_in(body, session_id), orjson.loads(body.raw())
         failed = Failure(*f[3]) if f[3] else None
         return Acted(key, f[0], f[1], f[2], failed, *f[4:7])
+    if kind == LOOKED:
+        f = orjson.loads(body.raw())
+        return Looked(f[0], f[1], tuple(Dropped(*one) for one in f[2]), *f[3:6])
     raise ValueError(f"unknown kind of entry {kind}")
 
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
-from matrix.model.entries import Entry, session_of
+from matrix.model.entries import RUN, Entry, Looked, session_of
 from matrix.model.errors import FencedOff, JournalFull, StoreError
 from matrix.model.records import JSON
 from matrix.store.codec import ENDED, JOURNAL_VERSION, OPENED, decode, encode
@@ -241,7 +241,13 @@ class JournalReader:
 
     def session_ids(self) -> list[str]:
         """Every session the journal knows."""
-        return [row[0] for row in self._rows_of("SELECT session_id FROM sessions ORDER BY id")]
+        rows = self._rows_of("SELECT session_id FROM sessions ORDER BY id")
+        return [session_id for (session_id,) in rows if session_id != RUN]
+
+    def newest_look(self) -> Looked | None:
+        """The newest look at the scores; it says everything that was decided before it."""
+        looks = [entry for entry in self.session(RUN) if isinstance(entry, Looked)]
+        return max(looks, key=lambda look: look.rounds, default=None)
 
     def resources(self) -> dict[str, JSON]:
         """Every stored text and data by content hash."""

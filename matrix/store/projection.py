@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from matrix.model.entries import Ended, Entry, Opened, Settled, TurnDone, session_of
+from matrix.model.entries import Ended, Entry, Looked, Opened, Settled, TurnDone, session_of
 from matrix.model.errors import StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.codec import ENDED, OPENED, SETTLED, TURN_DONE
@@ -37,6 +37,8 @@ PROJECTED: Final = (OPENED, SETTLED, TURN_DONE, ENDED)
 
 LookBack: TypeAlias = Callable[[str, int], Iterable[JournalRow]]
 """``(session_id, seq)`` -> that session's entries before ``seq``, in order."""
+
+_WHY_NOT: Final = {"decided": "the run was decided", "dropped": "its variant is beaten"}
 
 _ROW_BYTES: Final = 1000
 """A row's size in memory as Python objects, without its long text, roughly, in bytes."""
@@ -122,11 +124,18 @@ class Projection:
             self.superseded[name].clear()
         self.size = 0
 
-    def unfinished_row(self, plan: SessionPlan, reason: str, before: int) -> Row:
-        """A provisional ``sessions`` row for a planned session that has not ended."""
+    def unfinished_row(
+        self, plan: SessionPlan, reason: str, before: int, look: Looked | None = None
+    ) -> Row:
+        """A provisional ``sessions`` row for a planned session that has not ended.
+
+        ``look`` is the newest look at the scores, which may be why it was not launched.
+        """
         state = self._open.get(plan.session_id) or self.recall(plan.session_id, before)
         started = state.started_at is not None
         words = f"cut short after turn {state.last.turn}" if started else "never started"
+        if look is not None and not started and (why := look.unlaunched(plan)):
+            reason, words = why, f"not launched: {_WHY_NOT[why]}"
         return session_row(
             plan,
             self._factors,

@@ -199,8 +199,9 @@ class Publisher:
         self, planned: Iterable[SessionPlan], reason: str, done: int
     ) -> Iterator[list[Row]]:
         journal = self._journal()
+        look = journal.newest_look()
         rows = (
-            self._projection.unfinished_row(plan, reason, done + 1)
+            self._projection.unfinished_row(plan, reason, done + 1, look)
             for plan in planned
             if plan.part == "play" and not journal.has_ended(plan.session_id)
         )

@@ -76,6 +76,26 @@ class RunTotals(_Part):
     )
 
 
+class DroppedLevel(_Part):
+    """A level of the compared factor that was beaten, and got no more sessions."""
+
+    level: str
+    by: str = Field(description="The level that beat it.")
+    from_round: int = Field(ge=0, description="First round, from 0, without it.")
+
+
+class Stopping(_Part):
+    """What looking at the scores while the run went on came to."""
+
+    looked: int = Field(ge=0, description="Complete rounds at the newest look.")
+    decided: str = Field(description="`winner`, `equivalent`, or empty if nothing was decided.")
+    dropped: tuple[DroppedLevel, ...] = Field(description="Levels dropped on the way, in order.")
+    unplayed: int = Field(ge=0, description="Planned sessions that this made needless.")
+    saved_nano: NanoUSD = Field(
+        ge=0, description="What those were expected to cost, in nano-dollars."
+    )
+
+
 class BranchedFrom(_Part):
     """What the sessions of a run go on from, and what was changed in them."""
 
@@ -131,6 +151,10 @@ class RunFile(_Part):
         default=None, description="What its first round said the whole would cost."
     )
     totals: RunTotals | None = Field(default=None, description="What it came to.")
+    stopping: Stopping | None = Field(
+        default=None,
+        description="For a run that stops when it is decided: what its looks came to.",
+    )
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."
     )

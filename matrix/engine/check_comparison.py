@@ -1,0 +1,53 @@
+"""Comparisons that cannot come to anything, found before anything starts."""
+
+from __future__ import annotations
+
+from matrix.engine.mistakes import Mistakes
+from matrix.engine.prepared import Prepared
+from matrix.kinds.protocol import Kind, NamesScores
+from matrix.model.errors import did_you_mean
+from matrix.model.metrics import SESSION_METRICS
+from matrix.stats.rules import MIN_ROUNDS
+
+
+def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
+    """Collect what is wrong with the metric, and with stopping when it is decided."""
+    metric = prepared.spec.compare.metric
+    known = known_metrics(prepared.kind)
+    if known is not None and metric not in known:
+        mistakes.fault(
+            ("compare", "metric"),
+            f"found {metric!r}; sessions of the {prepared.kind.name} kind have: "
+            f"{', '.join(known)}{did_you_mean(metric, list(known))}",
+        )
+    if prepared.spec.stop == "when-decided":
+        _check_stopping(prepared, mistakes)
+
+
+def known_metrics(kind: Kind) -> tuple[str, ...] | None:
+    """What sessions of a kind can be compared on; ``None`` if the kind does not say."""
+    if not isinstance(kind, NamesScores):
+        return None
+    return (*SESSION_METRICS, *sorted(kind.score_names - set(SESSION_METRICS)))
+
+
+def _check_stopping(prepared: Prepared, mistakes: Mistakes) -> None:
+    path = ("stop",)
+    factor = prepared.compare_factor
+    if factor is None or len(prepared.factors[factor]) < 2:
+        mistakes.fault(
+            path, "when-decided needs a factor with at least two levels; there is nothing to decide"
+        )
+    rounds = prepared.plan.sessions // len(prepared.plan.cells)
+    if rounds < MIN_ROUNDS:
+        mistakes.fault(
+            path,
+            f"when-decided first looks after {MIN_ROUNDS} rounds, and the plan has {rounds} whole "
+            "ones; plan more sessions, or leave it at never",
+        )
+    if prepared.spec.engine == "fixed":
+        mistakes.fault(
+            ("compare", "engine"),
+            "fixed looks once, when the plan is over, so it cannot stop before; use planned or "
+            "open-ended, or `stop: never`",
+        )

@@ -1,0 +1,73 @@
+"""The driver's part in looking at the scores: makes looks due, has them journalled, says them."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from matrix.engine.earlier import Earlier
+from matrix.engine.looks import Looks, declared_rules
+from matrix.engine.messages import SessionEnded
+from matrix.engine.prepared import Prepared
+from matrix.model.entries import Looked
+from matrix.model.metrics import measured
+from matrix.stats import verdict_sentence
+
+
+def looks_of(prepared: Prepared, earlier: Earlier) -> Looks | None:
+    """The looks of a run that stops when it is decided; ``None`` for any other run."""
+    factor = prepared.compare_factor
+    if prepared.spec.stop != "when-decided" or factor is None:
+        return None
+    rules = declared_rules(prepared.spec, prepared.kind)
+    return Looks(prepared.plan, factor, prepared.factors[factor], rules, earlier.look)
+
+
+class Looking:
+    """Takes the ends of sessions in, and acts on what they come to."""
+
+    def __init__(
+        self,
+        looks: Looks,
+        metric: str,
+        record: Callable[[Looked], Awaitable[None]],
+        remark: Callable[[str], None],
+        utc: Callable[[], float],
+    ) -> None:
+        """``record`` makes a look durable; ``remark`` says what follows from it."""
+        self.looks, self._metric = looks, metric
+        self._record, self._remark, self._utc = record, remark, utc
+
+    def take(self, news: SessionEnded) -> None:
+        """A session of this life is over."""
+        self.looks.ended(news.plan, news.ended.outcome, measured(self._metric, news.ended))
+
+    async def look(self) -> None:
+        """Make every look that is due."""
+        looks = self.looks
+        was_blocked = looks.blocked
+        for look in looks.due(self._utc()):
+            before = looks.newest
+            await self._record(look)
+            looks.made(look)
+            for text in self._told(before, look):
+                self._remark(text)
+        if looks.blocked and not was_blocked:
+            self._remark(
+                f"round {looks.looked + 1} has a {looks.blocked}, so nothing more is decided early"
+            )
+
+    def _told(self, before: Looked | None, look: Looked) -> list[str]:
+        known = () if before is None else before.dropped
+        told = [
+            f"after round {look.rounds}: {one.level} is beaten by {one.by} and gets no more "
+            f"sessions from round {one.from_round + 1} on"
+            for one in look.dropped
+            if one not in known
+        ]
+        if look.decided and self.looks.verdict is not None:
+            metric = "" if self._metric == "score" else self._metric
+            unit = "points" if self._metric == "score" else ""
+            sentence = verdict_sentence(self.looks.verdict, self.looks.levels, metric, unit)
+            when = f"decided after round {look.rounds} of {self.looks.plan.rounds}"
+            told.append(f"{when}: {sentence}")
+        return told

@@ -1,0 +1,220 @@
+"""Looking at the scores while a run goes on: when, and what follows for what is launched.
+
+A look is made after every complete round, in launch order, and is journalled before it is acted
+on. Round r is launched by the look made ``lag`` rounds before it, even if later looks exist by
+then, so that what a run launches does not depend on how fast its sessions were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from matrix.kinds.protocol import Kind
+from matrix.model.entries import Dropped, Looked
+from matrix.model.metrics import LOWER_IS_BETTER
+from matrix.model.plan import Plan
+from matrix.model.records import Outcome, SessionPlan
+from matrix.model.spec import RunSpec
+from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
+from matrix.stats.round_table import RoundTable
+from matrix.stats.rules import MIN_ROUNDS
+
+FEWEST_OPEN_ROUNDS = 2
+"""Rounds that are launched beyond the newest look, at least."""
+
+
+def declared_rules(
+    spec: RunSpec,
+    kind: Kind,
+    *,
+    metric: str | None = None,
+    margin: float | None = None,
+) -> Rules:
+    """What the spec declares of its comparison, as rules.
+
+    Args:
+        spec: The run spec.
+        kind: The kind that plays it.
+        metric: Another metric than the declared one, looked at once, at the end.
+        margin: Another margin than the declared one.
+    """
+    compare = spec.compare
+    chosen = metric or compare.metric
+    return Rules(
+        alpha=round(1.0 - compare.confidence, 12),
+        delta=margin if margin is not None else compare.margin,
+        higher_is_better=chosen not in LOWER_IS_BETTER and chosen not in kind.lower_is_better,
+        failure_margin=compare.failure_margin / 100.0,
+        score_bounds=kind.score_range if chosen == "score" else None,
+        engine=spec.engine if chosen == compare.metric else "fixed",
+    )
+
+
+class Unplayed(NamedTuple):
+    """Sessions of the plan that looks left out, by cell index."""
+
+    by_cell: Mapping[int, int]
+
+    @property
+    def sessions(self) -> int:
+        return sum(self.by_cell.values())
+
+
+@dataclass(slots=True)
+class Looks:
+    """The looks of one run.
+
+    Attributes:
+        plan: The run's plan.
+        factor: The compared factor.
+        levels: Its levels, in the order of the spec.
+        rules: What was declared before launch.
+        newest: The newest look, of this life of the run or an earlier one.
+        verdict: What the newest look of this life came to.
+        blocked: Why no further look can be made; empty while they go on.
+    """
+
+    plan: Plan
+    factor: str
+    levels: Sequence[str]
+    rules: Rules
+    newest: Looked | None = None
+    verdict: Verdict | None = None
+    blocked: str = ""
+    _ended: list[tuple[int, int, int, float, str]] = field(default_factory=list)
+    _counts: dict[int, int] = field(default_factory=dict)
+    _seen: int = 0
+    _strata: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Number what pairs agree on: the scenario and every other factor's level."""
+        keys: dict[object, int] = {}
+        for index, cell in enumerate(self.plan.cells):
+            others = tuple((f, v) for f, v in cell.levels.items() if f != self.factor)
+            self._strata[index] = keys.setdefault((cell.scenario, others), len(keys))
+
+    @property
+    def lag(self) -> int:
+        """Rounds between a look and the first round that it decides about."""
+        return max(FEWEST_OPEN_ROUNDS, self.plan.rounds // 10)
+
+    @property
+    def looked(self) -> int:
+        """Rounds that the newest look covers."""
+        return 0 if self.newest is None else self.newest.rounds
+
+    @property
+    def over(self) -> bool:
+        """Whether a look has decided."""
+        return self.newest is not None and self.newest.stop_from is not None
+
+    def ready(self, number: int) -> bool:
+        """Whether the look that round ``number`` (from 0) waits for has been made."""
+        by = number + 1 - self.lag
+        return by < MIN_ROUNDS or by <= self.looked or bool(self.blocked)
+
+    def unlaunched(self, plan: SessionPlan) -> str:
+        """Why a planned session is not launched; empty if it is."""
+        return "" if self.newest is None else self.newest.unlaunched(plan)
+
+    def ended(self, plan: SessionPlan, outcome: Outcome, value: float | None) -> None:
+        """A session is over; ``value`` is what it measured."""
+        cell = self.plan.cell_index(plan.order)
+        variant = self.levels.index(plan.levels[self.factor])
+        place = (plan.round, self._strata[cell], variant)
+        self._ended.append((*place, float("nan") if value is None else value, outcome))
+        self._counts[plan.round] = self._counts.get(plan.round, 0) + 1
+
+    def due(self, at: float) -> Iterator[Looked]:
+        """The looks that can be made now, one by one; make each durable, then say :meth:`made`."""
+        if self.blocked or self.over or not self._prefix_grew():
+            return
+        table = self._table()
+        if table.prefix_length < self._seen:
+            self.blocked = table.prefix_end
+        self.verdict = verdict_of(table, self.rules, plan_over=False)
+        for rounds in range(max(MIN_ROUNDS, self.looked + 1), table.prefix_length + 1):
+            yield self._look(self.verdict, rounds, at)
+            if self.over:
+                return
+
+    def made(self, look: Looked) -> None:
+        """A look is durable, and holds."""
+        self.newest = look
+
+    def unplayed(self) -> Unplayed:
+        """What the looks have left out of the plan."""
+        missing: dict[int, int] = {}
+        if self.newest is None:
+            return Unplayed(missing)
+        gone = {dropped.level: dropped.from_round for dropped in self.newest.dropped}
+        stop = self.plan.rounds if self.newest.stop_from is None else self.newest.stop_from
+        whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
+        for index, cell in enumerate(self.plan.cells):
+            planned = whole + (index < rest)
+            first = min(stop, gone.get(cell.levels[self.factor], stop))
+            if planned > first:
+                missing[index] = planned - first
+        return Unplayed(missing)
+
+    def _prefix_grew(self) -> bool:
+        """Whether more rounds have all their sessions than at the last time of asking."""
+        before = self._seen
+        while self._seen < self.plan.rounds and self._has_all(self._seen):
+            self._seen += 1
+        return self._seen > before and self._seen >= MIN_ROUNDS
+
+    def _has_all(self, number: int) -> bool:
+        first = number * len(self.plan.cells)
+        cells = self.plan.cells[: self.plan.sessions - first]
+        gone = (
+            set()
+            if self.newest is None
+            else {one.level for one in self.newest.dropped if number >= one.from_round}
+        )
+        expected = sum(cell.levels[self.factor] not in gone for cell in cells)
+        return self._counts.get(number, 0) >= expected
+
+    def _table(self) -> RoundTable:
+        rows = [row for row in self._ended if row[0] < self._seen]
+        rows += self._left_out()
+        rounds, strata, variants, values, outcomes = zip(*rows, strict=True)
+        return complete_rounds(
+            np.array(rounds),
+            np.array(strata),
+            np.array(variants),
+            np.array(values),
+            np.array(outcomes),
+            n_rounds_planned=self.plan.rounds,
+            n_scenarios=len(set(self._strata.values())),
+            n_variants=len(self.levels),
+        )
+
+    def _left_out(self) -> Iterator[tuple[int, int, int, float, str]]:
+        for gone in () if self.newest is None else self.newest.dropped:
+            variant = self.levels.index(gone.level)
+            for number in range(gone.from_round, self._seen):
+                for stratum in set(self._strata.values()):
+                    yield number, stratum, variant, float("nan"), "dropped"
+
+    def _look(self, verdict: Verdict, rounds: int, at: float) -> Looked:
+        """The look after so many rounds; what earlier ones said stays."""
+        first = rounds - 1 + self.lag
+        dropped = {} if self.newest is None else {one.level: one for one in self.newest.dropped}
+        for one in verdict.beaten:
+            level = self.levels[one.variant]
+            if one.at <= rounds and level not in dropped:
+                dropped[level] = Dropped(level, self.levels[one.by], first)
+        decided = verdict.decided_at is not None and verdict.decided_at <= rounds
+        return Looked(
+            rounds=rounds,
+            factor=self.factor,
+            dropped=tuple(dropped.values()),
+            decided=verdict.kind if decided else "",
+            stop_from=first if decided else None,
+            at=at,
+        )
