@@ -19,7 +19,8 @@ from pydantic import BaseModel
 from matrix.engine.prepared import Prepared
 from matrix.engine.session import messages_digest
 from matrix.engine.session_log import SessionLog
-from matrix.kinds.protocol import CommandResult, Context, Kind, Log
+from matrix.kinds.context import CommandResult, Context, Log
+from matrix.kinds.protocol import Kind
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
     JSON,

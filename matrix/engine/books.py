@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from matrix.engine.messages import Acquire, Counters, Settle, Supply
-from matrix.model.entries import Disposition, Held, Settled
+from matrix.engine.messages import Acquire, Counters, FromGovernor, Settle, Supply
+from matrix.model.entries import Disposition, Entry, Held, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import PHASES, Answer, CallKey, Phase, SessionPlan, Usage
 
@@ -129,6 +129,18 @@ class OpenHold(NamedTuple):
     amount: NanoUSD
     attempt: int
     waited_s: float
+
+
+@dataclass(slots=True)
+class Outbox:
+    """What a tick hands over: entries to journal, and mail to send after that."""
+
+    entries: list[Entry] = field(default_factory=list)
+    mail: list[tuple[str, FromGovernor]] = field(default_factory=list)
+
+    def tell(self, peer: str, message: FromGovernor) -> None:
+        """Queue a letter."""
+        self.mail.append((peer, message))
 
 
 class History(NamedTuple):

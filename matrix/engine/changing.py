@@ -10,8 +10,9 @@ from matrix.engine.inheritance import Forked
 from matrix.engine.mistakes import Mistakes
 from matrix.engine.session_log import SessionLog
 from matrix.engine.wanted import SCENARIO, Variant, Wanted, as_level
+from matrix.kinds.context import Log
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kept, Kind, Log, ScenarioPack
+from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean

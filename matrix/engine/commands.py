@@ -20,7 +20,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from matrix.kinds.protocol import CommandResult
+from matrix.kinds.context import CommandResult
 from matrix.model.errors import FolderUnavailable
 
 MOST_OUTPUT: Final = 256 * 1024

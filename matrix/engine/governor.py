@@ -15,11 +15,7 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from matrix.admission.adaptive import AdaptiveConcurrency
-from matrix.admission.breaker import CircuitBreaker
-from matrix.admission.rates import Bucket, RateGroup, per_minute
 from matrix.engine.books import PartCaps, presumed_entry
-from matrix.engine.catalogue import SIMULATED
 from matrix.engine.governor_core import DRIVER, GovernorCore, LostSession
 from matrix.engine.governor_watch import GovernorWatch
 from matrix.engine.history import NOTHING_KNOWN, MoneyFold, SessionHistory, fold_session
@@ -37,15 +33,13 @@ from matrix.engine.messages import (
     Snapshot,
     ToGovernor,
 )
-from matrix.engine.setup import GroupLimits, RunSetup
+from matrix.engine.rate_groups import rate_groups
+from matrix.engine.setup import RunSetup
 from matrix.model.entries import Ended, Looked
 from matrix.model.errors import MatrixError, StoreError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.telemetry.log import NO_LOG, Log
-
-MOST_IN_FLIGHT = 1000
-"""Where a limit group looks for its own concurrency, it never goes above this."""
 
 PRELUDES_KEPT = 1024
 """Results of preludes kept in memory; older ones are read from the journal again."""
@@ -84,7 +78,7 @@ class Governor:
             money.take(lost)
         history = money.history()
         fresh = history.last_hold_id == 0
-        groups = _rate_groups(setup, clock(), fresh=fresh)
+        groups = rate_groups(setup, clock(), fresh=fresh)
         parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
         self._core = GovernorCore(setup.cap_nano, groups, history, parts)
         for held in sorted(money.open_holds.values()):
@@ -300,36 +294,3 @@ class Governor:
         self._preludes[ended.session_id] = (ended.result, failure)
         while len(self._preludes) > PRELUDES_KEPT:
             self._preludes.popitem(last=False)
-
-
-def _rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateGroup]:
-    """A group for every limit group in use.
-
-    Real providers that nobody has set a limit for look for their own concurrency, and every real
-    provider has a breaker.
-    """
-    real = {entry.group for entry in setup.models.values() if entry.provider != SIMULATED}
-    groups = {}
-    for name in sorted(setup.groups.keys() | {entry.group for entry in setup.models.values()}):
-        limits = setup.groups.get(name, GroupLimits())
-        groups[name] = _rate_group(limits, now, fresh=fresh)
-        if name in real:
-            groups[name].breaker = CircuitBreaker()
-            if limits == GroupLimits():
-                groups[name].adaptive = AdaptiveConcurrency(MOST_IN_FLIGHT)
-    return groups
-
-
-def _rate_group(limits: GroupLimits, now: float, *, fresh: bool) -> RateGroup:
-    def bucket(limit: float | None) -> Bucket | None:
-        if limit is None:
-            return None
-        return per_minute(limit, now, burst_s=limits.burst_s, fresh=fresh)
-
-    return RateGroup(
-        requests=bucket(limits.rpm),
-        tokens=bucket(limits.tpm),
-        input_tokens=bucket(limits.itpm),
-        output_tokens=bucket(limits.otpm),
-        concurrency=limits.concurrency,
-    )

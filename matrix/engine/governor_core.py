@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from matrix.admission.ledger import Ledger
 from matrix.admission.rates import RateGroup
-from matrix.engine.books import CallBook, History, PartCaps, SessionBook
-from matrix.engine.call_desk import CAP_REACHED, DRAINING, OVERRUN, CallDesk, Outbox, ProtocolError
+from matrix.engine.books import CallBook, History, Outbox, PartCaps, SessionBook
+from matrix.engine.call_desk import CallDesk
 from matrix.engine.history import SessionHistory
 from matrix.engine.messages import (
     Acquire,
@@ -43,11 +43,9 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.model.entries import Entry, Held, Opened, TurnDone
-from matrix.model.errors import BlobsRefused
+from matrix.model.errors import BlobsRefused, ProtocolError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Phase, SessionPlan
-
-__all__ = ["CAP_REACHED", "DRAINING", "DRIVER", "OVERRUN", "GovernorCore", "ProtocolError", "Tick"]
 
 DRIVER = "driver"
 """The driver's mailbox."""

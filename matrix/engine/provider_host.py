@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Protocol
 
 from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
@@ -19,20 +19,11 @@ from matrix.admission.headers import remaining
 from matrix.admission.pricing import input_bound, usable
 from matrix.admission.rates import Load
 from matrix.engine.attempts import NO_USAGE, FailedAttempt
-from matrix.engine.messages import (
-    Acquire,
-    Granted,
-    Recorded,
-    Refused,
-    Settle,
-    StillOut,
-    Supply,
-    ToGovernor,
-)
+from matrix.engine.correspondence import Correspondence, Said
+from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, Supply, ToGovernor
 from matrix.engine.setup import ModelEntry
 from matrix.engine.storable import MAX_REASON, storable_text
 from matrix.engine.telling import AttemptWatch
-from matrix.model.entries import Disposition
 from matrix.model.errors import (
     Censored,
     ProviderError,
@@ -51,7 +42,6 @@ MAX_WAIT_S = 60.0
 TYPICAL_BYTES_PER_TOKEN = 4.0
 """For the estimate charged to tokens per minute; corrected when the attempt is over."""
 
-_Said: TypeAlias = Granted | Recorded | Refused
 _STOPS: dict[str, type[SessionStop]] = {
     "cap": Censored,
     "session-cap": SessionCapReached,
@@ -73,13 +63,6 @@ class AnswerCache(Protocol):
     def close(self) -> None:
         """Write what is waiting to be written; may block."""
         ...
-
-
-class _Asked(NamedTuple):
-    """A message that the governor will answer, and where its answer is waited for."""
-
-    message: Acquire | Settle | Supply
-    future: asyncio.Future[_Said]
 
 
 class ProviderHost:
@@ -112,29 +95,21 @@ class ProviderHost:
             watch: Told how attempts went.
         """
         self._providers, self._models = providers, models
-        self._send, self._attempts = send, attempts
+        self._governor = Correspondence(send)
+        self._attempts = attempts
         self._sleep, self._clock = sleep, clock
         self._max_wait_s = max_wait_s
         self._cache, self._watch = cache, watch or AttemptWatch(SILENT)
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
-        self._expected: dict[CallKey, _Asked] = {}
-        self._out: set[int] = set()
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
 
-    def deliver(self, message: Granted | Recorded | Refused) -> None:
+    def deliver(self, message: Said) -> None:
         """Hand over mail from the governor."""
-        asked = self._expected.pop(message.key, None)
-        if isinstance(message, Granted):
-            self._out.add(message.hold_id)
-        if asked is not None and not asked.future.done():
-            asked.future.set_result(message)
-        elif isinstance(message, Granted):  # whoever asked has gone; nothing was sent
-            self._settle(_given_up(message, "released", 0.0))
+        self._governor.deliver(message)
 
     def resume(self) -> list[ToGovernor]:
-        """What a new governor must hear: attempts that are out, and what still waits for a word."""
-        waiting = [asked.message for asked in self._expected.values() if not asked.future.done()]
-        return [StillOut(tuple(sorted(self._out))), *waiting]
+        """What a new governor must hear; see :meth:`Correspondence.resume`."""
+        return self._governor.resume()
 
     async def close(self) -> None:
         """Let the providers close their connections."""
@@ -175,7 +150,7 @@ class ProviderHost:
         request = self._from_cache(call, entry) or _acquire(call, entry)
         tried = 0
         while True:
-            said: _Said | None = await self._exchange(request)
+            said: Said | None = await self._governor.exchange(request)
             if isinstance(said, Granted):
                 tried += 1
                 said = await self._attempt(call, entry, said, last=tried >= self._attempts)
@@ -193,34 +168,15 @@ class ProviderHost:
         answer = found._replace(cost=0)
         return Supply(call.key, call.digest, call.role, call.model, answer, found.cost)
 
-    async def _exchange(self, message: Acquire | Settle | Supply) -> _Said:
-        future: asyncio.Future[_Said] = asyncio.get_running_loop().create_future()
-        self._expected[message.key] = _Asked(message, future)
-        if isinstance(message, Settle):
-            self._settle(message)
-        else:
-            self._send(message)
-        try:
-            return await future
-        except asyncio.CancelledError:  # perhaps just when the word had come
-            said = future.result() if future.done() and not future.cancelled() else None
-            if isinstance(said, Granted):
-                self._settle(_given_up(said, "released", 0.0))
-            raise
-
-    def _settle(self, message: Settle) -> None:
-        self._out.discard(message.hold_id)
-        self._send(message)
-
     async def _attempt(
         self, call: Call, entry: ModelEntry, grant: Granted, *, last: bool
-    ) -> _Said | None:
+    ) -> Said | None:
         """Send once and settle; ``None`` asks for another attempt."""
         started = self._clock()
         try:
             reply = await self._providers[entry.provider].complete(call, grant.attempt)
         except asyncio.CancelledError:  # it may be answered and billed, but nobody will hear
-            self._settle(_given_up(grant, "presumed", self._clock() - started))
+            self._governor.give_up(grant, "presumed", self._clock() - started)
             raise
         except ProviderError as error:
             return await self._after_error(call, entry, grant, error, started, last)
@@ -243,7 +199,7 @@ class ProviderHost:
             digest=call.digest,
         )
         self._watch.answered(call, entry, grant.attempt, settle, reply)
-        said = await self._exchange(settle)
+        said = await self._governor.exchange(settle)
         if self._cache is not None and usage is not None:
             self._cache.keep(call, entry, answer)
         return said
@@ -256,7 +212,7 @@ class ProviderHost:
         error: Exception,
         started: float,
         last: bool,
-    ) -> _Said | None:
+    ) -> Said | None:
         ended = FailedAttempt.of(error, entry)
         final = last or not ended.retryable
         pause = min(ended.pause_s, self._max_wait_s)
@@ -279,8 +235,8 @@ class ProviderHost:
         wait = None if final else max(pause, self._backoff(_retry_state(grant.attempt)))
         self._watch.failed(call, entry, grant.attempt, settle, error, wait)
         if wait is None:
-            return await self._exchange(settle)
-        self._settle(settle)
+            return await self._governor.exchange(settle)
+        self._governor.settle(settle)
         await self._sleep(wait)
         return None
 
@@ -297,11 +253,6 @@ def _acquire(call: Call, entry: ModelEntry) -> Acquire:
         entry.tariff.bound(size, call.params.max_tokens),
         Load(size / TYPICAL_BYTES_PER_TOKEN, call.params.max_tokens / 2),
     )
-
-
-def _given_up(grant: Granted, disposition: Disposition, took_s: float) -> Settle:
-    """The end of an attempt whose caller was cancelled; its call may be asked again."""
-    return Settle(grant.key, grant.hold_id, disposition, 0, NO_USAGE, took_s, "Cancelled", None)
 
 
 def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 
-from matrix.kinds.protocol import CommandResult, Context, Log
+from matrix.kinds.context import CommandResult, Context, Log
 from matrix.model.entries import Share, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (

@@ -23,7 +23,8 @@ from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.engine.telling import told_turn
 from matrix.engine.workspace import Workspaces
-from matrix.kinds.protocol import Context, Kind, UsesFolder
+from matrix.kinds.context import Context
+from matrix.kinds.protocol import Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
     BlobsRefused,

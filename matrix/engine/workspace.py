@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from matrix.engine.commands import Command, Running
-from matrix.kinds.protocol import CommandResult
+from matrix.kinds.context import CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
 from matrix.store.blobs import BlobStore

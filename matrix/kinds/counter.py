@@ -13,16 +13,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from matrix.kinds.protocol import (
-    Binding,
-    Context,
-    ForkContext,
-    Kept,
-    PackLibrary,
-    RoleInfo,
-    RoleProfile,
-    ScenarioPack,
-)
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
 from matrix.model.documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message

@@ -33,6 +33,10 @@ class Interrupted(MatrixError):
     exit_code = 4
 
 
+class ProtocolError(MatrixError):
+    """A message between processes that makes no sense in this state; a defect of the sender."""
+
+
 # --- what the user wrote -----------------------------------------------------------------------
 
 

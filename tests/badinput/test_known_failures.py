@@ -15,9 +15,9 @@ import pytest
 from matrix.admission.pricing import input_bound
 from matrix.admission.rates import RateGroup, per_minute
 from matrix.admission.tariffs import Tariff
-from matrix.engine.governor_core import OVERRUN
 from matrix.engine.history import fold_money
 from matrix.engine.messages import Settle
+from matrix.engine.refusals import OVERRUN
 from matrix.model.entries import Held
 from matrix.model.errors import (
     Censored,

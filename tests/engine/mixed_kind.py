@@ -7,15 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from matrix.kinds.protocol import (
-    Binding,
-    Context,
-    ForkContext,
-    Kept,
-    PackLibrary,
-    RoleInfo,
-    ScenarioPack,
-)
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, ScenarioPack
 from matrix.model.errors import CallFailed
 from matrix.model.records import JSON, ChatMessage, Message, Player
 from tests.engine.plans import MODEL

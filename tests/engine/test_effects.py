@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from matrix.engine.workspace import Workspaces
-from matrix.kinds.protocol import Context, Kind
+from matrix.kinds.context import Context
+from matrix.kinds.protocol import Kind
 from matrix.model.entries import Acted, Ended
 from matrix.model.errors import BlobsRefused, DigestMismatch, FolderUnavailable
 from matrix.model.records import JSON, FolderLimits, Phase, SessionPlan

@@ -10,15 +10,7 @@ import pytest
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Bucket, RateGroup, Remaining
 from matrix.engine.books import History, PartCaps
-from matrix.engine.governor_core import (
-    CAP_REACHED,
-    DRAINING,
-    DRIVER,
-    OVERRUN,
-    GovernorCore,
-    ProtocolError,
-    Tick,
-)
+from matrix.engine.governor_core import DRIVER, GovernorCore, Tick
 from matrix.engine.history import NOTHING_KNOWN, fold_session
 from matrix.engine.messages import (
     EndSession,
@@ -35,7 +27,9 @@ from matrix.engine.messages import (
     SuspendSession,
     ToGovernor,
 )
+from matrix.engine.refusals import CAP_REACHED, DRAINING, OVERRUN
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
+from matrix.model.errors import ProtocolError
 from matrix.model.records import CallKey, Failure, Phase, Usage
 from tests.engine.plans import GROUP, answer, ask, ended, key, plan, settle
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 from matrix.admission.rates import RateGroup
-from matrix.engine.governor_core import DRAINING, GovernorCore, Tick
+from matrix.engine.governor_core import GovernorCore, Tick
 from matrix.engine.history import NOTHING_KNOWN
 from matrix.engine.messages import (
     EndSession,
@@ -27,6 +27,7 @@ from matrix.engine.messages import (
     Settle,
     ToGovernor,
 )
+from matrix.engine.refusals import DRAINING
 from matrix.model.entries import Disposition, Held, Settled, Tally, TurnDone
 from matrix.model.records import Answer, CallKey, Usage
 from tests.engine.plans import answer, ask, ended, plan, settle

@@ -10,7 +10,7 @@ import pytest
 from matrix.engine.history import fold_session
 from matrix.engine.redo import LeftOpen, check_states, prepare_open_sessions, sessions_left_open
 from matrix.engine.registry import load_kind
-from matrix.kinds.protocol import Context
+from matrix.kinds.context import Context
 from matrix.model.entries import Ended, Opened, Settled, TurnDone
 from matrix.model.errors import DigestMismatch, StateMismatch
 from matrix.model.records import CallKey

@@ -16,7 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from matrix.kinds.protocol import CommandResult, Context, Kind
+from matrix.kinds.context import CommandResult, Context
+from matrix.kinds.protocol import Kind
 from matrix.model.errors import FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
@@ -96,7 +97,7 @@ class Record:
 
 
 class FakeContext:
-    """Implements :class:`matrix.kinds.protocol.Context` over a handler."""
+    """Implements :class:`matrix.kinds.context.Context` over a handler."""
 
     def __init__(
         self,

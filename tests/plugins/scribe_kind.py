@@ -13,18 +13,9 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from matrix.kinds.context import CommandResult, Context, ForkContext
 from matrix.kinds.counter import COUNTER
-from matrix.kinds.protocol import (
-    Binding,
-    CommandResult,
-    Context,
-    ForkContext,
-    Kept,
-    PackLibrary,
-    RoleInfo,
-    RoleProfile,
-    ScenarioPack,
-)
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
 from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 
 MODEL = "sim/gpt-4o-mini"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from matrix.model.entries import Disposition
 from matrix.model.records import PHASES, Phase
-from matrix.store.codec import DISPOSITIONS
+from matrix.store.attempt_bodies import DISPOSITIONS
 from matrix.store.packing import Packer, Unpacker
 from matrix.store.word_book import WORD_BOOK
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from matrix.kinds.context import Context
 from matrix.kinds.playtest import roles
-from matrix.kinds.protocol import Context
 from matrix.model.records import ChatMessage
 
 Child = Callable[[Context], Awaitable[str]]

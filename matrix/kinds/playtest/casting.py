@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.answers import read_json_object
+from matrix.kinds.context import Context
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.archetypes import Archetype
 from matrix.kinds.playtest.asking import asking
@@ -20,7 +21,6 @@ from matrix.kinds.playtest.group import Group, draw_group
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.prompts import persona_request, persona_system
 from matrix.kinds.playtest.reading import word_set
-from matrix.kinds.protocol import Context
 from matrix.model.records import JSON
 
 MAX_NAME = 24

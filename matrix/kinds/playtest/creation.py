@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from matrix.kinds.context import Context
 from matrix.kinds.playtest import history, roles
 from matrix.kinds.playtest.archetypes import Archetype
 from matrix.kinds.playtest.asking import Child, asking
@@ -18,7 +19,6 @@ from matrix.kinds.playtest.prompts import (
 from matrix.kinds.playtest.reading import is_usable, spoken
 from matrix.kinds.playtest.state import Seat, State
 from matrix.kinds.playtest.table import Table, persona_of
-from matrix.kinds.protocol import Context
 from matrix.model.records import Message, Player
 
 NO_WORDS = "(The narrator says nothing.)"

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from matrix.kinds.context import ForkContext
 from matrix.kinds.playtest import history, roles
 from matrix.kinds.playtest.archetypes import Archetype
 from matrix.kinds.playtest.casting import Persona
 from matrix.kinds.playtest.history import SYSTEM
 from matrix.kinds.playtest.prompts import player_system, spokesperson_system
 from matrix.kinds.playtest.state import Seat, State
-from matrix.kinds.protocol import ForkContext
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Message, Player
 

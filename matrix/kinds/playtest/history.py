@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
+from matrix.kinds.context import Log
 from matrix.kinds.playtest.asides import heard
 from matrix.kinds.playtest.prompts import (
     begin_request,
@@ -17,7 +18,6 @@ from matrix.kinds.playtest.prompts import (
     questions_request,
 )
 from matrix.kinds.playtest.reading import spoken
-from matrix.kinds.protocol import Log
 from matrix.model.records import ChatMessage, Message
 
 TABLE: Final = "table"

@@ -13,13 +13,13 @@ from matrix.judging.quality import (
     parse_quality,
     quality_schema,
 )
+from matrix.kinds.context import Context, Log
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.asides import heard
 from matrix.kinds.playtest.history import NARRATOR, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.reading import spoken
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table, persona_of
-from matrix.kinds.protocol import Context, Log
 from matrix.model.records import ChatMessage, Message
 
 MAX_TRANSCRIPT: Final = 200_000

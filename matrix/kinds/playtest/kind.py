@@ -8,6 +8,7 @@ from typing import Final
 
 from pydantic import BaseModel
 
+from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.casting import cast_group
 from matrix.kinds.playtest.creation import create_characters
@@ -21,15 +22,7 @@ from matrix.kinds.playtest.scoring import record_composite, record_counts
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table
 from matrix.kinds.playtest.turn import emit, play_turn
-from matrix.kinds.protocol import (
-    Binding,
-    Context,
-    ForkContext,
-    Kept,
-    PackLibrary,
-    RoleInfo,
-    ScenarioPack,
-)
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, ScenarioPack
 from matrix.model.records import JSON
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from matrix.kinds.context import Log
 from matrix.kinds.playtest import issues, tangents
 from matrix.kinds.playtest.asides import Parts
 from matrix.kinds.playtest.classify import PULSE, RECAP, TANGENT, Label
@@ -17,7 +18,6 @@ from matrix.kinds.playtest.state import MomentBook, State, TangentBook
 from matrix.kinds.playtest.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.tangents import has_forced_segue
 from matrix.kinds.playtest.vocabulary import ISSUE_TYPES
-from matrix.kinds.protocol import Log
 
 LOOP_LIMIT: Final = 3
 LOOP_WINDOW: Final = 6

@@ -27,9 +27,9 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
+from matrix.kinds.context import Context
 from matrix.kinds.playtest.options import Weights
 from matrix.kinds.playtest.state import State, TangentBook
-from matrix.kinds.protocol import Context
 
 BURDEN: Final[Mapping[str, float]] = {
     "breakdown": 2.0,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from matrix.kinds.context import Context, Log
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.observe import World
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.prompts import narrator_system
 from matrix.kinds.playtest.state import Seat, State
-from matrix.kinds.protocol import Context, Log
 
 
 class Table(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from matrix.kinds.context import Context
 from matrix.kinds.playtest import history, roles
 from matrix.kinds.playtest.asides import (
     Aside,
@@ -44,7 +45,6 @@ from matrix.kinds.playtest.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.scoring import record_counts
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table, persona_of, spokesperson_of
-from matrix.kinds.protocol import Context
 from matrix.model.records import ChatMessage, Message
 
 CONCLUDED: Final = "concluded"
