@@ -11,6 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate
@@ -31,10 +32,10 @@ from matrix.engine.progress import (
 )
 from matrix.engine.run_telling import RunTelling
 from matrix.engine.scoreboard import Scoreboard
+from matrix.engine.setting_up import setup_of
 from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
 from matrix.model.errors import MatrixError
-from matrix.model.money import from_usd
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -216,26 +217,11 @@ class Driver:
                     loop.remove_signal_handler(number)
 
     def _setup(self) -> RunSetup:
-        prepared = self._prepared
-        limits = prepared.spec.limits
-        return RunSetup(
-            run_id=self._run_id,
-            run_dir=str(self._run_dir.resolve()),  # processes elsewhere have other working folders
-            kind=prepared.kind.name,
-            cap_nano=limits.cap_nano,
-            models=prepared.models,
-            groups=prepared.groups,
-            resources=prepared.resources,
-            simulation=dict(prepared.spec.simulation),
-            attempts=prepared.spec.limits.attempts,
-            clients=prepared.clients,
-            timeout_s=prepared.spec.providers.timeout_s,
-            env_file=str(prepared.env_file),
-            session_cap_nano=None if limits.session_usd is None else from_usd(limits.session_usd),
-            role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
-            answers=shared_answers(prepared, self._run_dir, self._listener.note),
+        answers = shared_answers(self._prepared, self._run_dir, self._listener.note)
+        return replace(
+            setup_of(self._prepared, self._run_id, self._run_dir),
+            answers=answers,
             trace_id=self._telling.trace_id,
-            measure=prepared.spec.compare.metric,
         )
 
     def _look_at(self, prepared: Prepared, now_ns: Callable[[], int]) -> Looking | None:

@@ -54,7 +54,21 @@ def play_spec(**changes: Any) -> dict[str, Any]:
     return spec | changes
 
 
+def deciding_spec(**changes: Any) -> dict[str, Any]:
+    """Three variants far apart, forty rounds, and no more of them than it takes to decide."""
+    return counter_spec(
+        name="decide",
+        factors={"step": [0, 3, 6]},
+        options={"turns": 3},
+        per_cell=40,
+        stop="when-decided",
+        compare={"failure_margin": 20},
+        **changes,
+    )
+
+
 SPECS = {
+    "deciding": deciding_spec(),
     "counter": counter_spec(options={"turns": 20, "width": 2, "shared_start": True}),
     "playtest": play_spec(),
     "slow counter": counter_spec(per_cell=10, simulation=SLOW),
