@@ -4,7 +4,7 @@ From sessions to a verdict takes two calls::
 
     table = complete_rounds(rounds, scenarios, variants, scores, outcomes,
                             n_rounds_planned=40, n_scenarios=3, n_variants=2)
-    verdict = fixed_n_verdict(table, Rules(delta=2.0))
+    verdict = verdict_of(table, Rules(delta=2.0))
     print(verdict_sentence(verdict, ["baseline", "pulse-aware"], "quality", "points"))
 
 Importing this package costs numpy and nothing else; ``scipy.special`` is loaded by the first
@@ -28,15 +28,18 @@ from matrix.stats.proportions import (
 )
 from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
-from matrix.stats.rules import MIN_ROUNDS, Flag, Reason, Rules, VerdictKind
+from matrix.stats.rules import MIN_ROUNDS, Engine, Flag, Reason, Rules, VerdictKind
 from matrix.stats.running import RunningMean
 from matrix.stats.sentence import verdict_sentence
-from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict
+from matrix.stats.sequential import Beaten
+from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of
 
 __all__ = [
     "MIN_ROUNDS",
     "OUTCOMES",
+    "Beaten",
     "Comparison",
+    "Engine",
     "FailureContrast",
     "Flag",
     "Interval",
@@ -68,6 +71,7 @@ __all__ = [
     "paired_t",
     "pairwise_level",
     "summarize",
+    "verdict_of",
     "verdict_sentence",
     "wilson",
 ]

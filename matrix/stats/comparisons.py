@@ -1,8 +1,8 @@
 """Pairwise comparisons of all variants: what a verdict is decided from.
 
-`fixed_n_comparisons` is the engine for one look at a finished plan. An engine that looks
-repeatedly returns the same `Comparison` values with intervals that allow for it; the rules of
-`matrix.stats.verdict` do not change.
+`fixed_n_comparisons` is the engine for one look at a finished plan. Engines that look repeatedly
+(`matrix.stats.sequential`) return the same `Comparison` values with intervals that allow for it;
+the rules of `matrix.stats.ruling` do not change.
 """
 
 from __future__ import annotations
@@ -30,12 +30,17 @@ class Comparison:
         n: Rounds compared.
         difference: Mean over rounds, in units of the score; ``None`` without rounds.
         interval: Interval for it at ``1 - level``; ``None`` below two rounds or without spread.
-        p: Two-sided p-value, to be compared with ``level``; ``None`` where the interval is.
+        p: Two-sided p-value, to be compared with ``level``; ``None`` where the interval is. Of the
+            open-ended engine: 1 over the largest e-value so far, right at every look. Of the
+            planned engine: always ``None``, as its boundary is another at each look.
         level: Two-sided error rate of this comparison.
         identical: At least two rounds and the same difference in all of them.
         discordant: For a yes/no score, pairs (scenario x round) where the two differ; else
             ``None``.
         failures: Their product failures compared.
+        crossed: For engines that look repeatedly: 1 if b's mean was shown to be the higher one at
+            this look or an earlier one, -1 for the lower one, 0 for neither. ``None`` for the
+            fixed engine, which has only this look.
     """
 
     a: int
@@ -48,6 +53,7 @@ class Comparison:
     identical: bool
     discordant: int | None
     failures: FailureContrast
+    crossed: int | None = None
 
     @property
     def enough_discordant(self) -> bool:
@@ -58,6 +64,15 @@ class Comparison:
     def decidable(self) -> bool:
         """Whether the interval may carry a claim."""
         return self.interval is not None and self.enough_discordant
+
+    @property
+    def sign(self) -> int:
+        """1 if b's mean is shown to be higher, -1 if lower, 0 if neither."""
+        if self.crossed is not None:
+            return self.crossed
+        if self.interval is None or not self.decidable:
+            return 0
+        return int(self.interval.low > 0.0) - int(self.interval.high < 0.0)
 
     def reversed(self) -> Comparison:
         """The same comparison with a and b exchanged."""
@@ -73,6 +88,7 @@ class Comparison:
             identical=self.identical,
             discordant=self.discordant,
             failures=self.failures.reversed(),
+            crossed=None if self.crossed is None else -self.crossed,
         )
 
 
@@ -92,7 +108,8 @@ def fixed_n_comparisons(table: RoundTable, alpha: float) -> tuple[Comparison, ..
     binary = _is_binary(table)
 
     def compare(a: int, b: int) -> Comparison:
-        test = paired_t(table.means[:, a], table.means[:, b], level)
+        rows = table.compared(a, b)
+        test = paired_t(table.means[rows, a], table.means[rows, b], level)
         return Comparison(
             a=a,
             b=b,
@@ -118,9 +135,10 @@ def discordant_needed(level: float) -> int:
 
 
 def _is_binary(table: RoundTable) -> bool:
-    return 0 < np.unique(table.scores[table.scored]).size <= 2
+    scores = table.scores[table.scored]
+    return 0 < np.unique(scores[~np.isnan(scores)]).size <= 2
 
 
 def _count_discordant(table: RoundTable, a: int, b: int) -> int:
-    used = table.scores[table.scored]
+    used = table.scores[table.scored & table.both_live(a, b)[:, None]]
     return int(np.count_nonzero(used[:, a] != used[:, b]))

@@ -1,15 +1,20 @@
 """From one row per session to complete rounds: the only thing that comparisons look at.
 
-A round is one seed x every scenario x every variant, and rounds are launched in order. Looking at
-whatever has completed favours quick sessions and hides slow failures, so only the *complete
+A round is one seed x every scenario x every live variant, and rounds are launched in order. Looking
+at whatever has completed favours quick sessions and hides slow failures, so only the *complete
 prefix* counts: rounds 0, 1, 2, ... up to the first one with a session that is open, censored, or
 completed without a score.
 
-Inside the prefix the unit is the pair: the sessions of all variants on one scenario in one round.
+Inside the prefix the unit is the pair: the sessions of all live variants on one scenario in one
+round.
 - An infrastructure error (``errored``) says nothing about any variant: the pair leaves everything.
-- A product failure (``failed``, ``timeout``) says a lot: it counts as a failure, has no score
-  (whatever was recorded), and the pair leaves the score means of that round.
-A round's mean weighs its remaining scenarios equally, the same ones for every variant.
+- A product failure (``failed``) says a lot: it counts as a failure, has no score (whatever was
+  recorded), and the pair leaves the score means of that round.
+- A session stopped by a limit of its own (``timeout``) counts as a product failure too, but keeps
+  its score; without one it is as ``failed``.
+- A session that a look decided not to launch (``dropped``) was never at risk: its variant takes no
+  part in that round or any later one, and nothing of the round waits for it.
+A round's mean weighs its remaining scenarios equally, the same ones for every live variant.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ import numpy.typing as npt
 from matrix.stats.round_table import (
     CENSORED,
     COMPLETED,
+    DROPPED,
     ERRORED,
     FAILED,
     OPEN,
@@ -54,26 +60,31 @@ def complete_rounds(
         rounds: Launch number of each session's round from 0, shape [m].
         scenarios: Scenario index from 0, shape [m].
         variants: Variant index from 0, shape [m].
-        scores: Score of each session, NaN where it has none, shape [m]. Read for completed
-            sessions only; an infinite one counts as missing.
-        outcomes: Names from `OUTCOMES`, or their codes as integers, shape [m].
+        scores: Score of each session, NaN where it has none, shape [m]. Read for ``completed`` and
+            ``timeout`` only; an infinite one counts as missing.
+        outcomes: Names from `OUTCOMES`, or their codes as integers, shape [m]. A variant with a
+            ``dropped`` session is dropped from all of that round and all later ones; sessions
+            of it there may be given as ``dropped`` or left out, which means the same.
         n_rounds_planned: Rounds in the plan, R.
         n_scenarios: Scenarios in every round, S.
         n_variants: Variants in every round, k.
 
     Raises:
         ValueError: If lengths differ, an index is out of the plan's range, an outcome is unknown,
-            or one session has two rows.
+            one session has two rows, or a variant has another outcome in a round from which it
+            is dropped.
     """
     shape = (n_rounds_planned, n_scenarios, n_variants)
     if n_rounds_planned < 0 or min(shape[1:]) < 1:
         raise ValueError(f"a plan has rounds, scenarios and variants; got {shape}")
     status, value = _lay_out(shape, (rounds, scenarios, variants), scores, outcomes)
+    live = _live_rounds(status)
     errored = (status == ERRORED).any(axis=2)
-    length, end = _find_prefix(status, np.isnan(value) & ~errored[:, :, None])
+    missing = np.isnan(value)
+    length, end = _find_prefix(status, live, missing & ~errored[:, :, None])
 
     failed = (status[:length] == FAILED) | (status[:length] == TIMEOUT)
-    scored = ~errored[:length] & ~failed.any(axis=2)
+    scored = ~errored[:length] & ~(missing & live[:, None, :])[:length].any(axis=2)
     used = np.flatnonzero(scored.any(axis=1))
     counts = [(status == code).sum(axis=(0, 1)) for code in range(OPEN + 1)]
     return RoundTable(
@@ -83,6 +94,7 @@ def complete_rounds(
         prefix_length=length,
         prefix_end=end,
         rounds=_frozen(used.astype(np.int64)),
+        live=_frozen(live[:length]),
         means=_frozen(_scenario_means(value[used], scored[used])),
         scores=_frozen(value[:length]),
         failed=_frozen(failed),
@@ -113,7 +125,8 @@ def _lay_out(
     if int((status != OPEN).sum()) != codes.size:
         raise ValueError("two rows for one session; keep its final outcome only")
     value = np.full(shape, np.nan)
-    value[place] = np.where((codes == COMPLETED) & np.isfinite(found), found, np.nan)
+    scored = (codes == COMPLETED) | (codes == TIMEOUT)
+    value[place] = np.where(scored & np.isfinite(found), found, np.nan)
     return status, value
 
 
@@ -134,9 +147,30 @@ def outcome_codes(outcomes: npt.NDArray[Any]) -> Codes:
     return codes
 
 
-def _find_prefix(status: Codes, unscored: BoolArray) -> tuple[int, PrefixEnd]:
+def _live_rounds(status: Codes) -> BoolArray:
+    """Which variants take part in which rounds, shape [R, k]; marks absent rows of others dropped.
+
+    Raises:
+        ValueError: If a variant that is dropped from a round has another outcome in it or later.
+    """
+    dropped = np.logical_or.accumulate((status == DROPPED).any(axis=1), axis=0)
+    gone = np.broadcast_to(dropped[:, None, :], status.shape)
+    wrong = gone & (status != DROPPED) & (status != OPEN)
+    if wrong.any():
+        round_, scenario, variant = (int(index[0]) for index in np.nonzero(wrong))
+        raise ValueError(
+            f"variant {variant} is dropped from round {int(dropped[:, variant].argmax())} on, but "
+            f"is {OUTCOMES[status[round_, scenario, variant]]} in round {round_}, scenario "
+            f"{scenario}; a variant is dropped from whole rounds, and never comes back"
+        )
+    status[gone] = DROPPED
+    return np.asarray(~dropped)
+
+
+def _find_prefix(status: Codes, live: BoolArray, unscored: BoolArray) -> tuple[int, PrefixEnd]:
     """Number of rounds before the first that is not complete, and what is wrong with that one."""
     blockers: list[tuple[PrefixEnd, BoolArray]] = [
+        ("stopped", np.asarray(~live.any(axis=1))),
         ("censored session", (status == CENSORED).any(axis=(1, 2))),
         ("open session", (status == OPEN).any(axis=(1, 2))),
         ("missing score", ((status == COMPLETED) & unscored).any(axis=(1, 2))),

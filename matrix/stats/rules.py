@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 VerdictKind = Literal["not_enough_data", "equivalent", "winner", "no_difference"]
+
+Engine = Literal["fixed", "planned", "open-ended"]
+"""When scores may be looked at. ``fixed``: once, at the end of the plan. ``planned``: after every
+complete round of a number planned before launch, which must not grow. ``open-ended``: after every
+complete round, however many are added later."""
 
 Reason = Literal[
     "too few rounds",
@@ -17,6 +22,7 @@ Reason = Literal[
     "inside the margin",
     "beats every other variant",
     "interval includes 0",
+    "stopped early",
     "ended by censored session",
     "ended by missing score",
 ]
@@ -42,6 +48,7 @@ class Rules:
         failure_margin: How much higher, as a fraction, a winner's failure rate may be.
         score_bounds: Least and greatest possible score, for bounding missing ones; ``None`` for
             an unbounded score.
+        engine: When the scores are looked at, which fixes how wide intervals must be.
     """
 
     alpha: float = 0.05
@@ -49,6 +56,7 @@ class Rules:
     higher_is_better: bool = True
     failure_margin: float = 0.05
     score_bounds: tuple[float, float] | None = (0.0, 100.0)
+    engine: Engine = "fixed"
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for rules that mean nothing."""
@@ -60,3 +68,6 @@ class Rules:
             raise ValueError(f"failure_margin is a fraction above 0; got {self.failure_margin}")
         if self.score_bounds is not None and not self.score_bounds[0] < self.score_bounds[1]:
             raise ValueError(f"score_bounds go from least to greatest; got {self.score_bounds}")
+        if self.engine not in get_args(Engine):
+            known = ", ".join(get_args(Engine))
+            raise ValueError(f"engine is one of {known}; got {self.engine!r}")

@@ -43,7 +43,12 @@ def too_early(table: RoundTable, *, plan_over: bool) -> Ruling | None:
     return Ruling("not_enough_data", reasons + _prefix_reasons(table), extra_rounds=extra)
 
 
-def decide(comparisons: Sequence[Comparison], table: RoundTable, rules: Rules) -> Ruling:
+def decide(
+    comparisons: Sequence[Comparison],
+    table: RoundTable,
+    rules: Rules,
+    variants: Sequence[int] | None = None,
+) -> Ruling:
     """Apply the other rules to intervals that may be looked at now; the first match wins.
 
     1. All intervals strictly inside +-delta: equivalent. The interval shown is the one that
@@ -56,20 +61,39 @@ def decide(comparisons: Sequence[Comparison], table: RoundTable, rules: Rules) -
        closely than +-delta; else no difference shown.
 
     Args:
-        comparisons: All pairs.
+        comparisons: All pairs of ``variants``.
         table: Counts of rounds.
         rules: What was declared before launch.
+        variants: Variants still in question; by default all.
     """
     ended = _prefix_reasons(table)
     oriented = [_better_last(pair, rules) for pair in comparisons]
-    top = max(range(table.n_variants), key=lambda i: sum(pair.b == i for pair in oriented))
+    among = range(table.n_variants) if variants is None else variants
+    top = max(among, key=lambda i: sum(pair.b == i for pair in oriented))
     pairs = [p if p.b == top else p.reversed() for p in oriented if top in (p.a, p.b)]
     ahead = top if all(_shown(pair, rules) for pair in pairs) else None
-    if all(_inside(pair, rules.delta) for pair in oriented):
-        widest = max(oriented, key=_size)
-        return Ruling("equivalent", ("inside the margin", *ended), ahead, widest)
+    if all(inside(pair, rules.delta) for pair in oriented):
+        ruling = equivalent_among(oriented, rules, ahead)
+        return replace(ruling, reasons=ruling.reasons + ended)
     ruling = _undecided(pairs, rules) if ahead is None else _gated(pairs, table, rules)
     return replace(ruling, ahead=ahead, reasons=ruling.reasons + ended)
+
+
+def crowned(comparisons: Sequence[Comparison], winner: int, rules: Rules) -> Ruling:
+    """Ruling for a winner that is left when every other variant is beaten.
+
+    Rests on the closest of those that it beat itself: there is at least one.
+    """
+    pairs = [p if p.b == winner else p.reversed() for p in comparisons if winner in (p.a, p.b)]
+    return _won([pair for pair in pairs if _shown(pair, rules)], winner, rules)
+
+
+def equivalent_among(
+    comparisons: Sequence[Comparison], rules: Rules, ahead: int | None = None
+) -> Ruling:
+    """Ruling where the differences of all ``comparisons`` are shown to lie inside the margin."""
+    widest = max((_better_last(pair, rules) for pair in comparisons), key=_size)
+    return Ruling("equivalent", ("inside the margin",), ahead, widest)
 
 
 def _gated(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
@@ -81,10 +105,14 @@ def _gated(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
         worst = max(closed, key=lambda pair: pair.failures.difference or 0.0)
         reason: Reason = "failure gate not passed"
         return Ruling("not_enough_data", (reason,), None, worst, _most(needed))
+    return _won(pairs, None, rules)
+
+
+def _won(pairs: list[Comparison], winner: int | None, rules: Rules) -> Ruling:
     reasons: tuple[Reason, ...] = ("beats every other variant",)
     if any(_too_wide(pair, rules.delta) for pair in pairs):
         reasons += ("interval wider than margin",)
-    return Ruling("winner", reasons, None, min(pairs, key=_size))
+    return Ruling("winner", reasons, winner, min(pairs, key=_size))
 
 
 def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
@@ -107,6 +135,8 @@ def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
 
 
 def _prefix_reasons(table: RoundTable) -> tuple[Reason, ...]:
+    if table.prefix_end == "stopped":
+        return ("stopped early",)
     if table.prefix_end == "censored session":
         return ("ended by censored session",)
     return ("ended by missing score",) if table.prefix_end == "missing score" else ()
@@ -119,12 +149,11 @@ def _better_last(pair: Comparison, rules: Rules) -> Comparison:
 
 def _shown(pair: Comparison, rules: Rules) -> bool:
     """Whether b is shown to be better than a."""
-    if pair.interval is None or not pair.decidable:
-        return False
-    return pair.interval.low > 0.0 if rules.higher_is_better else pair.interval.high < 0.0
+    return pair.sign == (1 if rules.higher_is_better else -1)
 
 
-def _inside(pair: Comparison, delta: float | None) -> bool:
+def inside(pair: Comparison, delta: float | None) -> bool:
+    """Whether the difference is shown to lie strictly inside +-delta."""
     if delta is None or pair.interval is None or not pair.decidable:
         return False
     return pair.interval.inside(delta)

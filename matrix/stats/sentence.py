@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matrix.stats.comparisons import discordant_needed
 from matrix.stats.figures import count, decimals_for, ends, percent
 from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.ruling import inside
 from matrix.stats.verdict import Verdict
 from matrix.stats.wording import Wording
 
@@ -44,34 +45,41 @@ def verdict_sentence(
 
 def _winner(words: Wording) -> str:
     others = len(words.names) - 1
+    beaten = ""
     if others == 1:
         whom, closest = words.worse, ""
     else:
         whom = f"{'both' if others == 2 else f'all {others}'} other variants"
         closest = f", the closest being {words.worse},"
+        beaten = words.beaten()
     fragile = ", but fragile: the sessions without a score could overturn it"
     return (
         f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
-        f"{words.rounds}{fragile if 'fragile' in words.verdict.flags else ''}."
+        f"{words.rounds}{words.looked}{fragile if 'fragile' in words.verdict.flags else ''}"
+        f"{beaten}."
     )
 
 
 def _equivalent(words: Wording) -> str:
     low, high = ends(words.interval)
     margin = words.with_unit(f"{words.verdict.rules.delta or 0.0:g}")
-    if len(words.names) == 2:
-        who, which = " and ".join(words.names), "the difference"
+    everyone = all(inside(pair, words.verdict.rules.delta) for pair in words.verdict.comparisons)
+    names = words.names if everyone else words.in_question
+    if len(names) == 2:
+        who, which = " and ".join(names), "the difference"
     else:
-        who, which = f"All {len(words.names)} variants", "even the largest difference"
-    ahead, fragile = "", ""
+        among = "All" if everyone else "The"
+        left = "" if everyone else " left"
+        who, which = f"{among} {len(names)} variants{left}", "even the largest difference"
+    ahead, fragile = "", "" if everyone else words.beaten()
     if words.verdict.ahead is not None:
         ahead = f"; {words.names[words.verdict.ahead]} is statistically ahead"
     if "fragile" in words.verdict.flags:
-        fragile = "; fragile: the sessions without a score could overturn it"
+        fragile += "; fragile: the sessions without a score could overturn it"
     return (
         f"{who} are practically equivalent{words.on_metric}: {which} lies within {margin} either "
         f"way ({percent(words.interval)} interval {low} to {high}) over "
-        f"{words.rounds}{ahead}{fragile}."
+        f"{words.rounds}{words.looked}{ahead}{fragile}."
     )
 
 
@@ -81,14 +89,17 @@ def _no_difference(words: Wording) -> str:
     way = "higher"
     if (words.pair.difference or 0.0) < 0:
         reach, way = f"{high} higher to {low} lower", "lower"
-    if len(words.names) == 2:
-        what = "No difference shown between " + " and ".join(words.names)
+    names = words.in_question
+    if len(names) == 2:
+        what = "No difference shown between " + " and ".join(names)
     else:
-        what = f"No winner shown among {len(words.names)} variants"
+        left = "" if names == words.names else " left"
+        what = f"No winner shown among {len(names)} variants{left}"
+    over = f"over {words.rounds}{words.looked}{',' if words.looked else ''}"
     return (
-        f"{what}{words.on_metric}: over {words.rounds} {words.better} averaged {words.amount} "
+        f"{what}{words.on_metric}: {over} {words.better} averaged {words.amount} "
         f"{way} than {words.worse}, and the truth may lie anywhere from {reach} "
-        f"({percent(words.interval)} interval)."
+        f"({percent(words.interval)} interval){words.beaten()}."
     )
 
 
@@ -98,7 +109,7 @@ def _not_enough_data(words: Wording) -> str:
     if reason == "failure gate not passed" and extra is None:
         return (
             f"No winner: {_scores_better(words)}, but it fails more often ({words.failures}; at "
-            f"most {words.failure_margin} more is allowed)."
+            f"most {words.failure_margin} more is allowed){words.beaten()}."
         )
     why = {
         "too few rounds": _too_few_rounds,
@@ -111,9 +122,13 @@ def _not_enough_data(words: Wording) -> str:
     yet = "yet" if "plan not over" in verdict.reasons else "to name a winner"
     if extra is None:
         more = f"how many more {words.paired_on}s it takes cannot be said"
-        return f"Not enough data {yet}: {why}; {more}."
-    about = "" if reason in ("too few rounds", "plan not over") else "about "
-    return f"Not enough data {yet}: {why}; {about}{count(extra, f'more {words.paired_on}')} needed."
+        return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
+    sure = ("too few rounds",) if words.sequential else ("too few rounds", "plan not over")
+    about = "" if reason in sure else "about "
+    return (
+        f"Not enough data {yet}: {why}{words.beaten()}; {about}"
+        f"{count(extra, f'more {words.paired_on}')} needed."
+    )
 
 
 def _too_few_rounds(words: Wording) -> str:
@@ -121,10 +136,16 @@ def _too_few_rounds(words: Wording) -> str:
 
 
 def _plan_not_over(words: Wording) -> str:
-    return (
+    done = (
         f"{words.verdict.rounds_complete:,} of {words.verdict.rounds_planned:,} planned "
-        f"{words.paired_on}s are complete, and this comparison looks once, at the end"
+        f"{words.paired_on}s are complete"
     )
+    if not words.sequential:
+        return f"{done}, and this comparison looks once, at the end"
+    so_far = f"{done}, looked at after every one, and nothing is settled"
+    if words.verdict.decisive is None or words.verdict.decisive.interval is None:
+        return so_far
+    return f"{so_far} (so far {words.better} averages better than {words.worse} by {words.lead})"
 
 
 def _identical(words: Wording) -> str:

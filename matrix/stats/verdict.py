@@ -16,6 +16,7 @@ from matrix.stats.means import summarize
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.ruling import Ruling, decide, too_early
+from matrix.stats.sequential import Beaten, Finding, look
 
 DIFFERENT_FAILURES_P = 0.1
 NOTABLE_LOSS = 0.05
@@ -52,21 +53,27 @@ class Verdict:
         winner: Index of the winner; ``None`` unless ``kind`` is ``winner``.
         ahead: Variant whose score is shown to be better than every other's, whether or not that
             makes it the winner.
-        decisive: The comparison that decided, b being the better one; ``None`` below ten rounds
-            and before the plan is over.
-        comparisons: All pairs.
-        variants: One summary each.
+        decisive: The comparison that decided, or that keeps the one with the best mean from
+            winning, b being the better one; ``None`` below ten rounds and, with the fixed engine,
+            before the plan is over.
+        comparisons: All pairs, as the look that decided saw them, or else the last look.
+        variants: One summary each, over the whole prefix.
         reasons: Why, the main one first.
         flags: What to keep in mind with it.
         extra_rounds: Rounds still needed, projected from today's spread; ``None`` where no number
             can be given or none is needed.
         rules: What was declared before launch.
         rounds_planned: Rounds of the plan.
-        rounds_complete: Length of the complete prefix: used and dropped.
-        rounds_used: Rounds in the comparisons.
-        rounds_dropped: Rounds of the prefix without a scenario scored for every variant.
+        rounds_complete: Length of the complete prefix, rounds after the deciding look included.
+        rounds_used: Rounds in the comparisons; with ``rounds_dropped`` they add up to
+            ``decided_at``, or else to ``rounds_complete``.
+        rounds_dropped: Rounds without a scenario scored for every live variant.
         pairs_errored: Pairs (scenario x round) lost to infrastructure.
         pairs_unscored: Pairs without a comparison of scores because a variant failed.
+        decided_at: Length of the prefix at the first look that decided, for a winner or for
+            equivalence; ``None`` for other verdicts. Later rounds never change the verdict.
+        beaten: Variants that cannot win any more, in the order in which that was shown; they may
+            be left out of rounds to come. Empty with the fixed engine.
     """
 
     kind: VerdictKind
@@ -85,6 +92,33 @@ class Verdict:
     rounds_dropped: int
     pairs_errored: int
     pairs_unscored: int
+    decided_at: int | None = None
+    beaten: tuple[Beaten, ...] = ()
+
+
+def verdict_of(
+    table: RoundTable, rules: Rules = DEFAULT_RULES, *, plan_over: bool | None = None
+) -> Verdict:
+    """Give the verdict by the engine that ``rules`` declare.
+
+    With ``fixed`` this is `fixed_n_verdict`. The other engines look after every complete round
+    from the tenth on, and may name a winner or equivalence before the plan is over; "no difference"
+    is said only at its end. See `matrix.stats.sequential.look`.
+
+    Args:
+        table: Complete prefix of rounds for at least two variants.
+        rules: What was declared before launch.
+        plan_over: Whether no session is running or will be launched. By default, whether every
+            planned session has an outcome, censored and dropped ones included.
+
+    Raises:
+        ValueError: With fewer than two variants, or a score outside ``rules.score_bounds``.
+    """
+    if rules.engine == "fixed":
+        return fixed_n_verdict(table, rules, plan_over=plan_over)
+    check_score_bounds(table, rules.score_bounds)
+    finding = look(table, rules, plan_over=_is_over(table, plan_over))
+    return _assembled(table, rules, finding)
 
 
 def fixed_n_verdict(
@@ -102,14 +136,29 @@ def fixed_n_verdict(
             planned session has an outcome, censored ones included.
 
     Raises:
-        ValueError: With fewer than two variants, or a score outside ``rules.score_bounds``.
+        ValueError: With fewer than two variants, a score outside ``rules.score_bounds``, or rules
+            that declare another engine.
     """
+    if rules.engine != "fixed":
+        raise ValueError(f"the rules declare the engine {rules.engine!r}; use verdict_of")
     check_score_bounds(table, rules.score_bounds)
     comparisons = fixed_n_comparisons(table, rules.alpha)
-    over = table.open_sessions == 0 if plan_over is None else plan_over
+    over = _is_over(table, plan_over)
     ruling = too_early(table, plan_over=over) or decide(comparisons, table, rules)
+    decided = table.prefix_length if ruling.kind in ("winner", "equivalent") else None
+    return _assembled(table, rules, Finding(ruling, comparisons, decided, ()))
+
+
+def _is_over(table: RoundTable, plan_over: bool | None) -> bool:
+    return table.open_sessions == 0 if plan_over is None else plan_over
+
+
+def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
+    """The verdict with its summaries, flags and denominators."""
+    ruling, comparisons = finding.ruling, finding.comparisons
+    seen = table if finding.decided_at is None else table.up_to(finding.decided_at)
     flags: tuple[Flag, ...] = ("these scenarios only",)
-    if _is_fragile(ruling, comparisons, table, rules):
+    if _is_fragile(ruling, comparisons, seen, rules):
         flags = ("fragile", *flags)
     return Verdict(
         kind=ruling.kind,
@@ -124,18 +173,21 @@ def fixed_n_verdict(
         rules=rules,
         rounds_planned=table.n_rounds_planned,
         rounds_complete=table.prefix_length,
-        rounds_used=table.n_rounds,
-        rounds_dropped=table.rounds_dropped,
-        pairs_errored=table.pairs_errored,
-        pairs_unscored=table.pairs_unscored,
+        rounds_used=seen.n_rounds,
+        rounds_dropped=seen.rounds_dropped,
+        pairs_errored=seen.pairs_errored,
+        pairs_unscored=seen.pairs_unscored,
+        decided_at=finding.decided_at,
+        beaten=finding.beaten,
     )
 
 
 def _summaries(table: RoundTable, alpha: float) -> tuple[VariantSummary, ...]:
-    failures = table.failures
-    summaries = [summarize(table.means[:, i], alpha) for i in range(table.n_variants)]
+    failures, sessions = table.failures, table.sessions
+    took_part = table.live[table.rounds]
+    summaries = [summarize(table.means[took_part[:, i], i], alpha) for i in range(table.n_variants)]
     return tuple(
-        VariantSummary(i, s.n, s.mean, s.interval, table.sessions, int(failures[i]))
+        VariantSummary(i, s.n, s.mean, s.interval, int(sessions[i]), int(failures[i]))
         for i, s in enumerate(summaries)
     )
 
@@ -149,7 +201,8 @@ def _is_fragile(
     for pair in comparisons:
         if ruling.kind == "winner" and ruling.ahead not in (pair.a, pair.b):
             continue
-        if pair.failures.p_mid >= DIFFERENT_FAILURES_P and score_loss(table) <= NOTABLE_LOSS:
+        loss = score_loss(table, pair.a, pair.b)
+        if pair.failures.p_mid >= DIFFERENT_FAILURES_P and loss <= NOTABLE_LOSS:
             continue
         low, high = manski_bounds(table, pair.a, pair.b, rules.score_bounds)
         if ruling.kind == "winner" and low <= 0.0 <= high:

@@ -55,7 +55,42 @@ class Wording:
     @property
     def rounds(self) -> str:
         """How many rounds were compared."""
-        return count(self.verdict.rounds_used, f"complete {self.paired_on}")
+        pair = self.verdict.decisive
+        used = self.verdict.rounds_used if pair is None else pair.n
+        return count(used, f"complete {self.paired_on}")
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the data were looked at after every round."""
+        return self.verdict.rules.engine != "fixed"
+
+    @property
+    def looked(self) -> str:
+        """When the data were looked at and when that decided; empty for one look at the end."""
+        if not self.sequential:
+            return ""
+        at = self.verdict.decided_at
+        if at is None:
+            return f", looked at after every {self.paired_on}"
+        return (
+            f", looked at after every {self.paired_on} and decided after "
+            f"{self.paired_on} {at:,} of {self.verdict.rounds_planned:,}"
+        )
+
+    @property
+    def in_question(self) -> tuple[str, ...]:
+        """Names of the variants that were not beaten."""
+        gone = {one.variant for one in self.verdict.beaten}
+        return tuple(name for index, name in enumerate(self.names) if index not in gone)
+
+    def beaten(self) -> str:
+        """Who was beaten by whom and when, as a second half of a sentence; empty if nobody was."""
+        said = [
+            f"{self.names[one.variant]} was beaten by {self.names[one.by]} after "
+            f"{self.paired_on} {one.at:,}"
+            for one in self.verdict.beaten
+        ]
+        return "; " + ", ".join(said) if said else ""
 
     @property
     def amount(self) -> str:

@@ -63,7 +63,9 @@ def model(
         for pair in kept:
             for v, (_, outcome) in enumerate(pair):
                 failures[v] += outcome in ("failed", "timeout")
-        scored = [pair for pair in kept if all(outcome == "completed" for _, outcome in pair)]
+        scored = [
+            pair for pair in kept if all(o in ("completed", "timeout") and s == s for s, o in pair)
+        ]
         if scored:
             means[r] = [sum(p[v][0] for p in scored) / len(scored) for v in range(shape[2])]
     return prefix, means, failures, errored
@@ -91,7 +93,7 @@ def test_denominators_add_up(plan: Any) -> None:
     assert table.open_sessions == per_variant * shape[2] - len(rows)
     in_prefix = table.prefix_length * shape[1]
     assert table.pairs_scored + table.pairs_unscored + table.pairs_errored == in_prefix
-    assert table.sessions == in_prefix - table.pairs_errored
+    assert table.sessions.tolist() == [in_prefix - table.pairs_errored] * shape[2]
     assert table.n_rounds + table.rounds_dropped == table.prefix_length
     assert (table.failures <= table.sessions).all()
     assert (table.prefix_end == "plan complete") == (table.prefix_length == shape[0])
@@ -138,16 +140,19 @@ def test_an_infrastructure_error_drops_the_pair_for_every_variant_and_is_counted
     scores = np.array([[[10.0, 20.0, 30.0], [0.0, 0.0, 0.0]]])
     table = table_of(scores, [[["completed"] * 3, ["errored", "failed", "completed"]]])
     assert table.means.tolist() == [[10.0, 20.0, 30.0]]
-    assert (table.pairs_errored, table.pairs_unscored, table.sessions) == (1, 0, 1)
+    assert (table.pairs_errored, table.pairs_unscored) == (1, 0)
+    assert table.sessions.tolist() == [1, 1, 1]
     assert table.failures.tolist() == [0, 0, 0]
 
 
 def test_a_product_failure_counts_and_leaves_the_others_their_score_means(table_of: Any) -> None:
     scores = np.array([[[10.0, 20.0], [50.0, 99.0]]])
     for outcome in ("failed", "timeout"):
+        scores[0, 1, 1] = NAN if outcome == "timeout" else 99.0
         table = table_of(scores, [[["completed"] * 2, ["completed", outcome]]])
         assert table.means.tolist() == [[10.0, 20.0]]
-        assert (table.pairs_errored, table.pairs_unscored, table.sessions) == (0, 1, 2)
+        assert (table.pairs_errored, table.pairs_unscored) == (0, 1)
+        assert table.sessions.tolist() == [2, 2]
         assert table.failures.tolist() == [0, 1]
         assert table.scores[0, 1, 0] == 50.0
         assert np.isnan(table.scores[0, 1, 1]), "a failed session has no score"

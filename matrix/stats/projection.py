@@ -1,0 +1,84 @@
+"""How many more rounds would settle a comparison, if today's differences and spread went on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matrix.stats.comparisons import Comparison, discordant_needed
+from matrix.stats.round_table import RoundTable
+from matrix.stats.rules import Rules
+from matrix.stats.tracks import Track
+
+
+def rounds_to_settle(
+    tracks: Sequence[Track], comparisons: Sequence[Comparison], table: RoundTable, rules: Rules
+) -> int | None:
+    """Further rounds until there is a winner or equivalence, whichever comes first.
+
+    Args:
+        tracks: All pairs of the variants still in question.
+        comparisons: What the last look says of each of them, in the same order.
+        table: Counts of rounds.
+        rules: What was declared before launch.
+
+    Returns:
+        At least 1; ``None`` if neither can be expected within the plan or a sensible number.
+    """
+    pairs = list(zip(tracks, comparisons, strict=True))
+    wins = _winning(pairs, table, rules)
+    ways = [needed for needed in (wins, _equalling(pairs, rules)) if needed is not None]
+    return max(1, min(ways)) if ways else None
+
+
+def _winning(
+    pairs: Sequence[tuple[Track, Comparison]], table: RoundTable, rules: Rules
+) -> int | None:
+    """Rounds until the variant that leads now has beaten every other one."""
+    better = 1 if rules.higher_is_better else -1
+    wins: dict[int, list[int | None]] = {}
+    for track, pair in pairs:
+        ahead = pair if better * (pair.difference or 0.0) >= 0 else pair.reversed()
+        shown = 0 if ahead.sign == better else _until_shown(track, pair)
+        gate = ahead.failures.rounds_to_pass(table.prefix_length, rules.failure_margin)
+        needed = None if shown is None or gate is None else max(shown, gate)
+        wins.setdefault(ahead.b, []).append(needed)
+        wins.setdefault(ahead.a, [])
+    leading = max(wins.values(), key=len)
+    known = [needed for needed in leading if needed is not None]
+    return max(known) if known and len(known) == len(wins) - 1 else None
+
+
+def _until_shown(track: Track, pair: Comparison) -> int | None:
+    """Rounds until the interval leaves 0 out, and enough yes/no pairs differ."""
+    sd = _spread(track, pair)
+    if sd is None or pair.difference is None:
+        return None
+    needed = track.boundary.rounds_until(pair.n, abs(pair.difference) / sd)
+    if needed is None or pair.enough_discordant:
+        return needed
+    if not pair.discordant:
+        return None
+    wanted = pair.n * (discordant_needed(pair.level) / pair.discordant - 1)
+    return max(needed, -int(-wanted // 1))
+
+
+def _equalling(pairs: Sequence[tuple[Track, Comparison]], rules: Rules) -> int | None:
+    """Rounds until all intervals lie inside the margin."""
+    if rules.delta is None:
+        return None
+    most = 0
+    for track, pair in pairs:
+        sd = _spread(track, pair)
+        if sd is None or pair.difference is None:
+            return None
+        room = rules.delta - abs(pair.difference)
+        needed = track.boundary.rounds_until(pair.n, room / sd)
+        if needed is None:
+            return None
+        most = max(most, needed)
+    return most
+
+
+def _spread(track: Track, pair: Comparison) -> float | None:
+    sd = float(track.sd[pair.n - 1]) if pair.n > 1 else 0.0
+    return sd if sd > 0.0 else None
