@@ -58,7 +58,7 @@ def deciding_spec(**changes: Any) -> dict[str, Any]:
     """Three variants far apart, forty rounds, and no more of them than it takes to decide."""
     return counter_spec(
         name="decide",
-        factors={"step": [0, 3, 6]},
+        factors={"step": [1, 4, 7]},
         options={"turns": 3},
         per_cell=40,
         stop="when-decided",

@@ -55,7 +55,7 @@ def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
     assert left_out.calls.sum() == 0
     assert len(sessions) == run.plan.sessions == 120
     assert "not needed" in done.out
-    assert "6 beats both other variants" in done.out
+    assert "7 beats both other variants" in done.out
     looks = decisions(run_dir)
     assert [look[0] for look in looks] == list(range(10, run.stopping.looked + 1))
     last = sessions[sessions.outcome == "completed"]["round"].max()

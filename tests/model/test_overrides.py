@@ -32,6 +32,7 @@ GOOD: Mapping[str, Sequence[Any]] = {
     "time_limit": [1.5, 2.5, 3.5, 4.5],
     "open_sessions": [1, 2, 3, 4],
     "cache": [False, True, False, True],
+    "stop_early": ["never", "when-decided", "never", "when-decided"],
     "at_cap": ["whole-rounds", "spend-all", "whole-rounds", "spend-all"],
 }
 """Flag -> a value for the file, the variable, --set and the flag."""
