@@ -335,8 +335,6 @@ def test_spend_all_opens_no_more_sessions_than_the_cap_is_expected_to_pay_for(
     assert opened >= 1, "one always goes on, until the cap itself binds"
     assert opened == 1 or spent + (opened - 1) * UPPER < cap
     assert opened == min(40, limit) or spent + opened * UPPER >= cap
-    later = picture(cap, spent, open_spent=opened * UPPER)
-    assert launcher.take(later) == [] or spent < cap, "what they have spent is not needed again"
 
 
 # --- single laws, as examples --------------------------------------------------------------------
@@ -469,6 +467,17 @@ def test_what_an_open_session_has_spent_counts_once(cap: int, rounds: int) -> No
     life.cap = cap
     life.launch()
     assert len(life.opened) == rounds
+
+
+@pytest.mark.parametrize(("cap", "more"), [(10 * UPPER, 0), (10 * UPPER + 1, 1)])
+def test_spend_all_counts_what_open_sessions_have_spent_once(cap: int, more: int) -> None:
+    plan = plan_of([cell_of("a", variant, None) for variant in range(20)], 20)
+    launcher = launcher_of(plan, limit=10)
+    launcher.next_round(picture(NO_CAP))
+    assert len(launcher.take(picture(NO_CAP))) == 10
+    launcher.limit = 11
+    half = 5 * UPPER
+    assert len(launcher.take(picture(cap, spent=half, open_spent=half))) == more
 
 
 def test_costs_are_learned_from_whole_sessions_of_their_own_cell() -> None:
