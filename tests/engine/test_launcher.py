@@ -335,6 +335,8 @@ def test_spend_all_opens_no_more_sessions_than_the_cap_is_expected_to_pay_for(
     assert opened >= 1, "one always goes on, until the cap itself binds"
     assert opened == 1 or spent + (opened - 1) * UPPER < cap
     assert opened == min(40, limit) or spent + opened * UPPER >= cap
+    later = picture(cap, spent, open_spent=opened * UPPER)
+    assert launcher.take(later) == [] or spent < cap, "a cap that is spent opens nobody"
 
 
 # --- single laws, as examples --------------------------------------------------------------------
