@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,7 +18,8 @@ from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
-from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
+from matrix_actors.crew import Crew, Member, ProcessGone
+from matrix_actors.governed import PAUSE_S, Governed
 from matrix_actors.metrics import RunMetrics
 from matrix_actors.seating import Seating
 from matrix_actors.transport import RayTransport
@@ -28,9 +29,6 @@ STOP_TIMEOUT_S = 10.0
 
 HANG_S = 60.0
 """A governor that says nothing for so long is taken for dead, and made so."""
-
-PAUSE_S = 0.1
-"""Pause before another try at replacing a process while others are down as well."""
 
 
 class RayExecutor:
@@ -62,7 +60,7 @@ class RayExecutor:
         self._tasks: list[asyncio.Task[None]] = []
         self._dead: asyncio.Queue[tuple[Member, str]] = asyncio.Queue()
         self._opening: asyncio.Queue[tuple[int, list[SessionPlan]]] = asyncio.Queue()
-        self._governed = asyncio.Event()
+        self._governed: Governed | None = None
         self._stopping = self._draining = False
         self._metrics: RunMetrics | None = None
         self._outcomes: Counter[Outcome] = Counter()
@@ -79,6 +77,12 @@ class RayExecutor:
         assert self._crew is not None
         return self._crew
 
+    @property
+    def governed(self) -> Governed:
+        """The governor, to be asked; only while the run is up."""
+        assert self._governed is not None
+        return self._governed
+
     def check(self) -> str:
         prepare_environment()
         return check_ray(self._address)
@@ -89,6 +93,12 @@ class RayExecutor:
         import ray
 
         self._crew = crew = Crew(setup, self._count)
+        self._governed = Governed(
+            crew.governor,
+            self._hang_s,
+            give_up=self._give_up_if_failed,
+            on_death=lambda dead: self._dead.put_nowait((dead, dead.name)),
+        )
         try:
             await crew.start()
         except ray.exceptions.RayTaskError as error:
@@ -96,7 +106,7 @@ class RayExecutor:
         except ray.exceptions.RayActorError as error:
             text = "a process died while the run was being set up; `matrix resume` tries again"
             raise ProcessGone(text) from error
-        self._governed.set()
+        self.governed.begin()
         self._metrics = RunMetrics(setup.run_id)
         self._link = Link(DRIVER, RayTransport(crew.governor.actor), self._on_news)
         self._link.start()
@@ -116,7 +126,7 @@ class RayExecutor:
         return news
 
     async def picture(self) -> Picture:
-        picture: Picture = await self._ask_governor(lambda actor: actor.picture.remote())
+        picture: Picture = await self.governed.ask(lambda actor: actor.picture.remote())
         if self._metrics is not None:
             self._metrics.update(picture, self._outcomes)
         return picture
@@ -127,7 +137,7 @@ class RayExecutor:
     async def drain(self) -> None:
         self._draining = True
         if self._crew is not None:
-            await self._ask_governor(lambda actor: actor.drain.remote())
+            await self.governed.ask(lambda actor: actor.drain.remote())
 
     async def finish(self, plan: Plan, reason: str) -> None:
         from ray.exceptions import RayActorError, RayTaskError
@@ -217,7 +227,7 @@ class RayExecutor:
             if member.name != name:
                 continue
             if member.kind == "governor":
-                self._governed.clear()
+                self.governed.end()
             try:
                 await self._replace(member)
             except ProcessGone as gone:
@@ -257,7 +267,7 @@ class RayExecutor:
             await actor.drain.remote()
         assert self._link is not None
         await self._link.reconnect(RayTransport(actor), first=self._still_waited_for)
-        self._governed.set()
+        self.governed.begin()
 
     def _still_waited_for(self) -> list[AskEnded]:
         return [AskEnded(tuple(self._seating.seated))]
@@ -273,35 +283,6 @@ class RayExecutor:
             self._begin(self._watch(self._suspects))
         plan = self._seating.next_suspect()
         await self._give(self._suspects, [] if plan is None else [plan])
-
-    # --- talking to the governor ------------------------------------------------------------------
-
-    async def _ask_governor(self, ask: Callable[[Any], Any]) -> Any:
-        """Ask whoever governs now; while there is nobody, wait for the next one."""
-        from ray.exceptions import RayActorError, RayTaskError
-
-        while True:
-            await self._governed_or_failed()
-            member = self.crew.governor
-            name = member.name  # by the time that it is known to be dead, it may have an heir
-            try:
-                return await asyncio.wait_for(ask(member.actor), self._hang_s)
-            except RayTaskError as error:
-                raise error.cause from None
-            except TimeoutError:
-                if member.name == name:
-                    make_sure(member)
-            except RayActorError:
-                pass
-            if member.name == name:
-                self._governed.clear()
-                self._dead.put_nowait((member, name))
-
-    async def _governed_or_failed(self) -> None:
-        while not self._governed.is_set():
-            self._give_up_if_failed()
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._governed.wait(), PAUSE_S)
 
     def _give_up_if_failed(self) -> None:
         for news in self._news:

@@ -1,10 +1,16 @@
-"""What is opened and when: rounds in order and whole, preludes first, never above the limits."""
+"""Launching: rounds whole and in order, preludes first, within places and cap, and no dead end.
+
+A life of a run is played without an engine: what the launcher opens ends in an order, with an
+outcome and at a cost that hypothesis picks.
+"""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,202 +22,482 @@ from matrix.model.entries import Ended, Share, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan
 
-COST = 100
-"""What every session costs, and its upper estimate."""
+Step = tuple[int, Outcome, float]
+"""Which open session ends, how, and how far the next one has spent its money by then."""
+
+NO_CAP = 10**15
+UPPER = 1_000
+PRELUDES_UPPER = 600
 
 
-def plan_of(cells: int, sessions: int, *, preludes: bool) -> Plan:
-    return Plan(
-        tuple(
-            Cell(
-                f"scenario-{n // 2}", "counter", {"n": str(n)}, {}, {}, {}, 1 if preludes else None
-            )
-            for n in range(cells)
-        ),
-        sessions,
-        1,
-        10,
-        60.0,
-    )
+def cell_of(scenario: str, variant: int, prelude: str | None) -> Cell:
+    levels = {"prompt": f"prompt-{variant}"}
+    return Cell(scenario, "counter", levels, {}, {"narrator": "sim/opus"}, {}, prelude)
 
 
-def picture(spent: int = 0, cap: int = 10**9, open_spent: int = 0, held: int = 0) -> Picture:
-    return Picture(Balance(cap, spent, 0, held, 0), Counters(), open_spent, {})
+def plan_of(cells: Sequence[Cell], sessions: int) -> Plan:
+    return Plan(tuple(cells), sessions, seed=1, max_turns=5, max_session_s=60.0)
 
 
-def launcher(
+@st.composite
+def plans(draw: st.DrawFn) -> Plan:
+    """Up to three scenarios with up to three variants, which share preludes in any way."""
+    preludes = st.sampled_from([None, None, "small group", "large group"])
+    cells = [
+        cell_of(f"scenario-{scenario}", variant, draw(preludes))
+        for scenario in range(draw(st.integers(1, 3)))
+        for variant in range(draw(st.integers(1, 3)))
+    ]
+    return plan_of(cells, draw(st.integers(1, 30)))
+
+
+def scripts(*outcomes: Outcome) -> st.SearchStrategy[list[Step]]:
+    step = st.tuples(st.integers(0, 60), st.sampled_from(outcomes), st.floats(0, 1))
+    return st.lists(step, min_size=1, max_size=20)
+
+
+FAIR: tuple[Outcome, ...] = ("completed", "completed", "timeout", "failed", "errored")
+
+
+def picture(cap: int, spent: int = 0, open_spent: int = 0) -> Picture:
+    return Picture(Balance(cap, spent, presumed=0, held=0, overrun=0), Counters(), open_spent, {})
+
+
+@dataclass
+class Life:
+    """One life of a run, and the laws that every step of it must obey."""
+
+    launcher: Launcher
+    cap: int = NO_CAP
+    costs: Mapping[int, int] = field(default_factory=dict)
+    prelude_costs: Sequence[int] = (0,)
+    opened: dict[str, SessionPlan] = field(default_factory=dict)
+    open: dict[str, SessionPlan] = field(default_factory=dict)
+    ended: dict[str, Outcome] = field(default_factory=dict)
+    paid: dict[str, int] = field(default_factory=dict)
+
+    def cost_of(self, plan: SessionPlan) -> int:
+        if plan.part == "play":
+            return self.costs.get(plan.order % len(self.launcher.plan.cells), 0)
+        preludes = self.launcher.plan.round(plan.round).preludes
+        position = [p.session_id for p in preludes].index(plan.session_id)
+        return self.prelude_costs[position % len(self.prelude_costs)]
+
+    @property
+    def spent(self) -> int:
+        return sum(self.paid.values())
+
+    def picture(self) -> Picture:
+        open_spent = sum(self.paid[i] for i, plan in self.open.items() if plan.part == "play")
+        return picture(self.cap, self.spent, open_spent)
+
+    def launch(self) -> None:
+        """Open what may be opened, as the driver does it."""
+        while True:
+            for plan in self.launcher.take(self.picture()):
+                self.begin(plan)
+            assert self.launcher.open_count == len(self.open) <= self.launcher.limit
+            if not self.launcher.wants_round() or not self.launcher.next_round(self.picture()):
+                return
+
+    def begin(self, plan: SessionPlan) -> None:
+        assert plan.session_id not in self.opened, "opened twice"
+        assert plan.session_id not in self.launcher.done, "done in an earlier life"
+        if plan.prelude_id is not None and plan.prelude_id not in self.launcher.done:
+            assert self.ended[plan.prelude_id] != "censored", "its prelude comes first"
+        for earlier in range(plan.round):
+            self.left_nobody_behind(earlier)
+        self.opened[plan.session_id] = self.open[plan.session_id] = plan
+        self.paid[plan.session_id] = 0
+
+    def left_nobody_behind(self, number: int) -> None:
+        """Of an earlier round only what waits for its own prelude may still be unopened."""
+        for plan in pending(self.launcher, number):
+            unopened = plan.session_id not in self.opened
+            assert not unopened or plan.prelude_id in self.open, "rounds start whole and in order"
+
+    def end(self, which: int, outcome: Outcome) -> None:
+        plan = self.open.pop(list(self.open)[which % len(self.open)])
+        cost = self.paid[plan.session_id] = self.cost_of(plan)
+        self.ended[plan.session_id] = outcome
+        tally = Tally(1.0, {"narrator": Share(1, 1, 1, cost)})
+        self.launcher.ended(
+            plan, Ended(plan.session_id, outcome, "", "", 1, None, tally, at=0.0, result=None)
+        )
+
+    def spend(self, which: int, share: float) -> None:
+        if self.open:
+            plan = list(self.open.values())[which % len(self.open)]
+            reached = int(share * self.cost_of(plan))
+            self.paid[plan.session_id] = max(self.paid[plan.session_id], reached)
+
+    def play(self, script: Iterable[Step], stop_after: int | None = None) -> None:
+        """To the end; there is one, whatever happens."""
+        steps: Iterator[Step] = itertools.cycle(script)
+        self.launch()
+        for number in itertools.count():
+            if self.launcher.finished:
+                break
+            assert self.open, "a dead end: nothing is open, and nothing will be"
+            if number == stop_after:
+                self.launcher.stop()
+            which, outcome, share = next(steps)
+            self.end(which, outcome)
+            self.spend(which, share)
+            self.launch()
+        assert not self.open
+        self.launch()
+        assert not self.open, "finished means finished"
+
+
+def pending(launcher: Launcher, number: int) -> list[SessionPlan]:
+    """What an earlier life left of a round, by the plain meaning of the rule."""
+    planned = launcher.plan.round(number)
+    sessions = [s for s in planned.sessions if s.session_id not in launcher.done]
+    needed = {s.prelude_id for s in sessions}
+    return [
+        p for p in planned.preludes if p.session_id in needed and p.session_id not in launcher.done
+    ] + sessions
+
+
+def all_pending(launcher: Launcher) -> set[str]:
+    return {p.session_id for n in range(launcher.plan.rounds) for p in pending(launcher, n)}
+
+
+def launcher_of(
     plan: Plan,
     *,
-    limit: int = 1000,
-    at_cap: AtCap = "whole-rounds",
-    done: Sequence[str] = (),
+    at_cap: AtCap = "spend-all",
+    limit: int = 8,
+    upper: int = UPPER,
+    done: Mapping[str, Past] | None = None,
     begun: Mapping[str, int] | None = None,
 ) -> Launcher:
-    return Launcher(
-        plan=plan,
-        at_cap=at_cap,
-        limit=limit,
-        upper=[CostEstimate(COST) for _ in plan.cells],
-        prelude_upper=10,
-        done={session_id: Past("completed", 1.0) for session_id in done},
-        begun=begun or {},
-    )
+    estimates = [CostEstimate(upper) for _ in plan.cells]
+    return Launcher(plan, at_cap, limit, estimates, PRELUDES_UPPER, done or {}, begun or {})
 
 
-def end(plan: SessionPlan, outcome: Outcome = "completed") -> Ended:
-    tally = Tally(1.0, {"counter": Share(1, 1, 1, COST)})
-    return Ended(plan.session_id, outcome, "", "", 1, 1.0, tally, 0.0)
+def drawn_done(plan: Plan, data: st.DataObject) -> dict[str, Past]:
+    """Any part of the plan, as an earlier life may have left it."""
+    everything = [
+        p.session_id
+        for planned in plan.all_rounds()
+        for p in (*planned.preludes, *planned.sessions)
+    ]
+    done = data.draw(st.sets(st.sampled_from(everything)))
+    outcomes = st.sampled_from(FAIR)
+    return {session_id: Past(data.draw(outcomes), None) for session_id in sorted(done)}
 
 
-def everything(plan: Plan) -> list[SessionPlan]:
-    return [session for planned in plan.all_rounds() for session in planned.sessions]
+LIMITS = st.integers(1, 12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans(), LIMITS, scripts(*FAIR), st.sampled_from(["spend-all", "whole-rounds"]))
+def test_with_money_every_planned_session_is_opened_once(
+    plan: Plan, limit: int, script: list[Step], at_cap: AtCap
+) -> None:
+    life = Life(launcher_of(plan, at_cap=at_cap, limit=limit))
+    life.play(script)
+    assert set(life.opened) == all_pending(life.launcher)
+    assert not life.launcher.cap_reached
+    orders = [opened.order for opened in life.opened.values()]
+    if all(opened.part == "play" for opened in life.opened.values()):
+        assert orders == sorted(orders), "nobody waits, so nobody is overtaken"
+
+
+@settings(max_examples=150, deadline=None)
+@given(plans(), LIMITS, scripts(*FAIR), st.sampled_from(["spend-all", "whole-rounds"]), st.data())
+def test_a_resumed_run_opens_what_is_left_and_only_the_preludes_it_needs(
+    plan: Plan, limit: int, script: list[Step], at_cap: AtCap, data: st.DataObject
+) -> None:
+    life = Life(launcher_of(plan, at_cap=at_cap, limit=limit, done=drawn_done(plan, data)))
+    life.play(script)
+    assert set(life.opened) == all_pending(life.launcher)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    plan=plans(),
+    limit=LIMITS,
+    script=scripts(*FAIR, "censored"),
+    at_cap=st.sampled_from(["spend-all", "whole-rounds"]),
+    cap=st.integers(0, 20 * UPPER) | st.just(NO_CAP),
+    costs=st.lists(st.integers(0, 2 * UPPER), min_size=9, max_size=9),
+    stop_after=st.none() | st.integers(0, 30),
+    data=st.data(),
+)
+def test_every_life_comes_to_its_end(
+    plan: Plan,
+    limit: int,
+    script: list[Step],
+    at_cap: AtCap,
+    cap: int,
+    costs: list[int],
+    stop_after: int | None,
+    data: st.DataObject,
+) -> None:
+    launcher = launcher_of(plan, at_cap=at_cap, limit=limit, done=drawn_done(plan, data))
+    Life(launcher, cap, dict(enumerate(costs)), prelude_costs=costs).play(script, stop_after)
+
+
+@settings(max_examples=250, deadline=None)
+@given(
+    plan=plans(),
+    limit=LIMITS,
+    script=scripts(*FAIR),
+    cap=st.integers(0, 25 * UPPER),
+    costs=st.lists(st.integers(0, UPPER), min_size=9, max_size=9),
+    dearest=st.integers(0, PRELUDES_UPPER),
+    data=st.data(),
+)
+def test_estimates_that_hold_keep_whole_rounds_within_the_cap_and_use_it_up(
+    plan: Plan,
+    limit: int,
+    script: list[Step],
+    cap: int,
+    costs: list[int],
+    dearest: int,
+    data: st.DataObject,
+) -> None:
+    """Each cell costs the same every time, at most its estimate; so do a round's preludes."""
+    launcher = launcher_of(plan, at_cap="whole-rounds", limit=limit, done=drawn_done(plan, data))
+    rest = (PRELUDES_UPPER - dearest) // 5
+    life = Life(launcher, cap, dict(enumerate(costs)), prelude_costs=[dearest, *[rest] * 5])
+    life.play(script)
+    assert life.spent <= cap
+    opened = set(life.opened)
+    rounds = [{p.session_id for p in pending(launcher, n)} for n in range(plan.rounds)]
+    whole = list(itertools.takewhile(lambda ids: ids <= opened, rounds))
+    assert opened == set().union(*whole), "rounds start whole"
+    if len(whole) < len(rounds):
+        assert launcher.cap_reached
+        assert cap - life.spent < len(plan.cells) * UPPER + PRELUDES_UPPER
+
+
+@settings(max_examples=100, deadline=None)
+@given(plans(), LIMITS, scripts(*FAIR), st.integers(0, 20))
+def test_after_stop_nothing_more_is_opened(
+    plan: Plan, limit: int, script: list[Step], after: int
+) -> None:
+    life = Life(launcher_of(plan, limit=limit))
+    life.launch()
+    for which, outcome, _ in itertools.islice(itertools.cycle(script), after):
+        if life.open:
+            life.end(which, outcome)
+            life.launch()
+    life.launcher.stop()
+    before = set(life.opened)
+    while life.open:
+        assert not life.launcher.finished
+        assert not life.launcher.wants_round()
+        if len(life.open) % 2:
+            life.end(0, "completed")
+        else:
+            life.launcher.suspended(life.open.pop(next(iter(life.open))))
+        life.launch()
+    assert life.launcher.finished
+    assert set(life.opened) == before
+
+
+@settings(max_examples=100, deadline=None)
+@given(plans(), LIMITS, scripts(*FAIR), st.integers(0, 20))
+def test_a_session_cut_short_by_the_cap_is_the_last_to_have_been_opened(
+    plan: Plan, limit: int, script: list[Step], after: int
+) -> None:
+    life = Life(launcher_of(plan, limit=limit))
+    life.launch()
+    for which, outcome, _ in itertools.islice(itertools.cycle(script), after):
+        if life.open:
+            life.end(which, outcome)
+            life.launch()
+    if not life.open:
+        return
+    life.end(0, "censored")
+    before = set(life.opened)
+    assert life.launcher.cap_reached
+    assert not life.launcher.wants_round()
+    assert life.launcher.take(life.picture()) == []
+    life.play(script)
+    assert set(life.opened) == before
 
 
 @settings(deadline=None)
-@given(
-    cells=st.integers(1, 5),
-    sessions=st.integers(1, 23),
-    limit=st.integers(1, 9),
-    preludes=st.booleans(),
-    at_cap=st.sampled_from(["whole-rounds", "spend-all"]),
-    done=st.sets(st.integers(0, 22)),
-    order=st.randoms(use_true_random=False),
-)
-def test_every_session_is_opened_once_after_its_prelude_and_within_the_limit(
-    cells: int,
-    sessions: int,
-    limit: int,
-    preludes: bool,
-    at_cap: AtCap,
-    done: set[int],
-    order: random.Random,
-) -> None:
-    plan = plan_of(cells, sessions, preludes=preludes)
-    whole = everything(plan)
-    before = [whole[n].session_id for n in done if n < len(whole)]
-    it = launcher(plan, limit=limit, at_cap=at_cap, done=before)
-    opened: list[SessionPlan] = []
-    ready: set[str] = set()
-    under_way: list[SessionPlan] = []
-    while not it.finished:
-        while True:
-            taken = it.take(picture())
-            opened += taken
-            under_way += taken
-            for one in taken:
-                assert one.prelude_id is None or one.prelude_id in ready
-            if not (it.wants_round() and it.next_round(picture())):
-                break
-        assert len(under_way) == it.open_count <= limit
-        if under_way:
-            over = under_way.pop(order.randrange(len(under_way)))
-            ready.add(over.session_id)
-            it.ended(over, end(over))
-    ids = [one.session_id for one in opened if one.part == "play"]
-    assert sorted([*ids, *before]) == sorted(one.session_id for one in whole)
-    prepared = [one.session_id for one in opened if one.part == "prelude"]
-    assert len(set(prepared)) == len(prepared)
-    assert set(prepared) == {one.prelude_id for one in opened if one.prelude_id}
-    if not preludes:
-        assert [one.order for one in opened] == sorted(one.order for one in opened)
-
-
-def test_a_round_is_lined_up_whole_or_not_at_all() -> None:
-    it = launcher(plan_of(4, 12, preludes=False))
-    assert it.next_round(picture(cap=4 * COST))
-    assert len(it.take(picture())) == 4
-    assert not it.next_round(picture(cap=8 * COST - 1))
-    assert not it.cap_reached, "what is open may turn out cheaper"
-    assert it.next_round(picture(cap=8 * COST))
-    assert len(it.take(picture())) == 4
-
-
-def test_what_open_sessions_have_spent_is_not_counted_twice() -> None:
-    it = launcher(plan_of(4, 12, preludes=False))
-    it.next_round(picture())
-    it.take(picture())
-    assert it.next_round(picture(spent=150, open_spent=150, cap=8 * COST))
-
-
-def test_when_nothing_is_open_and_a_round_does_not_fit_the_cap_is_reached() -> None:
-    it = launcher(plan_of(2, 8, preludes=False))
-    it.next_round(picture())
-    for one in it.take(picture()):
-        it.ended(one, end(one))
-    assert not it.next_round(picture(spent=2 * COST, cap=4 * COST - 1))
-    assert it.cap_reached
-    assert it.finished
-
-
-def test_spend_all_lines_rounds_up_whatever_they_may_cost() -> None:
-    it = launcher(plan_of(2, 8, preludes=False), at_cap="spend-all")
-    assert it.next_round(picture(cap=1))
-
-
-def test_once_the_cap_has_cut_a_session_short_nothing_more_is_opened() -> None:
-    it = launcher(plan_of(3, 9, preludes=False), limit=2)
-    it.next_round(picture())
-    first, second = it.take(picture())
-    it.ended(first, end(first, "censored"))
-    assert it.cap_reached
-    assert it.take(picture()) == []
-    assert not it.wants_round()
-    assert not it.finished
-    it.ended(second, end(second))
-    assert it.finished
-
-
-def test_sessions_of_a_prelude_that_was_cut_short_are_not_opened() -> None:
-    it = launcher(plan_of(2, 4, preludes=True))
-    it.next_round(picture())
-    (prelude,) = it.take(picture())
-    assert prelude.part == "prelude"
-    it.ended(prelude, end(prelude, "censored"))
-    assert it.take(picture()) == []
-    assert it.finished
-
-
-def test_a_stopped_launcher_opens_nothing_and_is_finished_when_all_are_back() -> None:
-    it = launcher(plan_of(2, 8, preludes=False))
-    it.next_round(picture())
-    first, second = it.take(picture())
-    it.stop()
-    assert not it.wants_round()
-    it.suspended(first)
-    assert not it.finished
-    it.ended(second, end(second))
-    assert it.finished
-
-
-def test_a_run_of_which_everything_is_done_is_finished_without_opening_anything() -> None:
-    plan = plan_of(2, 8, preludes=True)
-    it = launcher(plan, done=[one.session_id for one in everything(plan)])
-    while it.wants_round() and it.next_round(picture(cap=0)):
-        assert it.take(picture()) == []
-    assert it.finished
-    assert not it.cap_reached
-
-
-def test_what_an_earlier_life_spent_on_a_begun_session_is_not_needed_again() -> None:
-    plan = plan_of(2, 4, preludes=False)
-    begun = {plan.round(0).sessions[0].session_id: COST // 2}
-    needed = 2 * COST  # what was spent before, and what is still needed
-    it = launcher(plan, begun=begun)
-    assert not it.next_round(picture(spent=COST // 2, cap=needed - 1))
-    it = launcher(plan, begun=begun)
-    assert it.next_round(picture(spent=COST // 2, cap=needed))
-
-
-@given(st.integers(0, 30 * COST), st.integers(0, 30 * COST), st.integers(1, 40))
+@given(st.integers(0, 30 * UPPER), st.integers(0, 30 * UPPER), st.integers(1, 40))
 def test_spend_all_opens_no_more_sessions_than_the_cap_is_expected_to_pay_for(
     cap: int, spent: int, limit: int
 ) -> None:
-    it = launcher(plan_of(40, 40, preludes=False), at_cap="spend-all", limit=limit)
-    now = picture(spent=spent, cap=cap)
-    it.next_round(now)
-    opened = len(it.take(now))
+    plan = plan_of([cell_of("a", variant, None) for variant in range(40)], 40)
+    launcher = launcher_of(plan, at_cap="spend-all", limit=limit)
+    now = picture(cap, spent)
+    launcher.next_round(now)
+    opened = len(launcher.take(now))
     assert opened >= 1, "one always goes on, until the cap itself binds"
-    assert opened == 1 or spent + (opened - 1) * COST < cap
-    assert opened == min(40, limit) or spent + opened * COST >= cap
-    later = picture(spent=spent, open_spent=opened * COST, cap=cap)
-    assert it.take(later) == [] or spent < cap, "what they have spent is not needed again"
+    assert opened == 1 or spent + (opened - 1) * UPPER < cap
+    assert opened == min(40, limit) or spent + opened * UPPER >= cap
+    later = picture(cap, spent, open_spent=opened * UPPER)
+    assert launcher.take(later) == [] or spent < cap, "a cap that is spent opens nobody"
+
+
+# --- single laws, as examples --------------------------------------------------------------------
+
+SHARED = plan_of([cell_of("a", 0, "group"), cell_of("a", 1, "group"), cell_of("b", 0, None)], 6)
+
+
+def titles(plans: Iterable[SessionPlan]) -> list[tuple[int, str, str]]:
+    return [(plan.round, plan.scenario, plan.levels.get("prompt", "prelude")) for plan in plans]
+
+
+def test_sessions_wait_for_the_prelude_they_share_and_then_go_first() -> None:
+    life = Life(launcher_of(SHARED, limit=4))
+    life.launch()
+    assert titles(life.opened.values()) == [(0, "a", "prelude"), (0, "b", "prompt-0")]
+    life.end(0, "completed")
+    life.launch()
+    assert titles(life.opened.values())[2:] == [(0, "a", "prompt-0"), (0, "a", "prompt-1"),
+                                                (1, "a", "prelude")]  # fmt: skip
+
+
+def test_of_two_rounds_that_are_prepared_at_once_the_older_goes_first() -> None:
+    plan = plan_of([cell_of("a", 0, "group"), cell_of("b", 0, None)], 8)
+    life = Life(launcher_of(plan, limit=4))
+    life.launch()
+    preludes = [p for p in life.opened.values() if p.part == "prelude"]
+    assert titles(preludes) == [(0, "a", "prelude"), (1, "a", "prelude")]
+    for prelude in preludes:
+        life.end(list(life.open).index(prelude.session_id), "completed")
+    life.launch()
+    assert titles(life.opened.values())[4:] == [(0, "a", "prompt-0"), (1, "a", "prompt-0")]
+
+
+def test_who_waits_for_a_prelude_counts_as_open_when_a_round_is_wanted() -> None:
+    life = Life(launcher_of(SHARED, limit=5))
+    life.launch()
+    assert {plan.round for plan in life.opened.values()} == {0, 1}
+    life = Life(launcher_of(SHARED, limit=4))
+    life.launch()
+    assert {plan.round for plan in life.opened.values()} == {0}
+
+
+@pytest.mark.parametrize("outcome", ["failed", "errored"])
+def test_a_failed_prelude_does_not_take_its_sessions_out_of_the_denominator(
+    outcome: Outcome,
+) -> None:
+    life = Life(launcher_of(SHARED, limit=4))
+    life.launch()
+    life.end(0, outcome)
+    life.launch()
+    assert titles(life.opened.values())[2:4] == [(0, "a", "prompt-0"), (0, "a", "prompt-1")]
+
+
+def test_a_prelude_of_an_earlier_life_is_shared_by_the_sessions_that_are_left() -> None:
+    planned = SHARED.round(0)
+    done = {p.session_id: Past("completed", None) for p in (*planned.preludes, planned.sessions[0])}
+    life = Life(launcher_of(SHARED, limit=2, done=done))
+    life.launch()
+    assert titles(life.opened.values()) == [(0, "a", "prompt-1"), (0, "b", "prompt-0")]
+
+
+def test_a_prelude_nobody_needs_any_more_is_not_made() -> None:
+    planned = SHARED.round(0)
+    done = {session.session_id: Past("completed", 1.0) for session in planned.sessions[:2]}
+    life = Life(launcher_of(SHARED, limit=1, done=done))
+    life.launch()
+    assert titles(life.opened.values()) == [(0, "b", "prompt-0")]
+
+
+def test_rounds_that_are_done_need_no_money() -> None:
+    done = {
+        plan.session_id: Past("completed", None)
+        for planned in SHARED.all_rounds()
+        for plan in (*planned.preludes, *planned.sessions)
+    }
+    last = SHARED.round(1).sessions[2].session_id
+    del done[last]
+    life = Life(launcher_of(SHARED, at_cap="whole-rounds", done=done), cap=UPPER)
+    life.launch()
+    assert list(life.opened) == [last]
+
+
+def test_a_run_of_which_everything_is_done_is_over_without_money_or_preludes() -> None:
+    sessions = [session for planned in SHARED.all_rounds() for session in planned.sessions]
+    done = {session.session_id: Past("completed", 1.0) for session in sessions}
+    life = Life(launcher_of(SHARED, at_cap="whole-rounds", done=done), cap=0)
+    life.launch()
+    assert life.opened == {}
+    assert life.launcher.finished
+    assert not life.launcher.cap_reached
+
+
+def test_a_round_is_lined_up_whole_or_not_at_all() -> None:
+    plan = plan_of([cell_of("a", variant, None) for variant in range(4)], 12)
+    life = Life(launcher_of(plan, at_cap="whole-rounds", limit=100))
+    for cap, opened in ((4 * UPPER, 4), (8 * UPPER - 1, 4), (8 * UPPER, 8)):
+        life.cap = cap
+        life.launch()
+        assert len(life.opened) == opened
+        assert not life.launcher.cap_reached, "what is open may turn out cheaper"
+
+
+def test_what_an_earlier_life_spent_on_a_begun_session_is_not_needed_again() -> None:
+    plan = plan_of([cell_of("a", 0, None), cell_of("a", 1, None)], 4)
+    spent = UPPER // 2
+    begun = {plan.round(0).sessions[0].session_id: spent}
+    needed = 2 * UPPER  # what was spent before, and what is still needed
+    launcher = launcher_of(plan, at_cap="whole-rounds", begun=begun)
+    assert not launcher.next_round(picture(needed - 1, spent))
+    launcher = launcher_of(plan, at_cap="whole-rounds", begun=begun)
+    assert launcher.next_round(picture(needed, spent))
+
+
+def test_a_round_waits_for_the_preparation_of_the_rounds_before_it() -> None:
+    launcher = launcher_of(SHARED, at_cap="whole-rounds", limit=12)
+    life = Life(launcher, cap=6 * UPPER + PRELUDES_UPPER)
+    life.launch()
+    assert {plan.round for plan in life.opened.values()} == {0}
+    life.end(0, "completed")  # the prelude, which cost nothing
+    life.launch()
+    assert {plan.round for plan in life.opened.values()} == {0, 1}
+
+
+@pytest.mark.parametrize(("cap", "rounds"), [(2 * UPPER - 1, 1), (2 * UPPER, 2)])
+def test_what_an_open_session_has_spent_counts_once(cap: int, rounds: int) -> None:
+    plan = plan_of([cell_of("a", 0, None)], 10)
+    life = Life(launcher_of(plan, at_cap="whole-rounds"), UPPER, costs={0: UPPER})
+    life.launch()
+    life.spend(0, 0.9)
+    life.cap = cap
+    life.launch()
+    assert len(life.opened) == rounds
+
+
+@pytest.mark.parametrize(("cap", "more"), [(10 * UPPER, 0), (10 * UPPER + 1, 1)])
+def test_spend_all_counts_what_open_sessions_have_spent_once(cap: int, more: int) -> None:
+    plan = plan_of([cell_of("a", variant, None) for variant in range(20)], 20)
+    launcher = launcher_of(plan, limit=10)
+    launcher.next_round(picture(NO_CAP))
+    assert len(launcher.take(picture(NO_CAP))) == 10
+    launcher.limit = 11
+    half = 5 * UPPER
+    assert len(launcher.take(picture(cap, spent=half, open_spent=half))) == more
+
+
+def test_costs_are_learned_from_whole_sessions_of_their_own_cell() -> None:
+    plan = plan_of([cell_of("a", 0, None), cell_of("a", 1, None)], 20)
+    launcher = launcher_of(plan, limit=20)
+    life = Life(launcher, costs={0: 40, 1: 900})
+    life.launch()
+    whole: tuple[Outcome, ...] = ("completed", "timeout")
+    for outcome in itertools.islice(itertools.cycle(whole), 16):
+        life.end(0, outcome)
+    assert [estimate.upper for estimate in launcher.upper] == [40, 900]
+    cut_short: tuple[Outcome, ...] = ("failed", "errored", "censored")
+    for outcome in cut_short:
+        life.end(0, outcome)
+    assert [estimate.count for estimate in launcher.upper] == [8, 8]
+
+
+def test_spend_all_goes_on_until_the_cap_itself_binds() -> None:
+    life = Life(launcher_of(SHARED, limit=100), cap=1)
+    life.play([(0, "completed", 1.0)])
+    assert len([plan for plan in life.opened.values() if plan.part == "play"]) == 6
