@@ -16,6 +16,22 @@ from matrix.stats.failures import FailureContrast, failure_contrast, manski_boun
 from matrix.stats.interval import Interval
 from matrix.stats.means import MeanSummary, PairedT, paired_t, summarize
 from matrix.stats.multiplicity import benjamini_hochberg, holm, pairwise_level
+from matrix.stats.power import (
+    ENGINE_FACTORS,
+    Engine,
+    PowerGoal,
+    binary_pairs_needed,
+    cost_of_rounds,
+    pairs_by_normal,
+    pairs_needed,
+    power_of_rounds,
+    rounds_for,
+    rounds_needed,
+    sd_of_clustered_difference,
+    sd_of_difference,
+    smallest_effect,
+    unpaired_needed,
+)
 from matrix.stats.proportions import (
     McNemar,
     clopper_pearson,
@@ -34,15 +50,18 @@ from matrix.stats.sentence import verdict_sentence
 from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict
 
 __all__ = [
+    "ENGINE_FACTORS",
     "MIN_ROUNDS",
     "OUTCOMES",
     "Comparison",
+    "Engine",
     "FailureContrast",
     "Flag",
     "Interval",
     "McNemar",
     "MeanSummary",
     "PairedT",
+    "PowerGoal",
     "PrefixEnd",
     "Reason",
     "RoundTable",
@@ -52,10 +71,12 @@ __all__ = [
     "Verdict",
     "VerdictKind",
     "benjamini_hochberg",
+    "binary_pairs_needed",
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "complete_rounds",
+    "cost_of_rounds",
     "discordant_needed",
     "failure_contrast",
     "fixed_n_comparisons",
@@ -66,8 +87,17 @@ __all__ = [
     "newcombe_independent",
     "newcombe_paired",
     "paired_t",
+    "pairs_by_normal",
+    "pairs_needed",
     "pairwise_level",
+    "power_of_rounds",
+    "rounds_for",
+    "rounds_needed",
+    "sd_of_clustered_difference",
+    "sd_of_difference",
+    "smallest_effect",
     "summarize",
+    "unpaired_needed",
     "verdict_sentence",
     "wilson",
 ]
