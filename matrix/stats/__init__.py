@@ -11,8 +11,20 @@ Importing this package costs numpy and nothing else; ``scipy.special`` is loaded
 function that needs it and ``scipy.stats`` never is.
 """
 
+from matrix.stats.clustered import clustered_se
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
 from matrix.stats.failures import FailureContrast, failure_contrast, manski_bounds
+from matrix.stats.gate import (
+    Equivalence,
+    Gate,
+    GateKind,
+    GateReason,
+    gate_paired,
+    gate_rates,
+    gate_unpaired,
+    tost_paired,
+    tost_unpaired,
+)
 from matrix.stats.interval import Interval
 from matrix.stats.means import MeanSummary, PairedT, paired_t, summarize
 from matrix.stats.multiplicity import benjamini_hochberg, holm, pairwise_level
@@ -46,20 +58,37 @@ from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
 from matrix.stats.rules import MIN_ROUNDS, Flag, Reason, Rules, VerdictKind
 from matrix.stats.running import RunningMean
+from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios
 from matrix.stats.sentence import verdict_sentence
+from matrix.stats.threshold import (
+    ThresholdKind,
+    ThresholdVerdict,
+    beta_binomial_log_e,
+    beta_binomial_sequence,
+    fixed_threshold,
+    sequential_threshold,
+)
+from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
 from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict
 
 __all__ = [
     "ENGINE_FACTORS",
     "MIN_ROUNDS",
+    "MIN_SCENARIOS",
     "OUTCOMES",
     "Comparison",
     "Engine",
+    "Equivalence",
     "FailureContrast",
     "Flag",
+    "Gate",
+    "GateKind",
+    "GateReason",
     "Interval",
+    "LaunchPairs",
     "McNemar",
     "MeanSummary",
+    "NewScenarios",
     "PairedT",
     "PowerGoal",
     "PrefixEnd",
@@ -67,25 +96,37 @@ __all__ = [
     "RoundTable",
     "Rules",
     "RunningMean",
+    "ThresholdKind",
+    "ThresholdVerdict",
     "VariantSummary",
     "Verdict",
     "VerdictKind",
+    "Welch",
     "benjamini_hochberg",
+    "beta_binomial_log_e",
+    "beta_binomial_sequence",
     "binary_pairs_needed",
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
+    "clustered_se",
     "complete_rounds",
     "cost_of_rounds",
     "discordant_needed",
     "failure_contrast",
     "fixed_n_comparisons",
     "fixed_n_verdict",
+    "fixed_threshold",
+    "gate_paired",
+    "gate_rates",
+    "gate_unpaired",
     "holm",
     "manski_bounds",
     "mcnemar",
+    "new_scenarios",
     "newcombe_independent",
     "newcombe_paired",
+    "pair_by_launch",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
@@ -95,9 +136,13 @@ __all__ = [
     "rounds_needed",
     "sd_of_clustered_difference",
     "sd_of_difference",
+    "sequential_threshold",
     "smallest_effect",
     "summarize",
+    "tost_paired",
+    "tost_unpaired",
     "unpaired_needed",
     "verdict_sentence",
+    "welch",
     "wilson",
 ]
