@@ -11,9 +11,11 @@ Importing this package costs numpy and nothing else; ``scipy.special`` is loaded
 function that needs it and ``scipy.stats`` never is.
 """
 
+from matrix.stats.bootstrap import bootstrap_t
 from matrix.stats.clustered import clustered_se
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
 from matrix.stats.failures import FailureContrast, failure_contrast, manski_bounds
+from matrix.stats.frontier import frontier, frontier_membership
 from matrix.stats.gate import (
     Equivalence,
     Gate,
@@ -27,6 +29,14 @@ from matrix.stats.gate import (
 )
 from matrix.stats.interval import Interval
 from matrix.stats.means import MeanSummary, PairedT, paired_t, summarize
+from matrix.stats.money import (
+    CostRatio,
+    RatioMethod,
+    cost_per_completed,
+    cost_ratio,
+    cost_ratio_jackknife,
+    dominates,
+)
 from matrix.stats.multiplicity import benjamini_hochberg, holm, pairwise_level
 from matrix.stats.power import (
     ENGINE_FACTORS,
@@ -77,6 +87,7 @@ __all__ = [
     "MIN_SCENARIOS",
     "OUTCOMES",
     "Comparison",
+    "CostRatio",
     "Engine",
     "Equivalence",
     "FailureContrast",
@@ -92,6 +103,7 @@ __all__ = [
     "PairedT",
     "PowerGoal",
     "PrefixEnd",
+    "RatioMethod",
     "Reason",
     "RoundTable",
     "Rules",
@@ -106,17 +118,24 @@ __all__ = [
     "beta_binomial_log_e",
     "beta_binomial_sequence",
     "binary_pairs_needed",
+    "bootstrap_t",
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "clustered_se",
     "complete_rounds",
     "cost_of_rounds",
+    "cost_per_completed",
+    "cost_ratio",
+    "cost_ratio_jackknife",
     "discordant_needed",
+    "dominates",
     "failure_contrast",
     "fixed_n_comparisons",
     "fixed_n_verdict",
     "fixed_threshold",
+    "frontier",
+    "frontier_membership",
     "gate_paired",
     "gate_rates",
     "gate_unpaired",
