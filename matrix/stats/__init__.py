@@ -11,6 +11,12 @@ Importing this package costs numpy and nothing else; ``scipy.special`` is loaded
 function that needs it and ``scipy.stats`` never is.
 """
 
+from matrix.stats.agreement import (
+    AGREEMENT_WARN_BELOW,
+    cohen_kappa,
+    cohen_kappa_of_table,
+    krippendorff_alpha,
+)
 from matrix.stats.bootstrap import bootstrap_t
 from matrix.stats.clustered import clustered_se
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
@@ -37,7 +43,8 @@ from matrix.stats.money import (
     cost_ratio_jackknife,
     dominates,
 )
-from matrix.stats.multiplicity import benjamini_hochberg, holm, pairwise_level
+from matrix.stats.multiplicity import benjamini_hochberg, e_benjamini_hochberg, holm, pairwise_level
+from matrix.stats.noise import Doubled, Noise, NoiseSource, noise_shares
 from matrix.stats.power import (
     ENGINE_FACTORS,
     Engine,
@@ -54,6 +61,7 @@ from matrix.stats.power import (
     smallest_effect,
     unpaired_needed,
 )
+from matrix.stats.prediction_powered import PoweredMean, powered_mean
 from matrix.stats.proportions import (
     McNemar,
     clopper_pearson,
@@ -82,12 +90,14 @@ from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
 from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict
 
 __all__ = [
+    "AGREEMENT_WARN_BELOW",
     "ENGINE_FACTORS",
     "MIN_ROUNDS",
     "MIN_SCENARIOS",
     "OUTCOMES",
     "Comparison",
     "CostRatio",
+    "Doubled",
     "Engine",
     "Equivalence",
     "FailureContrast",
@@ -100,8 +110,11 @@ __all__ = [
     "McNemar",
     "MeanSummary",
     "NewScenarios",
+    "Noise",
+    "NoiseSource",
     "PairedT",
     "PowerGoal",
+    "PoweredMean",
     "PrefixEnd",
     "RatioMethod",
     "Reason",
@@ -123,6 +136,8 @@ __all__ = [
     "clopper_pearson_lower",
     "clopper_pearson_upper",
     "clustered_se",
+    "cohen_kappa",
+    "cohen_kappa_of_table",
     "complete_rounds",
     "cost_of_rounds",
     "cost_per_completed",
@@ -130,6 +145,7 @@ __all__ = [
     "cost_ratio_jackknife",
     "discordant_needed",
     "dominates",
+    "e_benjamini_hochberg",
     "failure_contrast",
     "fixed_n_comparisons",
     "fixed_n_verdict",
@@ -140,17 +156,20 @@ __all__ = [
     "gate_rates",
     "gate_unpaired",
     "holm",
+    "krippendorff_alpha",
     "manski_bounds",
     "mcnemar",
     "new_scenarios",
     "newcombe_independent",
     "newcombe_paired",
+    "noise_shares",
     "pair_by_launch",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
     "pairwise_level",
     "power_of_rounds",
+    "powered_mean",
     "rounds_for",
     "rounds_needed",
     "sd_of_clustered_difference",
