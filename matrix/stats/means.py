@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.interval import Interval, check_alpha
+from matrix.stats.samples import finite_sample
 from matrix.stats.student import t_quantile, t_two_sided_p
 
 ROUNDING = 1e-12
@@ -76,7 +77,7 @@ def summarize(
     Raises:
         ValueError: If a value is not finite, or ``values`` is not one-dimensional.
     """
-    sample = _finite_sample(values)
+    sample = finite_sample(values)
     if sample.size == 0:
         check_alpha(alpha)
         return MeanSummary(0, None, None, None, None, identical=False)
@@ -99,7 +100,7 @@ def paired_t(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float = 0.05) -
         second: Shape [n], in the same order as ``first``.
         alpha: Two-sided error rate of the interval.
     """
-    before, after = _finite_sample(first), _finite_sample(second)
+    before, after = finite_sample(first), finite_sample(second)
     if before.size != after.size:
         raise ValueError(f"pairs need equal lengths; got {before.size} and {after.size}")
     scale = max((float(np.abs(x).max()) for x in (before, after) if x.size), default=0.0)
@@ -120,12 +121,3 @@ def summary_from_moments(n: int, mean: float, sd: float, size: float, alpha: flo
     half = t_quantile(1.0 - alpha / 2, n - 1) * se
     interval = Interval(mean - half, mean + half, 1.0 - alpha)
     return MeanSummary(n, mean, sd, se, interval, identical=False)
-
-
-def _finite_sample(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    sample = np.asarray(values, dtype=np.float64)
-    if sample.ndim != 1:
-        raise ValueError(f"a sample is one-dimensional; got shape {sample.shape}")
-    if not np.isfinite(sample).all():
-        raise ValueError("a sample holds finite values only; decide what a missing one means first")
-    return sample

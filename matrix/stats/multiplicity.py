@@ -36,6 +36,26 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return _in_given_order(adjusted, order)
 
 
+def e_benjamini_hochberg(e_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Adjusted p-values from e-values: bounds the share of false findings, looked at or not.
+
+    For secondary metrics of a run that is looked at after every round. Unlike Benjamini-Hochberg
+    it holds however the metrics go together. Source: Wang & Ramdas (2022), JRSS B 84:822, which
+    rejects the k largest e-values if the k-th is at least ``m / (alpha k)``: that is
+    Benjamini-Hochberg on their inverses.
+
+    Args:
+        e_values: Shape [m], each 0 or more (infinity is allowed), in any order.
+
+    Returns:
+        Shape [m], in the order given: at most alpha exactly where e-BH at alpha rejects.
+    """
+    e = np.asarray(e_values, dtype=np.float64)
+    if not (e >= 0).all():
+        raise ValueError("e-values are 0 or more; leave tests that were not made out")
+    return benjamini_hochberg(1.0 / np.maximum(e, 1.0))
+
+
 def pairwise_level(alpha: float, n_variants: int) -> float:
     """Two-sided level of each pairwise comparison when a winner must beat every other variant.
 

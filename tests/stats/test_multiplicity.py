@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.stats import benjamini_hochberg, holm, pairwise_level
+from matrix.stats import benjamini_hochberg, e_benjamini_hochberg, holm, pairwise_level
 
 BH_1995 = [
     0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344, 0.0459, 0.3240, 0.4262,
@@ -54,8 +54,36 @@ def test_holm_rejects_what_the_step_down_procedure_rejects(p: list[float], alpha
     assert int((holm(p) <= alpha).sum()) == rejected
 
 
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=12), st.floats(0.001, 0.5))
+def test_e_bh_rejects_what_its_definition_rejects(e: list[float], alpha: float) -> None:
+    ordered, m = sorted(e, reverse=True), len(e)
+    kept = [k for k in range(1, m + 1) if ordered[k - 1] * alpha * k >= m * (1 + 1e-9)]
+    loose = [k for k in range(1, m + 1) if ordered[k - 1] * alpha * k >= m * (1 - 1e-9)]
+    rejected = int((e_benjamini_hochberg(e) <= alpha).sum())
+    assert max(kept, default=0) <= rejected <= max(loose, default=0)
+
+
+def test_two_metrics_at_forty_are_both_found_where_one_alone_is_not() -> None:
+    assert e_benjamini_hochberg([40.0, 40.0]) == pytest.approx([0.025, 0.025])
+    assert e_benjamini_hochberg([25.0, 0.1]) == pytest.approx([0.08, 1.0])
+    assert e_benjamini_hochberg([float("inf"), 0.0]) == pytest.approx([0.0, 1.0])
+
+
+def test_dependent_metrics_without_any_effect_are_rarely_found_by_e_bh() -> None:
+    z = np.random.default_rng(2).normal(size=20_000)
+    e = np.exp(np.outer(z, [2.0, -2.0, 1.9]) - np.array([2.0, 2.0, 1.805]))
+    found = sum((e_benjamini_hochberg(row) <= 0.05).any() for row in e[:4000])
+    assert found / 4000 <= 0.05
+
+
+def test_what_is_no_e_value_is_refused() -> None:
+    for bad in ([-0.1], [float("nan")]):
+        with pytest.raises(ValueError, match="0 or more"):
+            e_benjamini_hochberg(bad)
+
+
 def test_no_tests_need_no_adjusting() -> None:
-    assert holm([]).size == benjamini_hochberg([]).size == 0
+    assert holm([]).size == benjamini_hochberg([]).size == e_benjamini_hochberg([]).size == 0
 
 
 @pytest.mark.parametrize("bad", [[0.1, 1.2], [-0.1], [float("nan")]])

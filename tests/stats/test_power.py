@@ -1,0 +1,150 @@
+"""How many rounds an effect takes: published numbers, an independent library, and laws."""
+
+from __future__ import annotations
+
+from math import ceil, inf, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import nct, t
+
+from matrix.stats import (
+    MIN_ROUNDS,
+    PowerGoal,
+    binary_pairs_needed,
+    cost_of_rounds,
+    pairs_by_normal,
+    pairs_needed,
+    power_of_rounds,
+    rounds_for,
+    rounds_needed,
+    sd_of_clustered_difference,
+    sd_of_difference,
+    smallest_effect,
+    unpaired_needed,
+)
+from matrix.stats.power import Engine
+
+effects = st.floats(0.05, 5.0)
+
+
+@pytest.mark.parametrize(("k", "pairs"), [(2, 34), (3, 41), (4, 45), (6, 51)])
+def test_half_a_standard_deviation_takes_the_published_number_of_pairs(k: int, pairs: int) -> None:
+    assert rounds_needed(0.5, 1.0, PowerGoal(n_variants=k)) == pairs
+
+
+@pytest.mark.parametrize(("engine", "rounds"), [("fixed", 34), ("planned", 37), ("open-ended", 57)])
+def test_looking_after_every_round_takes_longer_plans(engine: Engine, rounds: int) -> None:
+    assert rounds_needed(0.5, 1.0, PowerGoal(engine=engine)) == rounds
+
+
+def test_pairing_at_a_correlation_of_one_half_halves_the_sessions() -> None:
+    assert sd_of_difference(1.0, 1.0, 0.5) == pytest.approx(1.0)
+    assert rounds_needed(0.5, sd_of_difference(1.0, 1.0, 0.5)) == 34
+    assert unpaired_needed(0.5, 1.0, 1.0) == 64
+
+
+@pytest.mark.parametrize(
+    ("variance", "repeats", "pairs"), [(0.0, inf, 969.0), (1 / 6, 1, 3876), (1 / 6, 10, 1260)]
+)
+def test_the_clustered_form_matches_millers_table(
+    variance: float, repeats: float, pairs: float
+) -> None:
+    sd = sd_of_clustered_difference(1 / 3, sqrt(variance), sqrt(variance), repeats, repeats)
+    assert pairs_by_normal(0.03, sd) == pytest.approx(pairs, abs=0.5)
+
+
+def test_connors_formula_matches_the_reference() -> None:
+    assert binary_pairs_needed(0.2, 0.1) == pytest.approx(154.6, abs=0.05)
+    assert binary_pairs_needed(0.2, -0.1) == binary_pairs_needed(0.2, 0.1)
+
+
+@given(st.integers(MIN_ROUNDS, 3000), effects, st.integers(2, 6))
+def test_power_is_that_of_an_independent_library(n: int, effect: float, k: int) -> None:
+    goal = PowerGoal(n_variants=k)
+    expected = 1 - nct.cdf(t.ppf(1 - goal.level / 2, n - 1), n - 1, effect * sqrt(n))
+    if np.isfinite(expected):
+        assert power_of_rounds(n, effect, 1.0, goal) == pytest.approx(expected, abs=1e-9)
+
+
+@given(effects, st.floats(0.1, 20), st.floats(0.3, 0.99), st.integers(2, 6))
+def test_the_pairs_needed_have_the_power_and_one_fewer_does_not(
+    d: float, sd: float, power: float, k: int
+) -> None:
+    goal = PowerGoal(power=power, n_variants=k)
+    exact, rounds = pairs_needed(d * sd, sd, goal), rounds_needed(d * sd, sd, goal)
+    assert rounds == max(MIN_ROUNDS, ceil(exact))
+    assert power_of_rounds(rounds, d * sd, sd, goal) >= power - 1e-6
+    if rounds > MIN_ROUNDS:
+        assert power_of_rounds(rounds - 1, d * sd, sd, goal) < power
+    assert exact >= pairs_by_normal(d * sd, sd, goal) - 1e-6 or exact == 2.0
+
+
+@given(st.integers(MIN_ROUNDS, 5000), st.floats(0.01, 50), st.sampled_from(["fixed", "planned"]))
+def test_the_smallest_effect_has_exactly_the_power_wanted(n: int, sd: float, engine: Any) -> None:
+    goal = PowerGoal(engine=engine)
+    effect = smallest_effect(n, sd, goal)
+    assert effect is not None
+    assert power_of_rounds(n, effect, sd, goal) == pytest.approx(0.8, abs=1e-6)
+
+
+@given(effects, st.floats(1.01, 3))
+def test_larger_effects_take_no_more_rounds(effect: float, times: float) -> None:
+    assert rounds_needed(effect * times, 1.0) <= rounds_needed(effect, 1.0)
+    assert rounds_needed(-effect, 1.0) == rounds_needed(effect, 1.0)
+
+
+def test_unequal_spreads_take_more_than_welch_with_equal_ones_of_the_same_sum() -> None:
+    assert unpaired_needed(1.0, 2.0, 0.0) >= unpaired_needed(1.0, sqrt(2), sqrt(2))
+
+
+def test_even_the_largest_effect_takes_ten_rounds_and_fewer_show_nothing() -> None:
+    assert rounds_needed(1e6, 1.0) == MIN_ROUNDS
+    assert power_of_rounds(MIN_ROUNDS - 1, 1e6, 1.0) == 0.0
+    assert power_of_rounds(MIN_ROUNDS, 1e6, 1.0) == 1.0
+    assert smallest_effect(MIN_ROUNDS - 1, 1.0) is None
+
+
+def test_a_vanishing_effect_takes_a_finite_number_of_rounds() -> None:
+    assert rounds_needed(1e-8, 1.0) == pytest.approx(7.8488e16, rel=1e-4)
+
+
+def test_money_is_whole_nano_dollars_and_a_budget_never_buys_part_of_a_round() -> None:
+    assert cost_of_rounds(34, 2_500_000_001) == 85_000_000_034
+    assert rounds_for(85_000_000_033, 2_500_000_001) == 33
+    assert rounds_for(0, 1) == 0
+
+
+@given(st.integers(0, 10**18), st.integers(1, 10**12))
+def test_a_budget_pays_for_the_rounds_it_buys_and_for_no_more(budget: int, price: int) -> None:
+    n = rounds_for(budget, price)
+    assert cost_of_rounds(n, price) <= budget < cost_of_rounds(n + 1, price)
+
+
+def test_every_mistake_of_a_goal_is_named_at_once() -> None:
+    bad: Any = "peeking"
+    with pytest.raises(ValueError, match=r"alpha is.*got 0.7; .*got 1; unknown engine 'peeking'"):
+        PowerGoal(alpha=0.7, n_variants=1, engine=bad)
+    with pytest.raises(ValueError, match="power is a chance"):
+        PowerGoal(power=1.0)
+
+
+@pytest.mark.parametrize(("effect", "sd"), [(0.0, 1.0), (inf, 1.0), (1.0, 0.0), (1.0, inf)])
+def test_effects_and_spreads_that_mean_nothing_are_refused(effect: float, sd: float) -> None:
+    for ask in (pairs_needed, rounds_needed, lambda e, s: power_of_rounds(20, e, s)):
+        with pytest.raises(ValueError, match=r"effect is|standard deviation is"):
+            ask(effect, sd)
+
+
+def test_other_impossible_inputs_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"sd_a cannot be negative; got -1.*correlation"):
+        sd_of_difference(-1.0, 1.0, 1.5)
+    with pytest.raises(ValueError, match="repeats are at least 1"):
+        sd_of_clustered_difference(1.0, 1.0, 1.0, 0, 1)
+    with pytest.raises(ValueError, match="at most the discordant share"):
+        binary_pairs_needed(0.1, 0.2)
+    with pytest.raises(ValueError, match="at least 1 nano-dollar"):
+        rounds_for(10, 0)
