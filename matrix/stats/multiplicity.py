@@ -36,6 +36,28 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     return _in_given_order(adjusted, order)
 
 
+def e_benjamini_hochberg(e_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Adjusted p-values from e-values, for secondary metrics that are looked at repeatedly.
+
+    Compared with alpha they give the e-BH procedure: the i largest are findings if the i-th is at
+    least ``m / (alpha i)``. It bounds the share of false findings whatever the dependence and
+    whenever one looks. Source: Wang & Ramdas (2022), JRSS B 84:822.
+
+    Args:
+        e_values: Shape [m], at least 0, infinity allowed, in any order.
+
+    Returns:
+        Shape [m], in the order given, from 0 to 1.
+    """
+    e = np.asarray(e_values, dtype=np.float64)
+    if e.ndim != 1:
+        raise ValueError(f"e-values come as one row; got shape {e.shape}")
+    if not (e >= 0).all():
+        raise ValueError("e-values are at least 0; leave tests that were not made out")
+    with np.errstate(divide="ignore"):
+        return benjamini_hochberg(np.minimum(1.0 / e, 1.0))
+
+
 def pairwise_level(alpha: float, n_variants: int) -> float:
     """Two-sided level of each pairwise comparison when a winner must beat every other variant.
 
