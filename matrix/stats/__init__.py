@@ -19,6 +19,12 @@ from matrix.stats.agreement import (
 )
 from matrix.stats.bootstrap import bootstrap_t
 from matrix.stats.clustered import clustered_se
+from matrix.stats.betting import (
+    betting_capital,
+    betting_interval,
+    discordant_e,
+    gate_bound,
+    log_gate_capital,
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
 from matrix.stats.failures import FailureContrast, failure_contrast, manski_bounds
 from matrix.stats.frontier import frontier, frontier_membership
@@ -61,6 +67,19 @@ from matrix.stats.power import (
     unpaired_needed,
 )
 from matrix.stats.prediction_powered import PoweredMean, powered_mean
+from matrix.stats.mixture import (
+    best_rho,
+    gamma_exponential_bound,
+    gamma_exponential_log_e,
+    normal_mixture_bound,
+    normal_mixture_log_e,
+    t_mixture_log_e,
+    t_mixture_radii,
+from matrix.stats.multiplicity import (
+    benjamini_hochberg,
+    e_benjamini_hochberg,
+    holm,
+    pairwise_level,
 from matrix.stats.proportions import (
     McNemar,
     clopper_pearson,
@@ -87,6 +106,11 @@ from matrix.stats.threshold import (
     sequential_threshold,
 )
 from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
+from matrix.stats.spending import (
+    obrien_fleming_spending,
+    planned_radii,
+    spending_boundary,
+    squared_spending,
 from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of
 
 __all__ = [
@@ -133,6 +157,9 @@ __all__ = [
     "beta_binomial_sequence",
     "binary_pairs_needed",
     "bootstrap_t",
+    "best_rho",
+    "betting_capital",
+    "betting_interval",
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
@@ -146,6 +173,7 @@ __all__ = [
     "cost_ratio_jackknife",
     "discordant_needed",
     "dominates",
+    "discordant_e",
     "e_benjamini_hochberg",
     "failure_contrast",
     "fixed_n_comparisons",
@@ -158,6 +186,10 @@ __all__ = [
     "gate_unpaired",
     "holm",
     "krippendorff_alpha",
+    "gamma_exponential_bound",
+    "gamma_exponential_log_e",
+    "gate_bound",
+    "log_gate_capital",
     "manski_bounds",
     "mcnemar",
     "new_scenarios",
@@ -165,6 +197,9 @@ __all__ = [
     "newcombe_paired",
     "noise_shares",
     "pair_by_launch",
+    "normal_mixture_bound",
+    "normal_mixture_log_e",
+    "obrien_fleming_spending",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
@@ -181,6 +216,11 @@ __all__ = [
     "tost_paired",
     "tost_unpaired",
     "unpaired_needed",
+    "planned_radii",
+    "spending_boundary",
+    "squared_spending",
+    "t_mixture_log_e",
+    "t_mixture_radii",
     "verdict_of",
     "verdict_sentence",
     "welch",

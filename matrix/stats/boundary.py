@@ -42,6 +42,11 @@ class Boundary:
         inside = n < planned.size
         return np.where(inside, planned[np.where(inside, n, 0)], np.inf)
 
+    def last_look(self, n: int) -> int:
+        """The last number of rounds up to ``n`` that is looked at; ``n`` if there is none yet."""
+        looked = np.flatnonzero(np.isfinite(self.radii(np.arange(n + 1))))
+        return int(looked[-1]) if looked.size else n
+
     def rounds_until(self, n: int, reach: float) -> int | None:
         """Further rounds after ``n`` until the half-width is below ``reach`` deviations.
 

@@ -37,23 +37,25 @@ def benjamini_hochberg(p_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
 
 
 def e_benjamini_hochberg(e_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """Adjusted p-values from e-values: bounds the share of false findings, looked at or not.
+    """Adjusted p-values from e-values, for secondary metrics that are looked at repeatedly.
 
-    For secondary metrics of a run that is looked at after every round. Unlike Benjamini-Hochberg
-    it holds however the metrics go together. Source: Wang & Ramdas (2022), JRSS B 84:822, which
-    rejects the k largest e-values if the k-th is at least ``m / (alpha k)``: that is
-    Benjamini-Hochberg on their inverses.
+    Compared with alpha they give the e-BH procedure: the i largest are findings if the i-th is at
+    least ``m / (alpha i)``. It bounds the share of false findings whatever the dependence and
+    whenever one looks. Source: Wang & Ramdas (2022), JRSS B 84:822.
 
     Args:
-        e_values: Shape [m], each 0 or more (infinity is allowed), in any order.
+        e_values: Shape [m], at least 0, infinity allowed, in any order.
 
     Returns:
-        Shape [m], in the order given: at most alpha exactly where e-BH at alpha rejects.
+        Shape [m], in the order given, from 0 to 1.
     """
     e = np.asarray(e_values, dtype=np.float64)
+    if e.ndim != 1:
+        raise ValueError(f"e-values come as one row; got shape {e.shape}")
     if not (e >= 0).all():
-        raise ValueError("e-values are 0 or more; leave tests that were not made out")
-    return benjamini_hochberg(1.0 / np.maximum(e, 1.0))
+        raise ValueError("e-values are at least 0; leave tests that were not made out")
+    with np.errstate(divide="ignore"):
+        return benjamini_hochberg(np.minimum(1.0 / e, 1.0))
 
 
 def pairwise_level(alpha: float, n_variants: int) -> float:

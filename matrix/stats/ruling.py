@@ -122,6 +122,9 @@ def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
     if any(pair.identical for pair in rivals):
         same = next(pair for pair in rivals if pair.identical)
         return Ruling("not_enough_data", ("identical so far",), None, same)
+    unknown = [pair for pair in rivals if pair.interval is None]
+    if unknown:
+        return Ruling("not_enough_data", ("too few rounds",), None, unknown[0])
     few = [pair for pair in rivals if not pair.enough_discordant]
     if few:
         extra = _most([_rounds_to_discordant(pair) for pair in few])

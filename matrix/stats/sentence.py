@@ -51,7 +51,7 @@ def _winner(words: Wording) -> str:
     else:
         whom = f"{'both' if others == 2 else f'all {others}'} other variants"
         closest = f", the closest being {words.worse},"
-        beaten = words.beaten()
+        beaten = words.beaten(before=words.verdict.decided_at)
     fragile = ", but fragile: the sessions without a score could overturn it"
     return (
         f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
@@ -142,10 +142,12 @@ def _plan_not_over(words: Wording) -> str:
     )
     if not words.sequential:
         return f"{done}, and this comparison looks once, at the end"
-    so_far = f"{done}, looked at after every one, and nothing is settled"
+    if "failure gate not passed" in words.verdict.reasons:
+        return f"{done}, looked at after every one; {_gate_not_settled(words)}"
+    so_far = f"{done}, looked at after every one, without a verdict so far"
     if words.verdict.decisive is None or words.verdict.decisive.interval is None:
         return so_far
-    return f"{so_far} (so far {words.better} averages better than {words.worse} by {words.lead})"
+    return f"{so_far} ({words.better} averages better than {words.worse} by {words.lead})"
 
 
 def _identical(words: Wording) -> str:

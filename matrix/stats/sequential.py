@@ -54,8 +54,9 @@ def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
     """Make all looks at ``table`` and tell the first that decides, or how things stand at the last.
 
     Variant b is beaten by a at the first look by which a's score was shown to be better, and a's
-    failure rate to be at most the margin above b's, each at that look or an earlier one. The winner
-    is the one variant left when every other is beaten, by it or by another that was beaten later.
+    failure rate to be at most the margin above b's, each at that look or an earlier one, and at
+    which a's mean is still the better one. The winner is the one variant left when every other is
+    beaten, by it or by another that was beaten later.
 
     Each of the k (k - 1) ways in which one variant can be shown to be better than another is a
     one-sided test at ``alpha / (2 (k - 1))`` over all looks together, for equals. A false winner
@@ -91,18 +92,27 @@ def _eliminations(tracks: Tracks, n_variants: int, rules: Rules) -> tuple[Beaten
     found = []
     for (a, b), track in tracks.items():
         for by, loser, sign in ((b, a, 1), (a, b, -1)):
-            shown = track.shown_at(sign if rules.higher_is_better else -sign)
+            sign = sign if rules.higher_is_better else -sign
+            shown = track.shown_at(sign)
             gate = None if shown is None else track.gate_at(of_b=by == b)
-            if shown is not None and gate is not None:
-                found.append(Beaten(loser, by, max(shown, gate, MIN_ROUNDS)))
+            if shown is None or gate is None:
+                continue
+            at = track.still_shown_at(sign, max(shown, gate, MIN_ROUNDS))
+            if at is not None:
+                found.append(Beaten(loser, by, at))
     gone: dict[int, Beaten] = {}
-    for one in sorted(found, key=lambda one: (one.at, one.by, one.variant)):
+    for one in sorted(found, key=lambda one: (one.at, -_beaten_by(one, found), one.variant)):
         beater = gone.get(one.by)
         # Whoever was beaten earlier takes part no more; of two that beat each other, one stays.
         out = beater is not None and (beater.at < one.at or beater.by == one.variant)
         if one.variant not in gone and not out and len(gone) < n_variants - 1:
             gone[one.variant] = one
     return tuple(gone.values())
+
+
+def _beaten_by(one: Beaten, found: Sequence[Beaten]) -> int:
+    """How many variants the beater of ``one`` has beaten by that look."""
+    return sum(other.by == one.by and other.at <= one.at for other in found)
 
 
 def _first_equivalence(tracks: Tracks, beaten: Sequence[Beaten], table: RoundTable) -> int | None:

@@ -70,6 +70,12 @@ class Track:
         """First prefix length at which the mean difference is shown to have this sign."""
         return _first(self.decidable & (sign * self.mean > self.half), self.ends)
 
+    def still_shown_at(self, sign: int, length: int) -> int | None:
+        """First prefix of at least ``length`` rounds with the mean on that side of 0."""
+        if sign * self.mean[int(self._seen(np.array([length]))[0]) - 1] > 0:
+            return length
+        return _first((sign * self.mean > 0) & (self.ends > length), self.ends)
+
     def inside(self, length: int) -> BoolArray:
         """Whether the interval lies inside the margin at prefixes of 0 to ``length`` rounds."""
         delta = self.rules.delta
@@ -84,14 +90,12 @@ class Track:
         return self._gate(self.failures.shape[0], of_b=of_b)
 
     def comparison(self, length: int) -> Comparison:
-        """What the look at a prefix of ``length`` rounds says."""
-        n = int(self._seen(np.array([length]))[0])
+        """What the last look at a prefix of up to ``length`` rounds says."""
+        n = self.boundary.last_look(int(self._seen(np.array([length]))[0]))
         level, last = self.boundary.level, n - 1
-        half = float(self.half[last]) if n else np.inf
         mean = float(self.mean[last]) if n else None
-        interval = None
-        if mean is not None and np.isfinite(half):
-            interval = Interval(mean - half, mean + half, 1.0 - level)
+        crossed = self._crossed(length)
+        interval = self._interval(n, crossed)
         log_e = self._log_e(n) if interval is not None else None
         return Comparison(
             a=self.a,
@@ -104,8 +108,21 @@ class Track:
             identical=n >= 2 and float(self.sd[last]) == 0.0,
             discordant=int(self.discordant[last]) if n and self.binary[last] else None,
             failures=self._contrast(length),
-            crossed=self._crossed(length),
+            crossed=crossed,
         )
+
+    def _interval(self, n: int, crossed: int) -> Interval | None:
+        """Interval at ``n`` rounds. Looks hold together, so an earlier one may exclude 0 for it."""
+        if not n or not np.isfinite(self.half[n - 1]):
+            return None
+        mean, half = float(self.mean[n - 1]), float(self.half[n - 1])
+        low, high = mean - half, mean + half
+        usable = self.decidable[:n]
+        if crossed > 0 >= low:
+            low = min(mean, float((self.mean - self.half)[:n][usable].max()))
+        if crossed < 0 <= high:
+            high = max(mean, float((self.mean + self.half)[:n][usable].min()))
+        return Interval(low, high, 1.0 - self.boundary.level)
 
     def _seen(self, lengths: IntArray) -> npt.NDArray[np.intp]:
         return np.searchsorted(self.ends, lengths, side="right")

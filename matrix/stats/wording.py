@@ -83,12 +83,17 @@ class Wording:
         gone = {one.variant for one in self.verdict.beaten}
         return tuple(name for index, name in enumerate(self.names) if index not in gone)
 
-    def beaten(self) -> str:
-        """Who was beaten by whom and when, as a second half of a sentence; empty if nobody was."""
+    def beaten(self, before: int | None = None) -> str:
+        """Who was beaten by whom and when, as a second half of a sentence; empty if nobody was.
+
+        Args:
+            before: Leave out those beaten at this look or later.
+        """
         said = [
             f"{self.names[one.variant]} was beaten by {self.names[one.by]} after "
             f"{self.paired_on} {one.at:,}"
             for one in self.verdict.beaten
+            if before is None or one.at < before
         ]
         return "; " + ", ".join(said) if said else ""
 
