@@ -1,4 +1,4 @@
-"""Repeats of a judge on one transcript: their names among scores, their mean, their agreement.
+"""Repeats of a judge on one transcript: their names among scores, their mean, their spread.
 
 What differs between repeats is the judge alone, because the transcript is the same. That is what
 tells a judge that wavers from sessions that differ.
@@ -31,7 +31,7 @@ def mean_of(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-class Agreement(NamedTuple):
+class Spread(NamedTuple):
     """How far repeats on one transcript lie apart, pooled over transcripts.
 
     Attributes:
@@ -46,7 +46,7 @@ class Agreement(NamedTuple):
     transcripts: int
 
 
-def agreement(repeats: Iterable[Sequence[float | None]]) -> Agreement:
+def spread(repeats: Iterable[Sequence[float | None]]) -> Spread:
     """Pool the variance between repeats: a row per transcript; NaN or ``None`` is missing."""
     squares, df, transcripts = 0.0, 0, 0
     for row in repeats:
@@ -57,4 +57,4 @@ def agreement(repeats: Iterable[Sequence[float | None]]) -> Agreement:
         squares += sum((value - mean) ** 2 for value in there)
         df += len(there) - 1
         transcripts += 1
-    return Agreement(squares / df if df else None, df, transcripts)
+    return Spread(squares / df if df else None, df, transcripts)

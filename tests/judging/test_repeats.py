@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matrix.judging.asking import TRIES, Judge, Judged, judge_transcript
 from matrix.judging.recording import record_criteria, record_repeats
-from matrix.judging.repeats import MAX_REPEATS, agreement, mean_of, repeat_name
+from matrix.judging.repeats import MAX_REPEATS, mean_of, repeat_name, spread
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import UNREADABLE, Verdict
@@ -113,21 +113,21 @@ def test_the_mean_is_over_what_is_there() -> None:
     assert mean_of([None, None]) is mean_of([]) is None
 
 
-def test_agreement_pools_within_transcripts() -> None:
-    found = agreement([[1.0, 3.0], [11.0, 14.0, math.nan, 11.0], [5.0, None], []])
+def test_the_spread_is_pooled_within_transcripts() -> None:
+    found = spread([[1.0, 3.0], [11.0, 14.0, math.nan, 11.0], [5.0, None], []])
     assert (found.df, found.transcripts) == (3, 2)
     assert found.variance == pytest.approx((2.0 + 6.0) / 3)
-    assert agreement([[1.0], [None, math.nan]]) == (None, 0, 0)
+    assert spread([[1.0], [None, math.nan]]) == (None, 0, 0)
 
 
 @given(
     st.lists(st.lists(st.floats(0, 100), min_size=2, max_size=5), min_size=1, max_size=5),
     st.floats(-50, 50),
 )
-def test_agreement_knows_nothing_of_how_transcripts_differ(
+def test_the_spread_knows_nothing_of_how_transcripts_differ(
     rows: list[list[float]], shift: float
 ) -> None:
     moved = [[value + shift * at for value in row] for at, row in enumerate(rows)]
-    before, after = agreement(rows), agreement(moved)
+    before, after = spread(rows), spread(moved)
     assert before.variance is not None
     assert after.variance == pytest.approx(before.variance, abs=1e-6)
