@@ -23,6 +23,8 @@ FILE_PREFIX = "file://"
 MAX_TEXT = 200_000
 """Most bytes of a text that is read from a file."""
 
+_DEFAULT = object()
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -239,7 +241,12 @@ def _really(
     """The changes that make a difference: values that were other before, as they are now."""
     now: dict[str, JSON] = {**after.roles, **after.options, **files, SCENARIO: after.scenario}
     old: dict[str, JSON] = {**texts, **before.roles, **before.options, SCENARIO: before.scenario}
-    return {name: now[name] for name in variant if now[name] != old[name]}
+    # plans may leave out options at their defaults, and older plans know none of later versions
+    return {
+        name: now.get(name, variant[name])
+        for name in variant
+        if now.get(name, _DEFAULT) != old.get(name, _DEFAULT)
+    }
 
 
 def _as_given(mistake: Mistake, wanted: Wanted) -> Mistake:

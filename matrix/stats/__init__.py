@@ -17,14 +17,15 @@ from matrix.stats.agreement import (
     cohen_kappa_of_table,
     krippendorff_alpha,
 )
-from matrix.stats.bootstrap import bootstrap_t
-from matrix.stats.clustered import clustered_se
 from matrix.stats.betting import (
     betting_capital,
     betting_interval,
     discordant_e,
     gate_bound,
     log_gate_capital,
+)
+from matrix.stats.bootstrap import bootstrap_t
+from matrix.stats.clustered import clustered_se
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
 from matrix.stats.failures import FailureContrast, failure_contrast, manski_bounds
 from matrix.stats.frontier import frontier, frontier_membership
@@ -41,6 +42,15 @@ from matrix.stats.gate import (
 )
 from matrix.stats.interval import Interval
 from matrix.stats.means import MeanSummary, PairedT, paired_t, summarize
+from matrix.stats.mixture import (
+    best_rho,
+    gamma_exponential_bound,
+    gamma_exponential_log_e,
+    normal_mixture_bound,
+    normal_mixture_log_e,
+    t_mixture_log_e,
+    t_mixture_radii,
+)
 from matrix.stats.money import (
     CostRatio,
     RatioMethod,
@@ -67,19 +77,6 @@ from matrix.stats.power import (
     unpaired_needed,
 )
 from matrix.stats.prediction_powered import PoweredMean, powered_mean
-from matrix.stats.mixture import (
-    best_rho,
-    gamma_exponential_bound,
-    gamma_exponential_log_e,
-    normal_mixture_bound,
-    normal_mixture_log_e,
-    t_mixture_log_e,
-    t_mixture_radii,
-from matrix.stats.multiplicity import (
-    benjamini_hochberg,
-    e_benjamini_hochberg,
-    holm,
-    pairwise_level,
 from matrix.stats.proportions import (
     McNemar,
     clopper_pearson,
@@ -97,6 +94,12 @@ from matrix.stats.running import RunningMean
 from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios
 from matrix.stats.sentence import verdict_sentence
 from matrix.stats.sequential import Beaten
+from matrix.stats.spending import (
+    obrien_fleming_spending,
+    planned_radii,
+    spending_boundary,
+    squared_spending,
+)
 from matrix.stats.threshold import (
     ThresholdKind,
     ThresholdVerdict,
@@ -106,11 +109,6 @@ from matrix.stats.threshold import (
     sequential_threshold,
 )
 from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
-from matrix.stats.spending import (
-    obrien_fleming_spending,
-    planned_radii,
-    spending_boundary,
-    squared_spending,
 from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of
 
 __all__ = [
@@ -153,13 +151,13 @@ __all__ = [
     "VerdictKind",
     "Welch",
     "benjamini_hochberg",
+    "best_rho",
     "beta_binomial_log_e",
     "beta_binomial_sequence",
-    "binary_pairs_needed",
-    "bootstrap_t",
-    "best_rho",
     "betting_capital",
     "betting_interval",
+    "binary_pairs_needed",
+    "bootstrap_t",
     "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
@@ -171,9 +169,9 @@ __all__ = [
     "cost_per_completed",
     "cost_ratio",
     "cost_ratio_jackknife",
+    "discordant_e",
     "discordant_needed",
     "dominates",
-    "discordant_e",
     "e_benjamini_hochberg",
     "failure_contrast",
     "fixed_n_comparisons",
@@ -181,14 +179,14 @@ __all__ = [
     "fixed_threshold",
     "frontier",
     "frontier_membership",
+    "gamma_exponential_bound",
+    "gamma_exponential_log_e",
+    "gate_bound",
     "gate_paired",
     "gate_rates",
     "gate_unpaired",
     "holm",
     "krippendorff_alpha",
-    "gamma_exponential_bound",
-    "gamma_exponential_log_e",
-    "gate_bound",
     "log_gate_capital",
     "manski_bounds",
     "mcnemar",
@@ -196,14 +194,15 @@ __all__ = [
     "newcombe_independent",
     "newcombe_paired",
     "noise_shares",
-    "pair_by_launch",
     "normal_mixture_bound",
     "normal_mixture_log_e",
     "obrien_fleming_spending",
+    "pair_by_launch",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
     "pairwise_level",
+    "planned_radii",
     "power_of_rounds",
     "powered_mean",
     "rounds_for",
@@ -212,15 +211,14 @@ __all__ = [
     "sd_of_difference",
     "sequential_threshold",
     "smallest_effect",
+    "spending_boundary",
+    "squared_spending",
     "summarize",
+    "t_mixture_log_e",
+    "t_mixture_radii",
     "tost_paired",
     "tost_unpaired",
     "unpaired_needed",
-    "planned_radii",
-    "spending_boundary",
-    "squared_spending",
-    "t_mixture_log_e",
-    "t_mixture_radii",
     "verdict_of",
     "verdict_sentence",
     "welch",

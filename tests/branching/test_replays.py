@@ -10,6 +10,8 @@ import pytest
 from matrix.api import Run, open_run
 from matrix.engine.history import fold_money
 from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.judgings import judge_repeats
+from matrix.store.reader import RunTables
 from tests.branching.looking import TABLES, ids, left_behind, up_to
 
 
@@ -72,6 +74,30 @@ def test_what_is_as_it_was_is_no_change(counter: Run, tmp_path: Path) -> None:
         session, turn=2, changes={"step": 1}, results=tmp_path, executor="in-process"
     )
     assert run.sessions()["changed"].isna().all()
+
+
+def test_a_finished_session_is_judged_again_more_often_and_once_again(
+    play: Run, tmp_path: Path
+) -> None:
+    def judged_again(run: Run, repeats: int) -> Run:
+        """The last turn's transcript with so many repeats of the judge."""
+        changes = {"judge_repeats": repeats}
+        (child,) = ids(run)[:1]
+        run_id = f"{run.id}-{repeats}"
+        return run.replay(
+            child, turn=6, changes=changes, results=tmp_path, run_id=run_id, executor="in-process"
+        )
+
+    more = judged_again(play, 4)
+    assert list(more.sessions()["changed"]) == ["judge_repeats=4"]
+    repeats = judge_repeats(RunTables(more.path))
+    assert repeats.shape == (1, 4)
+    assert repeats.std() > 0
+    once = judged_again(more, 1)
+    assert list(once.sessions()["changed"]) == ["judge_repeats=1"]
+    parent = play.sessions().set_index("session_id").loc[ids(play)[0]]
+    assert once.sessions()["score"].iloc[0] == parent["score"]
+    assert judged_again(play, 1).sessions()["changed"].isna().all()
 
 
 def test_a_replay_pays_only_for_what_it_plays(parent: Run, tmp_path: Path) -> None:

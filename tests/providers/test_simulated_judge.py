@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from statistics import mean, stdev
 
-from matrix.judging.quality import (
-    QualityRubric,
-    QualityVerdict,
-    judge_request,
-    judge_system,
-    parse_quality,
-)
+from matrix.judging.request import Part, judge_request, judge_system
+from matrix.judging.rubric import Criterion, Rubric
+from matrix.judging.verdict import Verdict, parse_verdict
 from matrix.kinds.playtest.vocabulary import QUALITY_DIMENSIONS
 from matrix.providers.simulated.judge import look_at
 from matrix.providers.simulated.provider import answer
@@ -23,15 +19,15 @@ def _is_long(line: str) -> bool:
     return line.startswith("Narrator: ") and len(line) > 200
 
 
-RUBRIC = QualityRubric("Judge the session.", tuple((name, "How?") for name in QUALITY_DIMENSIONS))
+RUBRIC = Rubric("Judge the session.", tuple(Criterion(name, "How?") for name in QUALITY_DIMENSIONS))
 
 
-def verdict(transcript: str, seed: int = 1, **traits: float) -> QualityVerdict:
+def verdict(transcript: str, seed: int = 1, **traits: float) -> Verdict:
     """The judge's verdict on a transcript, with the traits given."""
-    request = judge_request([("Story guide", GUIDE), ("Transcript", transcript)])
+    request = judge_request([Part("Story guide", GUIDE), Part("Transcript", transcript)])
     resolved = TraitsByCell(SimulationSettings(traits=traits)).of({})
     text = answer(call_of(judge_system(RUBRIC), request, seed), resolved)
-    found = parse_quality(text, RUBRIC)
+    found = parse_verdict(text, RUBRIC)
     assert found is not None
     return found
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from matrix.judging.quality import parse_quality, quality_schema
+from matrix.judging.request import verdict_schema
+from matrix.judging.verdict import parse_verdict
 from matrix.kinds.playtest.classify import SCHEMA, parse_label
 from matrix.kinds.playtest.judge import RUBRIC
 from matrix.kinds.playtest.roles import CLASSIFIER, JUDGE, TOKENS
@@ -42,7 +43,7 @@ MIXED: Mapping[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("schema", [SCHEMA, quality_schema(RUBRIC), MIXED])
+@pytest.mark.parametrize("schema", [SCHEMA, verdict_schema(RUBRIC), MIXED])
 def test_every_sentence_satisfies_the_schema(schema: Mapping[str, Any]) -> None:
     grammar = grammar_of(schema, 400)
     assert grammar is not None
@@ -52,19 +53,19 @@ def test_every_sentence_satisfies_the_schema(schema: Mapping[str, Any]) -> None:
 
 def test_every_label_and_every_verdict_can_be_read() -> None:
     labels = grammar_of(SCHEMA, TOKENS[CLASSIFIER])
-    verdicts = grammar_of(quality_schema(RUBRIC), TOKENS[JUDGE])
+    verdicts = grammar_of(verdict_schema(RUBRIC), TOKENS[JUDGE])
     assert labels is not None
     assert verdicts is not None
     for seed in range(100):
         assert parse_label(sentence(labels, random.Random(seed))) is not None
-        verdict = parse_quality(sentence(verdicts, random.Random(seed)), RUBRIC)
+        verdict = parse_verdict(sentence(verdicts, random.Random(seed)), RUBRIC)
         assert verdict is not None
         assert set(verdict.scores) == set(RUBRIC.names)
 
 
 @pytest.mark.parametrize("max_tokens", [120, 220, 600, 4_000])
 def test_answers_end_before_max_tokens_at_two_characters_per_token(max_tokens: int) -> None:
-    for schema in (SCHEMA, quality_schema(RUBRIC)):
+    for schema in (SCHEMA, verdict_schema(RUBRIC)):
         grammar = grammar_of(schema, max_tokens)
         assert grammar is not None
         longest = max(len(sentence(grammar, random.Random(seed))) for seed in range(30))

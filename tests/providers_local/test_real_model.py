@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 import matrix
-from matrix.judging.quality import judge_request, judge_system, parse_quality, quality_schema
+from matrix.judging.request import Part, judge_request, judge_system, verdict_schema
+from matrix.judging.verdict import parse_verdict
 from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.classify import SCHEMA, parse_label
 from matrix.kinds.playtest.judge import RUBRIC
@@ -70,7 +71,11 @@ LABELLED = (
 )
 JUDGED = (
     system(judge_system(RUBRIC)),
-    user(judge_request([("Story guide", "A night train."), ("Transcript", "\n".join(PROSE[:6]))])),
+    user(
+        judge_request(
+            [Part("Story guide", "A night train."), Part("Transcript", "\n".join(PROSE[:6]))]
+        )
+    ),
 )
 
 
@@ -98,9 +103,9 @@ async def test_labels_and_verdicts_parse(making: Making) -> None:
         )
         assert parse_label(label.text) is not None, label.text
     verdict = await provider.complete(
-        make_call(*JUDGED, max_tokens=600, schema=quality_schema(RUBRIC)), 1
+        make_call(*JUDGED, max_tokens=600, schema=verdict_schema(RUBRIC)), 1
     )
-    parsed = parse_quality(verdict.text, RUBRIC)
+    parsed = parse_verdict(verdict.text, RUBRIC)
     assert parsed is not None, verdict.text
     assert set(parsed.scores) == set(RUBRIC.names)
 

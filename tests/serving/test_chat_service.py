@@ -7,7 +7,8 @@ from typing import Any
 import orjson
 import pytest
 
-from matrix.judging.quality import QualityRubric, judge_request, judge_system, quality_schema
+from matrix.judging.request import Part, judge_request, judge_system, verdict_schema
+from matrix.judging.rubric import Criterion, Rubric
 from matrix.kinds.playtest import prompts
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
 from matrix.providers.simulated import SimulatedProvider, SimulationSettings
@@ -16,10 +17,13 @@ from matrix.serving.schemas import conforms
 from matrix.serving.writing import ECHO_TEXT
 from tests.serving.asking import USER, Desk, request_body
 
-RUBRIC = QualityRubric("Judge it.", (("coherence", "Does it hang together?"), ("pacing", "Pace?")))
+RUBRIC = Rubric(
+    "Judge it.",
+    (Criterion("coherence", "Does it hang together?"), Criterion("pacing", "Pace?")),
+)
 JUDGING = [
     {"role": "system", "content": judge_system(RUBRIC)},
-    {"role": "user", "content": judge_request([("Transcript", "Narrator: It is locked.")])},
+    {"role": "user", "content": judge_request([Part("Transcript", "Narrator: It is locked.")])},
 ]
 EFFECT = {"factor": "prompt", "level": "b", "trait": "judge_bias", "add": 4.0}
 WEATHER = {
@@ -111,14 +115,14 @@ def test_an_answer_ends_before_a_stop_text() -> None:
 def test_a_schema_is_followed_even_where_a_role_would_write_something_else() -> None:
     other = {"type": "object", "properties": {"mood": {"enum": ["calm"]}}, "required": ["mood"]}
     for messages in (USER, JUDGING):
-        for schema in (other, quality_schema(RUBRIC)):
+        for schema in (other, verdict_schema(RUBRIC)):
             held = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
             text = Desk().text(request_body(messages=messages, response_format=held))
             assert conforms(orjson.loads(text), schema, schema)
 
 
 def test_a_role_that_follows_the_schema_anyway_says_what_it_says_without() -> None:
-    held = {"type": "json_schema", "json_schema": {"schema": quality_schema(RUBRIC)}}
+    held = {"type": "json_schema", "json_schema": {"schema": verdict_schema(RUBRIC)}}
     body = request_body(messages=JUDGING, seed=5)
     assert Desk().text(body | {"response_format": held}) == Desk().text(body)
 

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 from pydantic import BaseModel
 
+from matrix.judging.asking import Judged
+from matrix.judging.recording import record_criteria
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.casting import cast_group
 from matrix.kinds.playtest.creation import create_characters
 from matrix.kinds.playtest.forking import fork_session
-from matrix.kinds.playtest.judge import judge_session, record_quality
+from matrix.kinds.playtest.judge import QUALITY, RUBRIC, judge_session
 from matrix.kinds.playtest.observe import close_tangent
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.pack import read_scenario
@@ -123,13 +125,12 @@ class PlaytestKind:
         table = Table.of(ctx)
         state, findings = close_tangent(state)
         emit(ctx, findings)
-        quality: Mapping[str, float] = {}
+        judged: Sequence[Judged] = ()
         if table.options.with_judge and state.turns:
-            verdict, model = await judge_session(ctx, table, state)
-            record_quality(ctx, verdict, model)
-            quality = verdict.scores if verdict else {}
+            judged = await judge_session(ctx, table, state)
+            record_criteria(ctx, RUBRIC, judged, QUALITY)
         record_counts(ctx, state, table.expected)
-        record_composite(ctx, state, table.expected, quality, table.options.weights)
+        record_composite(ctx, state, table.expected, judged, table.options.weights)
 
 
 KIND: Final = PlaytestKind()

@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from typing import Any, Final
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from matrix.judging.repeats import MAX_REPEATS
 
 MAX_GROUP = 8
+
+ADDED_LATER: Final = ("judge_repeats",)
+"""Options that came after the first runs were made, and are left out of plans at their defaults.
+
+Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
+"""
 
 
 class Weights(BaseModel):
@@ -69,6 +86,13 @@ class Options(BaseModel):
     with_judge: bool = Field(
         default=True, description="Have a model score the finished transcript."
     )
+    judge_repeats: int = Field(
+        default=1,
+        ge=1,
+        le=MAX_REPEATS,
+        description="How often the judge scores each transcript; the score is the mean, and every "
+        "repeat is a row of its own in `scores`.",
+    )
     weights: Weights = Field(default=Weights(), description="Weights of the composite score.")
     stuck_after: int = Field(
         default=5, ge=2, le=100, description="Turns without a pulse that count as a stuck moment."
@@ -82,3 +106,13 @@ class Options(BaseModel):
                 f"({self.group_size_max})"
             )
         return self
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields = type(self).model_fields
+        dumped: dict[str, Any] = dump(self)
+        return {
+            name: value
+            for name, value in dumped.items()
+            if name not in ADDED_LATER or getattr(self, name) != fields[name].default
+        }

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from matrix.judging.asking import TRIES
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.protocol import RoleProfile
@@ -77,7 +78,11 @@ def session_profile(
         *each(roles.PLAYERS, _times(sizes, asked), _REACTION, sizes[1]),
         *each(roles.SPOKESPERSON, turns, _RELAY),
     )
-    return (*profile, one(roles.JUDGE, (1, 1, 2), _VERDICT)) if options.with_judge else profile
+    if not options.with_judge:
+        return profile
+    repeats = float(options.judge_repeats)
+    judge = one(roles.JUDGE, (repeats, repeats, TRIES * repeats), _VERDICT)
+    return (*profile, judge._replace(at_once=repeats))
 
 
 def _sizes_of_input(

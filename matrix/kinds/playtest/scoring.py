@@ -12,7 +12,8 @@ The composite is a weighted mean of up to four parts, each between 0 and 1:
     moved to 0..1. Without a known segue quality the other two share its weight. Missing when there
     was no tangent.
 ``quality``
-    The mean of the judge's dimensions, 1 to 5 moved to 0..1. Missing without a verdict.
+    The mean of the judge's dimensions, 1 to 5 moved to 0..1, and of that the mean over the repeats
+    of the judge that could be read. Missing without a verdict.
 ``failures``
     exp(-burden / 5), where burden adds up the issues by ``BURDEN``.
 
@@ -24,10 +25,14 @@ Every part moves smoothly, and never down when something it rewards goes up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from matrix.judging.asking import Judged
+from matrix.judging.recording import record_repeats
+from matrix.judging.repeats import mean_of
 from matrix.kinds.context import Context
+from matrix.kinds.playtest.judge import QUALITY, RUBRIC
 from matrix.kinds.playtest.options import Weights
 from matrix.kinds.playtest.state import State, TangentBook
 
@@ -79,13 +84,6 @@ def tangents_part(recovery: float, average_length: float, segue: float | None) -
     return 0.4 * recovery + 0.3 * speed + 0.3 * (segue - 1.0) / 4.0
 
 
-def quality_part(scores: Mapping[str, float]) -> float | None:
-    """The judge's dimensions (1 to 5), averaged and moved to 0..1."""
-    if not scores:
-        return None
-    return (sum(scores.values()) / len(scores) - 1.0) / 4.0
-
-
 def failures_part(issues: Mapping[str, int]) -> float:
     """Freedom from issues: 1 without any, towards 0 with many."""
     return math.exp(-sum(BURDEN.get(kind, 0.0) * count for kind, count in issues.items()) / 5.0)
@@ -104,8 +102,8 @@ def composite(parts: Parts, weights: Weights) -> float | None:
     return min(100.0, max(0.0, 100.0 * sum(weight * value for weight, value in pairs) / total))
 
 
-def parts_of(state: State, expected: int, quality: Mapping[str, float]) -> Parts:
-    """The parts of a finished session."""
+def parts_of(state: State, expected: int, quality: float | None) -> Parts:
+    """The parts of a finished session; ``quality`` comes from the judge."""
     book = state.tangents
     tangents = None
     if book.count:
@@ -114,7 +112,7 @@ def parts_of(state: State, expected: int, quality: Mapping[str, float]) -> Parts
     return Parts(
         progress=progress_part(state.pulses / expected, turns_per_pulse(state), state.concluded),
         tangents=tangents,
-        quality=quality_part(quality),
+        quality=quality,
         failures=failures_part(state.issues),
     )
 
@@ -167,10 +165,17 @@ def record_counts(ctx: Context, state: State, expected: int) -> None:
 
 
 def record_composite(
-    ctx: Context, state: State, expected: int, quality: Mapping[str, float], weights: Weights
+    ctx: Context, state: State, expected: int, judged: Sequence[Judged], weights: Weights
 ) -> None:
-    """Record the parts and the composite, which is the session's ``score``."""
-    parts = parts_of(state, expected, quality)
+    """Record the parts and the composite, which is the session's ``score``.
+
+    The composite moves in proportion to its quality part, so with repeats of the judge it is the
+    mean of what each that could be read makes of it alone.
+    """
+    qualities = [RUBRIC.composed(one.verdict.scores) if one.verdict else None for one in judged]
+    parts = parts_of(state, expected, mean_of(qualities))
     for name, value in parts._asdict().items():
         ctx.score(f"part_{name}", value)
     ctx.score("score", composite(parts, weights))
+    alone = [composite(parts._replace(quality=quality), weights) for quality in qualities]
+    record_repeats(ctx, RUBRIC, judged, alone, QUALITY)

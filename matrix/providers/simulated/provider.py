@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from statistics import NormalDist
 from typing import Final, TypeAlias
 
-from matrix.judging.quality import JUDGE
+from matrix.judging.request import JUDGE
 from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
 from matrix.model.records import Call, ChatMessage, Usage
 from matrix.model.seeds import stream

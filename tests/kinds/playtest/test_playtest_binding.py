@@ -53,6 +53,7 @@ def test_the_prelude_is_independent_of_prompt_narrator_and_scoring() -> None:
         bind(prompt="pulse-aware"),
         bind({"narrator": "opus-4.5", "judge": "gpt-4o", "spokesperson": "haiku"}),
         bind(with_judge=False, stuck_after=9, recent_messages=2, weights={"quality": 1.0}),
+        bind(judge_repeats=5),
     ]
     assert {content_hash(bound.prelude) for bound in same} == {one}
 
@@ -154,6 +155,14 @@ def test_the_profile_is_ordered_knows_the_turn_limit_and_names_every_model() -> 
     narrator = next(entry for entry in short.profile if entry.role == "narrator")
     assert narrator.calls == (7, 7, 7)
     assert {entry.role for entry in bound.profile} == {role.name for role in KIND.roles}
+
+
+def test_every_repeat_of_the_judge_is_in_the_profile_side_by_side() -> None:
+    (once,) = [entry for entry in bind().profile if entry.role == "judge"]
+    (often,) = [entry for entry in bind(judge_repeats=5).profile if entry.role == "judge"]
+    assert (once.calls, once.at_once) == ((1, 1, 2), 1)
+    assert often == once._replace(calls=(5, 5, 10), at_once=5)
+    assert not [e for e in bind(judge_repeats=5, with_judge=False).profile if e.role == "judge"]
 
 
 def test_a_fixed_group_is_estimated_exactly() -> None:

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from matrix.kinds.playtest.judge import RUBRIC, cut, transcript
+import json
+
+import pytest
+from pydantic import ValidationError
+
+from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.judge import RUBRIC, transcript
+from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.vocabulary import QUALITY_DIMENSIONS
 from matrix.model.records import Message
-from tests.kinds.fakes import FakeLog
-from tests.kinds.playtest.script import PROSE, Script, label
-from tests.kinds.playtest.test_playtest_session import play
+from tests.kinds.fakes import Asked, FakeLog, make_prelude, play_session
+from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
+from tests.kinds.playtest.test_playtest_session import GROUP, play
+
+HASH = "335eaf1b0fd604af"
+"""What is in the results of every run so far: scores of another rubric could not be mixed in."""
 
 
 def test_the_rubric_asks_for_the_seven_dimensions() -> None:
@@ -50,10 +60,48 @@ def test_the_judge_is_given_guide_group_and_transcript_as_fenced_parts() -> None
     assert asked.schema is not None
 
 
-def test_long_material_is_cut_in_the_middle_and_says_so() -> None:
-    text = "a" * 50 + "b" * 100 + "c" * 50
-    assert cut(text, 200) == text
-    short = cut(text, 100)
-    assert short.startswith("a" * 50)
-    assert short.endswith("c" * 50)
-    assert "100 characters left out" in short
+def test_what_is_asked_by_default_is_what_it_always_was() -> None:
+    played = play(Script(verdicts=["no", "no"]), max_turns=2)
+    asked = [asked for asked in played.asked if asked.role == "judge"]
+    assert [one.slot for one in asked] == ["0", "1"]
+    assert RUBRIC.hash == HASH
+    assert not [name for name in played.values if name.startswith("judge.")]
+    assert "judge_repeats" not in Options().model_dump(mode="json"), "ids are made of it"
+
+
+def test_the_score_is_the_mean_of_what_each_repeat_that_could_be_read_makes_of_it() -> None:
+    answers = {"0": 2, "1": 5, "2": None, "3": 3}
+    script = Script()
+
+    def handler(asked: Asked) -> str:
+        if asked.role != "judge":
+            return script(asked)
+        given = answers[asked.slot.split(".")[1]]
+        return "no" if given is None else json.dumps(dict.fromkeys(RUBRIC.names, given))
+
+    options = {**GROUP, "judge_repeats": 4}
+    bound, session = binding(options=json.dumps(options)), plan(max_turns=3, options=options)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    values = play_session(KIND, session, bound.resources, handler, prelude=prelude).values
+    alone = [values[f"judge.{number}"] for number in (1, 2, 3, 4)]
+    assert alone[2] is None
+    read = [value for value in alone if value is not None]
+    assert len(set(read)) == 3
+    assert values["score"] == pytest.approx(sum(read) / 3)
+    assert values["quality_pacing"] == pytest.approx(10 / 3)
+    assert values["judge.2.quality_pacing"] == 5.0
+    (once,) = {play(Script(), max_turns=3, judge_repeats=count).values["score"] for count in (1, 3)}
+    assert once is not None, "a judge that does not waver gives the same score, however often"
+
+
+@pytest.mark.parametrize("repeats", [0, 21, 1.5, "many", None])
+def test_a_number_of_repeats_that_makes_no_sense_is_refused(repeats: object) -> None:
+    with pytest.raises(ValidationError, match="judge_repeats"):
+        Options.model_validate({"judge_repeats": repeats})
+
+
+def test_options_survive_being_written_down() -> None:
+    for repeats in (1, 4):
+        options = Options(judge_repeats=repeats, stuck_after=9)
+        assert Options.model_validate_json(options.model_dump_json()) == options
+        assert Options.model_validate(options.model_dump()) == options

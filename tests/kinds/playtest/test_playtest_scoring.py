@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matrix.kinds.playtest.judge import RUBRIC
 from matrix.kinds.playtest.options import Weights
 from matrix.kinds.playtest.scoring import (
     BURDEN,
@@ -18,7 +19,6 @@ from matrix.kinds.playtest.scoring import (
     parts_of,
     progress_part,
     pulse_thirds,
-    quality_part,
     tangents_part,
 )
 from matrix.kinds.playtest.state import State, TangentBook
@@ -95,12 +95,12 @@ def test_every_further_issue_costs_something(counts: dict[str, int], kind: str) 
     assert 0.0 <= failures_part(worse) < failures_part(counts) <= 1.0
 
 
-@given(st.dictionaries(st.sampled_from("abcdefg"), st.floats(1, 5), min_size=1))
+@given(st.dictionaries(st.sampled_from(RUBRIC.names), st.floats(1, 5), min_size=1))
 def test_quality_is_the_mean_moved_to_the_unit_interval(scores: dict[str, float]) -> None:
-    value = quality_part(scores)
+    value = RUBRIC.composed(scores)
     assert value is not None
     assert -1e-12 <= value <= 1 + 1e-12
-    assert quality_part({}) is None
+    assert RUBRIC.composed({}) is None
 
 
 def test_every_kind_of_issue_has_a_weight_and_a_column() -> None:
@@ -120,14 +120,14 @@ def test_scores_are_spread_out_rather_than_tied() -> None:
                     }
                 ),
                 20,
-                {"coherence": quality},
+                quality,
             ),
             Weights(),
         )
         for turns in range(20, 40)
         for pulses in (17, 18, 19)
         for length in (2, 3, 5)
-        for quality in (3.0, 3.5)
+        for quality in (0.5, 0.625)
     }
     assert len(seen) > 0.98 * 20 * 3 * 3 * 2
 
