@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from matrix.admission.adaptive import AdaptiveConcurrency
@@ -25,7 +26,6 @@ from matrix.engine.governor_watch import GovernorWatch
 from matrix.engine.history import NOTHING_KNOWN, MoneyFold, SessionHistory, fold_session
 from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import (
-    EMPTY_TALLY,
     AskEnded,
     EndSession,
     OpenSession,
@@ -39,7 +39,7 @@ from matrix.engine.messages import (
 )
 from matrix.engine.setup import GroupLimits, RunSetup
 from matrix.model.entries import Ended
-from matrix.model.errors import MatrixError
+from matrix.model.errors import DigestMismatch, MatrixError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.telemetry.log import NO_LOG, Log
@@ -148,7 +148,7 @@ class Governor:
             error_class="KillsItsWorker",
             turns=0 if checkpoint is None else checkpoint.turn,
             score=None,
-            tally=EMPTY_TALLY if checkpoint is None else checkpoint.tally,
+            tally=past.used,
             at=self._utc(),
         )
         self._take(DRIVER, EndSession(ended), self._clock(), ended.at)
@@ -238,6 +238,11 @@ class Governor:
             case AskEnded(plans):
                 for plan in plans:
                     self._tell_end(plan)
+            case EndSession(ended) if ended.error_class == DigestMismatch.__name__:
+                # it has not seen all that was recorded for it, which is paid all the same
+                used = fold_session(self._journal.session(ended.session_id)).used
+                tally = used._replace(clock_s=ended.tally.clock_s)
+                self._core.handle(peer, EndSession(replace(ended, tally=tally)), now, at)
             case _:
                 self._core.handle(peer, message, now, at)
 
