@@ -19,6 +19,7 @@ from matrix.model.records import Outcome, SessionPlan
 from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
 from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
 from matrix_actors.metrics import RunMetrics
+from matrix_actors.patience import patiently
 from matrix_actors.seating import Seating
 from matrix_actors.transport import RayTransport
 
@@ -281,7 +282,7 @@ class RayExecutor:
             member = self.crew.governor
             name = member.name  # by the time that it is known to be dead, it may have an heir
             try:
-                return await asyncio.wait_for(ask(member.actor), self._hang_s)
+                return await patiently(ask(member.actor), self._hang_s)
             except RayTaskError as error:
                 raise error.cause from None
             except TimeoutError:
