@@ -132,7 +132,7 @@ class RayExecutor:
         return picture
 
     async def record(self, look: Looked) -> None:
-        await self._ask_governor(lambda actor: actor.record.remote(look))
+        await self.governed.ask(lambda actor: actor.record.remote(look))
 
     async def drain(self) -> None:
         self._draining = True

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from matrix_actors.crew import Member, make_sure
+from matrix_actors.patience import patiently
 
 PAUSE_S = 0.1
 """Pause before looking again whether the run can go on, while others are down."""
@@ -53,7 +54,7 @@ class Governed:
             member = self._governor
             name = member.name  # by the time that it is known to be dead, it may have an heir
             try:
-                return await asyncio.wait_for(ask(member.actor), self._hang_s)
+                return await patiently(ask(member.actor), self._hang_s)
             except RayTaskError as error:
                 raise error.cause from None
             except TimeoutError:

@@ -13,6 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from matrix.engine.books import PartCaps, presumed_entry
@@ -21,7 +22,6 @@ from matrix.engine.governor_watch import GovernorWatch
 from matrix.engine.history import NOTHING_KNOWN, MoneyFold, SessionHistory, fold_session
 from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import (
-    EMPTY_TALLY,
     AskEnded,
     EndSession,
     OpenSession,
@@ -36,7 +36,7 @@ from matrix.engine.messages import (
 from matrix.engine.rate_groups import rate_groups
 from matrix.engine.setup import RunSetup
 from matrix.model.entries import Ended, Looked
-from matrix.model.errors import MatrixError, StoreError
+from matrix.model.errors import DigestMismatch, MatrixError, StoreError
 from matrix.model.records import JSON, SessionPlan
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.telemetry.log import NO_LOG, Log
@@ -143,7 +143,7 @@ class Governor:
             error_class="KillsItsWorker",
             turns=0 if checkpoint is None else checkpoint.turn,
             score=None,
-            tally=EMPTY_TALLY if checkpoint is None else checkpoint.tally,
+            tally=past.used,
             at=self._utc(),
         )
         self._take(DRIVER, EndSession(ended), self._clock(), ended.at)
@@ -256,6 +256,11 @@ class Governor:
             case AskEnded(plans):
                 for plan in plans:
                     self._tell_end(plan)
+            case EndSession(ended) if ended.error_class == DigestMismatch.__name__:
+                # it has not seen all that was recorded for it, which is paid all the same
+                used = fold_session(self._journal.session(ended.session_id)).used
+                tally = used._replace(clock_s=ended.tally.clock_s)
+                self._core.handle(peer, EndSession(replace(ended, tally=tally)), now, at)
             case _:
                 self._core.handle(peer, message, now, at)
 

@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from matrix.engine.books import History
 from matrix.engine.messages import Counters, Snapshot
-from matrix.model.entries import Acted, Disposition, Ended, Entry, Held, Opened, Settled, TurnDone
+from matrix.model.entries import (
+    Acted,
+    Disposition,
+    Ended,
+    Entry,
+    Held,
+    Opened,
+    Settled,
+    Tally,
+    TurnDone,
+)
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, Message, SessionPlan
 
@@ -27,6 +37,11 @@ class SessionHistory(NamedTuple):
     attempts: dict[CallKey, int]
     spent: NanoUSD = 0
 
+    @property
+    def used(self) -> Tally:
+        """What the session has used, with the answers since its checkpoint."""
+        return _with_answers(self.snapshot.used, self.answers.values())
+
 
 NOTHING_KNOWN = SessionHistory(None, Snapshot(None, (), None, None), {}, {})
 
@@ -42,11 +57,13 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
     attempts: dict[CallKey, int] = {}
     acted: dict[CallKey, Acted] = {}
     costs: dict[int, NanoUSD] = {}
+    used = Tally()
     for entry in entries:
         match entry:
             case Opened():
                 plan, done = entry.plan, None
                 if entry.redo:
+                    used = _with_answers(used, answers.values())
                     answers, acted = {}, {}
             case Held():
                 attempts[entry.key] = max(attempts.get(entry.key, 0), entry.attempt)
@@ -55,7 +72,7 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
                 if entry.answer is not None:
                     answers[entry.key] = entry
             case TurnDone():
-                checkpoint = entry
+                checkpoint, used = entry, entry.tally
                 log.extend(entry.messages)
                 scores |= {found.name: found.value for found in entry.scores if found.turn is None}
                 finished = (entry.phase, entry.turn)
@@ -68,11 +85,20 @@ def fold_session(entries: Sequence[Entry], prelude: JSON = None) -> SessionHisto
                 done = entry
     return SessionHistory(
         plan,
-        Snapshot(checkpoint, tuple(log), prelude, done, scores, acted=tuple(acted.values())),
+        Snapshot(
+            checkpoint, tuple(log), prelude, done, scores, acted=tuple(acted.values()), used=used
+        ),
         answers,
         attempts,
         sum(costs.values()),
     )
+
+
+def _with_answers(used: Tally, answers: Iterable[Settled]) -> Tally:
+    for settled in answers:
+        if settled.answer is not None:
+            used = used.plus(settled.role, settled.answer)
+    return used
 
 
 class MoneyHistory(NamedTuple):

@@ -143,7 +143,8 @@ class Snapshot(NamedTuple):
 
     ``checkpoint`` is ``None`` for a session that has not finished its start phase. ``prelude`` is
     what the shared preparation made; if it failed, ``prelude_failure`` says why. ``scores`` are
-    those of the whole session by name, ``acted`` the effects since the checkpoint.
+    those of the whole session by name, ``acted`` the effects since the checkpoint. ``used`` is the
+    checkpoint's tally, with the answers since then that were superseded: they stay paid.
     """
 
     checkpoint: TurnDone | None
@@ -153,6 +154,7 @@ class Snapshot(NamedTuple):
     scores: Mapping[str, float | None] = {}
     prelude_failure: str = ""
     acted: tuple[Acted, ...] = ()
+    used: Tally = Tally()
 
 
 class SessionOpened(NamedTuple):
@@ -267,6 +269,3 @@ class Picture(NamedTuple):
     counters: Counters
     open_spent: NanoUSD
     spent_by_role: Mapping[str, NanoUSD]
-
-
-EMPTY_TALLY = Tally()

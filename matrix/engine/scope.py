@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import orjson
 
 from matrix.kinds.context import CommandResult, Context, Log
-from matrix.model.entries import Share, Tally
+from matrix.model.entries import Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
@@ -62,19 +62,13 @@ class Meter:
     """Adds up what a session uses; order of parallel answers makes no difference."""
 
     def __init__(self, tally: Tally) -> None:
-        self._roles = dict(tally.roles)
+        self._tally = tally
 
     def add(self, role: str, answer: Answer) -> None:
-        calls, tokens_in, tokens_out, cost = self._roles.get(role, Share())
-        self._roles[role] = Share(
-            calls + 1,
-            tokens_in + answer.usage.input,
-            tokens_out + answer.usage.output,
-            cost + answer.cost,
-        )
+        self._tally = self._tally.plus(role, answer)
 
     def tally(self, clock_s: float) -> Tally:
-        return Tally(clock_s, dict(self._roles))
+        return self._tally._replace(clock_s=clock_s)
 
 
 class Scope:

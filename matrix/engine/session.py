@@ -17,7 +17,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from matrix.engine.effects import Effects
-from matrix.engine.messages import EMPTY_TALLY, Snapshot
+from matrix.engine.messages import Snapshot
 from matrix.engine.scope import Meter, Scope, Step
 from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
@@ -88,9 +88,8 @@ class DurableSession:
         self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
         self._scores, self._measure = dict(snapshot.scores), measure
-        tally = self._checkpoint.tally if self._checkpoint else EMPTY_TALLY
-        self.meter = Meter(tally)
-        self._clock_s = tally.clock_s
+        self.meter = Meter(snapshot.used)
+        self._clock_s = snapshot.used.clock_s
         self._turn = self._checkpoint.turn if self._checkpoint else 0
         self._end: tuple[Outcome, str] | None = self._checkpoint.ended if self._checkpoint else None
 

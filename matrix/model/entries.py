@@ -47,6 +47,17 @@ class Tally(NamedTuple):
     clock_s: float = 0.0
     roles: Mapping[str, Share] = {}
 
+    def plus(self, role: str, answer: Answer) -> Tally:
+        """With one more answer to this role; the clock stays."""
+        calls, tokens_in, tokens_out, cost = self.roles.get(role, Share())
+        share = Share(
+            calls + 1,
+            tokens_in + answer.usage.input,
+            tokens_out + answer.usage.output,
+            cost + answer.cost,
+        )
+        return Tally(self.clock_s, {**self.roles, role: share})
+
     @property
     def calls(self) -> int:
         return sum(share.calls for share in self.roles.values())

@@ -34,7 +34,7 @@ def test_a_session_stands_at_its_newest_checkpoint_with_the_log_of_all_of_them()
     assert history.plan == plan()
     assert history.snapshot.checkpoint == done(2)
     assert [message.text for message in history.snapshot.log] == ["start 0", "turn 1", "turn 2"]
-    assert (history.snapshot.score, history.snapshot.prelude) == (0.2, ["x"])
+    assert (history.snapshot.scores, history.snapshot.prelude) == ({"score": 0.2}, ["x"])
 
 
 def test_answers_of_the_next_turn_are_kept_even_if_they_overtook_the_checkpoint() -> None:

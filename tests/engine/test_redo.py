@@ -102,6 +102,22 @@ async def test_redone_a_turn_is_asked_anew_and_what_was_paid_stays_paid() -> Non
     assert turns == sorted(turns), "turns before the checkpoint were played again"
 
 
+async def test_what_a_redone_turn_superseded_counts_in_the_sessions_tally() -> None:
+    journal = await stopped_in_a_turn()
+    journal.kind = Edited()
+    for answers in (1, 3, None):  # begun anew three times, stopped twice in between
+        journal.entries.append(Opened(MIXED, 1.0, redo=True))
+        end = await journal.play(answers)
+    assert end is not None
+    paid = [e.answer for e in journal.entries if isinstance(e, Settled) and e.answer is not None]
+    assert len(paid) > len({e.key for e in journal.entries if isinstance(e, Settled)})
+    assert end.tally.calls == len(paid)
+    assert end.tally.cost == sum(answer.cost for answer in paid)
+    assert end.tally.tokens_in == sum(answer.usage.input for answer in paid)
+    assert end.tally.tokens_out == sum(answer.usage.output for answer in paid)
+    assert journal.history.used == end.tally
+
+
 async def test_interrupted_again_a_redone_turn_keeps_its_new_answers() -> None:
     journal = await stopped_in_a_turn()
     journal.kind = Edited()

@@ -13,6 +13,9 @@ import pytest
 
 from tests.executors import ray_host
 from tests.executors.programs import SPECS, Project
+from tests.faults.counting import chaos
+
+__all__ = ["chaos"]
 
 
 class SharedRay(NamedTuple):

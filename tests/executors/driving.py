@@ -18,9 +18,11 @@ from matrix.api import plan as prepare_plan
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, News, load_executor
 from matrix.engine.messages import Picture
+from matrix.engine.plan_file import write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Progress, RunEnd, Silent
 from matrix.engine.setup import RunSetup
+from matrix.model.entries import Looked
 from matrix.model.money import from_usd
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
@@ -48,6 +50,9 @@ class WithClients:
 
     async def picture(self) -> Picture:
         return await self.inner.picture()
+
+    async def record(self, look: Looked) -> None:
+        await self.inner.record(look)
 
     async def drain(self) -> None:
         await self.inner.drain()
@@ -77,7 +82,7 @@ def prepared_in(folder: Path) -> Prepared:
 
 
 def run_folder(prepared: Prepared, folder: Path, run_id: str) -> Path:
-    """A run's folder with what its publisher reads of it."""
+    """A run's folder with what its publisher reads of it, and what it can be resumed from."""
     plan = prepared.plan
     file = RunFile(
         run_id=run_id,
@@ -103,7 +108,9 @@ def run_folder(prepared: Prepared, folder: Path, run_id: str) -> Path:
         simulated=True,
         cap_nano=from_usd(prepared.spec.limits.cost_usd),
     )
-    return create_run(folder / "results", file)
+    run_dir = create_run(folder / "results", file)
+    write_plan(run_dir, prepared)
+    return run_dir
 
 
 async def drive(

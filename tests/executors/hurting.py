@@ -1,8 +1,8 @@
 """Plays a project's spec on Ray and hurts its processes at given moments.
 
-    hurting.py <project folder> <run id> <JSON list of [turns, place, signal]> [<seconds to hang>]
+    hurting.py <project folder> <run id> <JSON list of wounds> [<seconds to hang>]
 
-Prints how the run ended and who was hurt, as JSON.
+Prints how the run ended, who was hurt and how often each place was filled, as JSON.
 """
 
 from __future__ import annotations
@@ -10,31 +10,46 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import resource
 import signal
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from threading import Timer
+from typing import Any, NamedTuple
 
 from matrix.engine.progress import Progress, Silent
+from matrix.model.errors import MatrixError
+from matrix.store.journal import JOURNAL_NAME
 from matrix_actors.executor import HANG_S, RayExecutor
 from tests.executors.driving import WithClients, drive
 
+FULL = "ENOSPC"
+"""Instead of a signal: from now on the process cannot make any file larger than this run's
+journal is, as if the disk were full."""
+
+SMALLEST_PART = 500
+"""A publisher's disk is full earlier: it can write no Parquet file at all."""
+
 
 class Wound(NamedTuple):
-    """Once so many turns are played, this process is hurt."""
+    """Once so many turns are played, this process is hurt.
+
+    A process that is stopped (``SIGSTOP``) is continued after ``seconds``; with 0 it never is.
+    """
 
     turns: int
     place: str
-    signal: str
+    how: str
+    seconds: float = 0.0
 
 
 class Hurting(Silent):
     """Hurts processes as the run comes to its moments; each once it is up."""
 
-    def __init__(self, executor: RayExecutor, wounds: list[Wound]) -> None:
-        self._executor, self._wounds = executor, wounds
-        self.hurt: list[str] = []
+    def __init__(self, executor: RayExecutor, wounds: list[Wound], run_dir: Path) -> None:
+        self._executor, self._wounds, self._run_dir = executor, wounds, run_dir
+        self.hurt: list[Wound] = []
 
     def progress(self, progress: Progress) -> None:
         if not self._wounds or progress.counters.turns < self._wounds[0].turns:
@@ -44,16 +59,42 @@ class Hurting(Silent):
         if pid is None:
             return  # it is being replaced
         with suppress(ProcessLookupError):  # it is dead already, but nobody has noticed yet
-            os.kill(pid, getattr(signal, wound.signal))
+            self._inflict(wound, pid)
             self._wounds.pop(0)
-            self.hurt.append(wound.place)
+            self.hurt.append(wound)
+
+    def _inflict(self, wound: Wound, pid: int) -> None:
+        if wound.how == FULL:
+            size = SMALLEST_PART if wound.place == "publisher" else self._journal_bytes()
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, size))
+            return
+        os.kill(pid, getattr(signal, wound.how))
+        if wound.seconds:
+            timer = Timer(wound.seconds, _wake, [pid])
+            timer.daemon = True
+            timer.start()
+
+    def _journal_bytes(self) -> int:
+        return (self._run_dir / f"{JOURNAL_NAME}-wal").stat().st_size
+
+
+def _wake(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGCONT)
 
 
 def main(folder: str, run_id: str, wounds: str, hang_s: str = str(HANG_S)) -> None:
     executor = RayExecutor(workers=2, hang_s=float(hang_s))
-    hurting = Hurting(executor, [Wound(*wound) for wound in json.loads(wounds)])
-    end = asyncio.run(drive(Path(folder), run_id, WithClients(executor, 2), hurting))
-    print(json.dumps({"status": end.status, "reason": end.reason, "hurt": hurting.hurt}))  # noqa: T201
+    run_dir = Path(folder) / "results" / run_id
+    hurting = Hurting(executor, [Wound(*wound) for wound in json.loads(wounds)], run_dir)
+    said: dict[str, Any]
+    try:
+        end = asyncio.run(drive(Path(folder), run_id, WithClients(executor, 2), hurting))
+        said = {"status": end.status, "reason": end.reason}
+    except MatrixError as error:
+        said = {"status": "failed", "reason": str(error)}
+    lives = {member.place: member.lives for member in executor.crew.members}
+    print(json.dumps(said | {"hurt": hurting.hurt, "lives": lives}))  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""One undisturbed run of the slow counter, which every disturbed one is compared with."""
+"""One undisturbed run of the slow counter, which every disturbed one is compared with.
+
+At the end of the tests the counts of all faults are printed.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,23 @@ from typing import Any
 import pytest
 
 from tests.executors.programs import SLOW, Project, counter_spec, entries_of
+from tests.faults.counting import chaos, lines
+
+__all__ = ["chaos"]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what was hurt, and how much was looked at."""
+    reports = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, ())
+        if report.when == "call"
+    ]
+    if counted := lines(reports):
+        terminalreporter.section("chaos")
+        for line in counted:
+            terminalreporter.write_line(line)
 
 
 def slow_counter(**changes: Any) -> dict[str, Any]:

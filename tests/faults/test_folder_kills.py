@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from matrix.model.entries import Acted, Entry, TurnDone
+from matrix.model.entries import Acted, TurnDone
 from matrix.model.records import CallKey
 from matrix.store.blobs import BlobStore
-from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.restoring import restore_tree
 from matrix.store.sweeping import sweep
 from tests.executors.programs import SLOW, Project, counter_spec, wait_for
-from tests.faults.laws import assert_whole
+from tests.faults.counting import Chaos
+from tests.faults.laws import assert_kept, entries_in
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 TURNS = 5
@@ -47,18 +47,10 @@ def scribe_project(folder: Path) -> Project:
     return project
 
 
-def entries(run_dir: Path) -> list[Entry]:
-    reader = JournalReader(run_dir / JOURNAL_NAME)
-    try:
-        return [row.entry for row in reader.rows(0, reader.last_seq())]
-    finally:
-        reader.close()
-
-
 def trees(run_dir: Path) -> dict[CallKey, str]:
     """The tree of every checkpoint and after every effect."""
     found: dict[CallKey, str] = {}
-    for entry in entries(run_dir):
+    for entry in entries_in(run_dir):
         if isinstance(entry, TurnDone):
             found[CallKey(entry.session_id, entry.phase, entry.turn, "")] = entry.tree
         elif isinstance(entry, Acted):
@@ -92,7 +84,7 @@ def test_undisturbed_every_command_is_done_once(whole: Path) -> None:
     [*SHORT, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)],
 )
 def test_killed_at_random_moments_a_run_leaves_the_same_folders(
-    tmp_path: Path, whole: Path, seed: int, kills: int
+    tmp_path: Path, whole: Path, chaos: Chaos, seed: int, kills: int
 ) -> None:
     project, rng = scribe_project(tmp_path), random.Random(seed)
     run_dir = project.path("hurt")
@@ -104,12 +96,16 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
             wait_for(lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
             process.wait(30)
+        chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
-    recorded = {entry.key for entry in entries(run_dir) if isinstance(entry, Acted)}
+    kept = entries_in(run_dir)
+    recorded = {entry.key for entry in kept if isinstance(entry, Acted)}
     before = tally(run_dir)
     done = project.matrix(*command)
     assert done.code == 0, done.err
-    assert_whole(run_dir, whole)
+    chaos.resumed()
+    chaos.whole(run_dir, whole)
+    assert_kept(run_dir, kept)
     assert trees(run_dir) == trees(whole)
     after = tally(run_dir)
     assert after.keys() == tally(whole).keys(), "every command is done at least once"

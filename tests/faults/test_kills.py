@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.executors.programs import Project, entries_of, wait_for
-from tests.faults.laws import assert_whole
+from tests.faults.counting import Chaos
+from tests.faults.laws import assert_kept, assert_whole, entries_in
 
 SHORT = [(1, 2), (2, 2)]
 """Seed of the moments, and how often the run is killed."""
@@ -34,7 +35,7 @@ def kill_at(process: subprocess.Popen[str], run_dir: Path, entries: int) -> bool
     [*SHORT, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)],
 )
 def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
-    project: Project, undisturbed: Path, length: int, seed: int, kills: int
+    project: Project, undisturbed: Path, length: int, chaos: Chaos, seed: int, kills: int
 ) -> None:
     run_dir, rng = project.path("hurt"), random.Random(seed)
     moments = sorted(rng.randrange(1, length) for _ in range(kills))
@@ -42,23 +43,28 @@ def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
     for moment in moments:
         with project.started(*command) as process:
             assert kill_at(process, run_dir, moment), "it should have been alive at this moment"
+        chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
-    before = entries_of(run_dir)
+    before = entries_in(run_dir)
     done = project.matrix(*command)
     assert done.code == 0, done.err
-    assert entries_of(run_dir) > before
-    assert_whole(run_dir, undisturbed)
+    chaos.resumed()
+    assert len(entries_in(run_dir)) > len(before)
+    assert_kept(run_dir, before)
+    chaos.whole(run_dir, undisturbed)
 
 
 def test_killed_while_the_tables_are_finished_a_run_comes_to_the_same_tables(
-    project: Project, undisturbed: Path, length: int
+    project: Project, undisturbed: Path, length: int, chaos: Chaos
 ) -> None:
     run_dir = project.path("hurt")
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         kill_at(process, run_dir, length)
+    chaos.hurt("driver", "SIGKILL")
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
-    assert_whole(run_dir, undisturbed)
+    chaos.resumed()
+    chaos.whole(run_dir, undisturbed)
 
 
 def test_a_run_that_is_whole_is_resumed_without_doing_anything(
@@ -74,16 +80,18 @@ def test_a_run_that_is_whole_is_resumed_without_doing_anything(
 
 @pytest.mark.ray
 def test_killed_with_its_driver_a_ray_run_lets_go_and_goes_on_in_one_process(
-    project: Project, undisturbed: Path, length: int
+    project: Project, undisturbed: Path, length: int, chaos: Chaos
 ) -> None:
     run_dir = project.path("hurt")
     with project.started("run", "--run-id", "hurt", "--quiet") as process:
         assert kill_at(process, run_dir, length // 3)
         # its actors notice on their own, and the governor lets go of the journal
         wait_for(lambda: not is_locked(run_dir))
+    chaos.hurt("driver", "SIGKILL")
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
-    assert_whole(run_dir, undisturbed)
+    chaos.resumed()
+    chaos.whole(run_dir, undisturbed)
 
 
 def is_locked(run_dir: Path) -> bool:
