@@ -106,7 +106,7 @@ def test_a_file_of_format_1_can_be_read_and_says_how_to_write_it_anew(
 
 def test_a_state_that_the_kind_cannot_load_is_said_field_by_field(file: Path) -> None:
     names = list(orjson.loads(file.read_bytes())["continuation"]["state"])[:2]
-    wrong = dict.fromkeys(names, {"another": "shape"})
+    wrong = {name: {"another": "shape"} for name in names}
     found = told(edited(file, lambda value: value["continuation"]["state"].update(wrong)))
     assert {one.split(": ")[0].split("[")[0] for one in found} >= {
         f"continuation.state.{name}" for name in names
