@@ -4,10 +4,17 @@ Functions take the same names as the flags and raise this project's own errors
 (:mod:`matrix.model.errors`); nothing here prints.
 """
 
-from matrix.api.branching import branch, plan_branch, plan_replay, replay, start_branching
+from matrix.api.branching import (
+    branch,
+    plan_branch,
+    plan_replay,
+    replay,
+    start_branching,
+)
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
 from matrix.api.exporting import checkpoint, diff, export, export_all, read_checkpoint
+from matrix.api.files_replayed import plan_replay_checkpoint, replay_checkpoint
 from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
@@ -34,9 +41,11 @@ __all__ = [
     "plan",
     "plan_branch",
     "plan_replay",
+    "plan_replay_checkpoint",
     "read_checkpoint",
     "repair",
     "replay",
+    "replay_checkpoint",
     "restore_run",
     "resume",
     "run",

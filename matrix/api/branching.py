@@ -13,13 +13,12 @@ from matrix.api.choosing import (
     go_on,
     moments_of,
     project_of_run,
+    replay_of,
     wanted_of,
 )
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.progress import Listener
-from matrix.engine.wanted import Wanted
-from matrix.model.checkpoint import Checkpoint
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
@@ -45,7 +44,7 @@ def plan_replay(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = _replayed(changes, times)
+    wanted = replay_of(changes, times)
     parent = open_run(run, results=results)
     moments = moments_of(parent, [(session, turn)])
     project = project_of_run(parent.path)
@@ -200,29 +199,6 @@ def branch(
     return start_branching(planned, results, run_id, executor, listener)
 
 
-def replay_checkpoint(
-    checkpoint: Checkpoint,
-    *,
-    project: str | Path = ".",
-    changes: Mapping[str, JSON] | None = None,
-    times: int = 1,
-    max_cost: float | None = None,
-    overrides: Iterable[Override] = (),
-) -> Branching:
-    """:func:`plan_replay` from a checkpoint in hand, wherever it was read.
-
-    Raises:
-        BadInput: Every mistake.
-    """
-    wanted = _replayed(changes, times)
-    return Branching(go_on([checkpoint], wanted, Path(project), max_cost, overrides))
-
-
-def _replayed(changes: Mapping[str, JSON] | None, times: int) -> Wanted:
-    """One variant: each change has one value."""
-    return wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
-
-
 def start_branching(
     planned: Branching,
     results: str | Path = RESULTS,
@@ -245,5 +221,5 @@ def start_branching(
         executor,
         listener,
         branched=branched_of(planned),
-        inherited=continuation.entries(time.time()),
+        inherited=lambda run_dir: continuation.entries(run_dir, time.time()),
     )

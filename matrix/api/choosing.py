@@ -70,6 +70,15 @@ def wanted_of(changes: Mapping[str, tuple[JSON, ...]], times: int, word: str) ->
     return Wanted(changes, times, own, word, flag)
 
 
+def replay_of(changes: Mapping[str, JSON] | None, times: int) -> Wanted:
+    """A replay: one variant, because each change has one value.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    return wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+
+
 def moments_of(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoint]:
     """The moments at these places, each a session (as people say it) and a turn.
 

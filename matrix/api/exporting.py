@@ -2,33 +2,62 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from matrix.api.choosing import project_of_run
 from matrix.api.opened import NEWEST, RESULTS, open_run
+from matrix.engine.keys import ENV_NAME, keys_among, variables
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.entries import Ended
 from matrix.model.errors import StoreError
 from matrix.model.records import JSON
-from matrix.report.checkpoints import checkpoint_of, turns_of
+from matrix.report.checkpoints import RunContent, checkpoint_of, turns_of
 from matrix.report.difference import Difference, difference_of
 from matrix.report.session_report import session_as_markdown
+from matrix.store.blobs import BlobStore
+from matrix.store.carrying import exported_bytes
 from matrix.store.exports import read_file, write_files
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.transcript import Transcript
+from matrix.telemetry.redaction import Redactor
 
 REPORT = "report.md"
 
 
 class _Found(NamedTuple):
-    run_id: str
+    content: RunContent
     simulated: bool
     session: Transcript
     prelude: JSON
-    resources: dict[str, JSON]
+    keys: Mapping[str, str]
+
+    def newest(self, turn: int | None) -> int:
+        """The turn that is meant, the newest if none was said."""
+        there = turns_of(self.session)
+        return turn if turn is not None else there[-1] if there else 0
 
     def at(self, turn: int) -> Checkpoint:
-        return checkpoint_of(self.run_id, self.session, turn, self.prelude, self.resources)
+        return checkpoint_of(self.content, self.session, turn, self.prelude)
+
+    def file(self, turn: int) -> bytes:
+        """The checkpoint as a file, without any key in it."""
+        found = self.at(turn)
+        data, folder = to_bytes(found), found.continuation.folder
+        for name, key in self.keys.items():
+            held = Redactor([key])
+            text = data.decode()
+            files = folder.contents("").held() if folder is not None else ()
+            if held.values(text) != text or any(key.encode() in content for content in files):
+                raise StoreError(
+                    f"the checkpoint after turn {turn} of session {self.session.session_id} holds "
+                    f"the key that {name} has; nothing was written: take the key out of what the "
+                    "session was given, and change it"
+                )
+        return data
 
 
 def checkpoint(
@@ -43,10 +72,10 @@ def checkpoint(
     Raises:
         RunNotFound, SessionNotFound: No such run or session.
         BadInput: It has no checkpoint of that turn.
+        StoreError: Its working folder is damaged, or too large for a file.
     """
     found = _find(run, session, results)
-    there = turns_of(found.session)
-    return found.at(turn if turn is not None else there[-1] if there else 0)
+    return found.at(found.newest(turn))
 
 
 def read_checkpoint(path: str | Path) -> Checkpoint:
@@ -72,11 +101,10 @@ def export(
     Raises:
         RunNotFound, SessionNotFound: No such run or session.
         BadInput: It has no checkpoint of that turn, or the file is there already.
-        StoreError: The file cannot be written.
+        StoreError: The file cannot be written, would be too large, or would hold a key.
     """
-    path = Path(output)
-    data = to_bytes(checkpoint(run, session, turn=turn, results=results))
-    write_files(path.parent, {path.name: data}, force=force)
+    path, found = Path(output), _find(run, session, results)
+    write_files(path.parent, {path.name: lambda: found.file(found.newest(turn))}, force=force)
     return path
 
 
@@ -93,16 +121,19 @@ def export_all(
     Raises:
         RunNotFound, SessionNotFound: No such run or session.
         BadInput: Some of the files are there already; nothing was written.
-        StoreError: It has no checkpoint yet, or the folder cannot be written.
+        StoreError: It has no checkpoint yet, the folder cannot be written, or a file would be too
+            large or would hold a key.
     """
     found = _find(run, session, results)
     turns = turns_of(found.session)
     if not turns:
         told = "has no checkpoint yet; export it when its first turn is over"
         raise StoreError(f"session {found.session.session_id} {told}")
-    files = {f"turn-{turn}.json": to_bytes(found.at(turn)) for turn in turns}
+    for done in found.session.turns:
+        exported_bytes(found.content.files, done.tree)  # before the first file is written
+    files = {f"turn-{turn}.json": partial(found.file, turn) for turn in turns}
     report = session_as_markdown(found.session, found.at(turns[-1]), simulated=found.simulated)
-    return write_files(Path(folder), {**files, REPORT: report.encode()}, force=force)
+    return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
 
 
 def _find(run: str | Path, session: str, results: str | Path) -> _Found:
@@ -113,9 +144,20 @@ def _find(run: str | Path, session: str, results: str | Path) -> _Found:
         prelude_id = transcript.plan.prelude_id
         ends = [e for e in reader.session(prelude_id) if isinstance(e, Ended)] if prelude_id else []
         prelude = ends[-1].result if ends else None
-        return _Found(opened.id, opened.file.simulated, transcript, prelude, reader.resources())
+        spec = dict(opened.file.spec)
+        files = BlobStore(opened.path)
+        content = RunContent(opened.id, spec, reader.resources(), files)
+        return _Found(content, opened.file.simulated, transcript, prelude, _keys(opened.path, spec))
     finally:
         reader.close()
+
+
+def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:
+    """Keys that the run's models may have been asked with, by their variables."""
+    models = (spec.get("models") or {}).values()
+    named = [name for model in models if (name := model.get("api_key_env"))]
+    there = variables(project_of_run(run_dir) / ENV_NAME, os.environ)
+    return keys_among(there, named)
 
 
 def diff(

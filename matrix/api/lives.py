@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -130,7 +130,7 @@ def begin(
     listener: Listener | None,
     *,
     branched: BranchedFrom | None = None,
-    inherited: Iterable[Sequence[Entry]] = (),
+    inherited: Callable[[Path], Iterable[Sequence[Entry]]] | None = None,
 ) -> Run:
     """:func:`start`, also for sessions that go on from those of another run.
 
@@ -141,7 +141,7 @@ def begin(
         executor: ``ray`` or ``in-process``.
         listener: Told about progress.
         branched: For ``run.json``: what its sessions go on from.
-        inherited: What its journal begins with, in batches.
+        inherited: What the journal of the run in a folder begins with, in batches.
 
     Raises:
         BadInput, RunExists, StoreError: As :func:`start`.
@@ -250,13 +250,17 @@ def _refuse_if_alive(run_dir: Path) -> None:
     JournalWriter(run_dir / JOURNAL_NAME).close()
 
 
-def _set_up(run_dir: Path, prepared: Prepared, inherited: Iterable[Sequence[Entry]]) -> None:
+def _set_up(
+    run_dir: Path,
+    prepared: Prepared,
+    inherited: Callable[[Path], Iterable[Sequence[Entry]]] | None,
+) -> None:
     """Put the run's texts and then its plan on the disk: with a plan, a run can be resumed.
 
     Args:
         run_dir: The new run's folder.
         prepared: The run.
-        inherited: Journal entries that its sessions have from others, in batches.
+        inherited: Gives the journal entries that its sessions have from others, in batches.
 
     Raises:
         StoreError: They cannot be written; the folder is gone again.
@@ -264,7 +268,7 @@ def _set_up(run_dir: Path, prepared: Prepared, inherited: Iterable[Sequence[Entr
     try:
         journal = JournalWriter(run_dir / JOURNAL_NAME)
         journal.add_resources(prepared.resources)
-        for batch in inherited:
+        for batch in inherited(run_dir) if inherited is not None else ():
             journal.append(batch)
         journal.close()
         write_plan(run_dir, prepared)

@@ -14,9 +14,9 @@ HELP = """Write a session's checkpoint, or its whole folder.
     matrix export last worst --turn 22 -o turn-22.json
     matrix export last 3f2a --all sessions/3f2a
 
-A checkpoint is self-contained: what was said, players with their prompts, the state, texts and
-versions that playing on takes. A folder holds turn-0.json and so on, and report.md. Nothing is
-overwritten without --force.
+A checkpoint is self-contained: what was said, players with their prompts, the state, texts, spec
+and working folder that playing on takes (`matrix replay --checkpoint`). A folder holds turn-0.json
+and so on, and report.md. Nothing is overwritten without --force.
 """
 
 

@@ -22,6 +22,12 @@ SpecArgument = Annotated[
 RunArgument = Annotated[
     str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
 ]
+OptionalRunArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="RUN", help="Id, beginning of an id, path, or 'last'.", show_default=False
+    ),
+]
 _SESSION_HELP = "Session id or its beginning; best, worst, longest or failed."
 SessionArgument = Annotated[str, typer.Argument(metavar="SESSION", help=_SESSION_HELP)]
 OptionalSessionArgument = Annotated[

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,13 +13,16 @@ from matrix.cli.options import (
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
+    OptionalRunArgument,
+    OptionalSessionArgument,
     QuietOption,
     ResultsOption,
-    RunArgument,
-    SessionArgument,
     TimeLimitOption,
     overrides_of,
 )
+
+if TYPE_CHECKING:
+    from matrix.model.errors import Mistake
 
 HELP = """Play on from a session after a turn, with something changed.
 
@@ -27,14 +30,32 @@ HELP = """Play on from a session after a turn, with something changed.
     matrix replay last worst --turn 22 --set prompt=pulse-aware
     matrix replay last 3f2a --turn 22 --set narrator=sim/opus-4.5 --times 5
     matrix replay last 3f2a --turn 22    on simulated models, the same again
+    matrix replay --checkpoint turn-22.json --set prompt=pulse-aware
 
 Conversation, players and group before that turn are kept. What can be set is a
 role, an option of the kind, another scenario, or a text such as
-guide=file://mine.md. The new sessions are a run of their own.
+guide=file://mine.md. The new sessions are a run of their own. A file that
+`matrix export` wrote takes the place of run, session and turn, on any machine.
 """
 
 TurnOption = Annotated[
-    int, typer.Option("--turn", metavar="N", help="Turn to go on after; 0 is the start.", min=0)
+    int | None,
+    typer.Option(
+        "--turn",
+        metavar="N",
+        help="Turn to go on after; 0 is the start.",
+        min=0,
+        show_default=False,
+    ),
+]
+CheckpointOption = Annotated[
+    str | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="FILE",
+        help="Instead of a run: an exported checkpoint.",
+        show_default=False,
+    ),
 ]
 ChangesOption = Annotated[
     list[str] | None,
@@ -53,9 +74,14 @@ def register(app: typer.Typer) -> None:
 
 
 def replay(
-    run: RunArgument,
-    session: SessionArgument,
-    turn: TurnOption,
+    run: OptionalRunArgument = None,
+    session: OptionalSessionArgument = None,
+    turn: TurnOption = None,
+    checkpoint: CheckpointOption = None,
+    trust_addresses: Annotated[
+        bool,
+        typer.Option("--trust-addresses", help="Send keys to addresses that only FILE names."),
+    ] = False,
     changes: ChangesOption = None,
     times: Annotated[
         int, typer.Option("--times", metavar="N", help="How often; the first keeps the seed.")
@@ -75,6 +101,7 @@ def replay(
     """Play on from a session after one of its turns."""
     from matrix import api
     from matrix.cli.branch_command import see_through
+    from matrix.model.errors import BadInput
 
     layers = overrides_of(
         None,
@@ -85,17 +112,65 @@ def replay(
         open_sessions=open_sessions,
         cache=cache,
     )
-    planned = api.plan_replay(
-        run,
-        session,
-        turn=turn,
-        changes=changes_of(changes or []),
-        times=times,
-        results=results,
-        overrides=layers,
-    )
+    wanted, mistakes = _changes(changes or [])
+    mistakes += _place_mistakes(run, session, turn, checkpoint, trust_addresses=trust_addresses)
+    if mistakes:
+        raise BadInput(mistakes)
+    if checkpoint is not None:
+        planned = api.plan_replay_checkpoint(
+            checkpoint,
+            changes=wanted,
+            times=times,
+            trust_addresses=trust_addresses,
+            overrides=layers,
+        )
+    else:
+        assert run is not None
+        assert session is not None
+        assert turn is not None
+        planned = api.plan_replay(
+            run,
+            session,
+            turn=turn,
+            changes=wanted,
+            times=times,
+            results=results,
+            overrides=layers,
+        )
     executor = "in-process" if in_process else "ray"
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+
+
+def _changes(settings: list[str]) -> tuple[dict[str, object], list[Mistake]]:
+    """What is to be other, with the mistakes in how it was said."""
+    from matrix.model.errors import BadInput
+
+    try:
+        return changes_of(settings), []
+    except BadInput as error:
+        return {}, list(error.mistakes)
+
+
+def _place_mistakes(
+    run: str | None,
+    session: str | None,
+    turn: int | None,
+    checkpoint: str | None,
+    *,
+    trust_addresses: bool,
+) -> list[Mistake]:
+    """What is wrong with how it was said where to go on: one way, and all of it."""
+    from matrix.model.errors import Mistake
+
+    said, mistakes = (run, session, turn), []
+    in_a_run = None not in said
+    if in_a_run == (checkpoint is not None) or (not in_a_run and said != (None, None, None)):
+        message = "say where to go on: RUN SESSION with --turn N, or --checkpoint FILE"
+        mistakes.append(Mistake("matrix replay", None, "", message))
+    if trust_addresses and checkpoint is None:
+        message = "is about the addresses in a file; give it with --checkpoint FILE"
+        mistakes.append(Mistake("--trust-addresses", None, "", message))
+    return mistakes
 
 
 def changes_of(settings: list[str]) -> dict[str, object]:

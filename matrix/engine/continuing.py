@@ -14,6 +14,7 @@ from matrix.engine.catalogue import with_default_limits
 from matrix.engine.changing import Changed, change_moment, check_names, fork_moment
 from matrix.engine.check_caps import check_caps
 from matrix.engine.estimate import NOTHING, Interval, run_time, session_cost, work_of
+from matrix.engine.folders_kept import carry_folders, check_folders
 from matrix.engine.inheritance import Forked, inherited
 from matrix.engine.keys import ENV_NAME
 from matrix.engine.mistakes import Mistakes
@@ -23,7 +24,7 @@ from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.engine.wanted import Wanted
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Kind, UsesFolder
+from matrix.kinds.protocol import Kind
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
@@ -44,9 +45,14 @@ class Continuation:
     forks: tuple[Forked, ...]
     wanted: Wanted
 
-    def entries(self, at: float) -> Iterator[list[Entry]]:
-        """What its sessions have from their parents, in batches; ``at`` is UTC seconds."""
-        return inherited(self.prepared.plan, self.moments, self.forks, at)
+    def entries(self, run_dir: Path, at: float) -> Iterator[list[Entry]]:
+        """What its sessions have from their parents, for the journal of the run in ``run_dir``.
+
+        In batches; what working folders are made of is in the run's blobs before the first one.
+        ``at`` is UTC seconds.
+        """
+        carry_folders(self.moments, run_dir)
+        yield from inherited(self.prepared.plan, self.moments, self.forks, at)
 
 
 def continue_from(
@@ -72,13 +78,9 @@ def continue_from(
     mistakes = Mistakes(_document(moments, wanted, overrides))
     spec = mistakes.collect(lambda: check(mistakes.document, RunSpec))
     kind = load_kind(moments[0].plan.kind)
-    if isinstance(kind, UsesFolder):
-        text = (
-            f"sessions of the {kind.name} kind have a working folder, which cannot be taken along"
-        )
-        raise BadInput([Mistake(wanted.flag, None, "", text)])
     wanted = check_names(kind, moments, wanted, mistakes)
     _check_versions(kind, moments, mistakes)
+    check_folders(kind, moments, mistakes)
     library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
     for moment in moments:
         for variant in wanted.variants:

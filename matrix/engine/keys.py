@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import stat
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -20,8 +20,9 @@ from matrix.engine.catalogue import LITELLM
 from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
-from matrix.providers.key_names import key_names
+from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
+from matrix.telemetry.redaction import SHORTEST_SECRET
 
 ENV_NAME: Final = ".env"
 
@@ -98,6 +99,21 @@ def _names(entry: ModelEntry) -> tuple[str, ...] | None:
         return key_names(prefix)
     facts = bundled().find(entry.target)
     return None if facts is None else key_names(facts.provider)
+
+
+def keys_among(variables: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:
+    """The variables that hold keys of providers, with their values.
+
+    Args:
+        variables: All variables.
+        more: Names that hold keys, besides the usual ones.
+    """
+    known = {name for names in KEY_NAMES.values() for name in names} | set(more)
+    return {
+        name: value
+        for name, value in variables.items()
+        if len(value) >= SHORTEST_SECRET and (name in known or name.upper().endswith("_API_KEY"))
+    }
 
 
 # --- the file -----------------------------------------------------------------------------------

@@ -6,11 +6,67 @@ made of it (:mod:`matrix.engine.continuing`) does not ask where it came from.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from matrix.model.entries import TurnDone
+from matrix.model.errors import StoreError
 from matrix.model.records import JSON, Message, Player, SessionPlan
+
+
+class Contents(Protocol):
+    """What working folders are made of, by content hash, wherever it is kept.
+
+    Every method raises ``StoreError`` for what is not there or damaged.
+    """
+
+    @property
+    def source(self) -> str:
+        """Where it is kept, for messages."""
+        ...
+
+    def size(self, digest: str) -> int:
+        """Bytes of a content."""
+        ...
+
+    def read(self, digest: str) -> bytes:
+        """The whole of a small content."""
+        ...
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        """A content piece by piece."""
+        ...
+
+
+class HeldContents:
+    """Contents in memory, whose hashes were compared when they were read."""
+
+    def __init__(self, source: str, blobs: Mapping[str, bytes]) -> None:
+        self._source, self._blobs = source, blobs
+
+    @property
+    def source(self) -> str:
+        return self._source
+
+    def size(self, digest: str) -> int:
+        return len(self.read(digest))
+
+    def read(self, digest: str) -> bytes:
+        try:
+            return self._blobs[digest]
+        except KeyError:
+            raise StoreError(
+                f"{self._source} does not hold blob {digest[:16]}, which the working folder in it "
+                "needs; export it anew"
+            ) from None
+
+    def held(self) -> Iterable[bytes]:
+        """Every content."""
+        return self._blobs.values()
+
+    def pieces(self, digest: str) -> Iterator[bytes]:
+        yield self.read(digest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +81,8 @@ class Checkpoint:
             this moment, at least the start.
         prelude: What its round's shared preparation made; ``None`` without one.
         texts: Name -> text or data, for every name in ``plan.resources``.
+        contents: What the working folders that its turns name are made of; ``None`` where no
+            turn names one.
     """
 
     run_id: str
@@ -33,6 +91,7 @@ class Checkpoint:
     turns: tuple[TurnDone, ...]
     prelude: JSON
     texts: Mapping[str, JSON]
+    contents: Contents | None = field(default=None, compare=False, repr=False)
 
     @property
     def turn(self) -> int:
@@ -43,6 +102,11 @@ class Checkpoint:
     def state(self) -> bytes:
         """The kind's state, as JSON."""
         return self.turns[-1].state
+
+    @property
+    def tree(self) -> str:
+        """The session's working folder, by content; empty if it has none."""
+        return self.turns[-1].tree
 
     @property
     def log(self) -> tuple[Message, ...]:

@@ -3,49 +3,31 @@
 
 The first half is for people and other programs, in the words of the play-test document: history,
 players, group, pulses, tangents, private moments. The second, ``continuation``, is what this
-project plays on from: the plan, the state, the whole log and every text they refer to. A file is
-untrusted input: it is bounded, and every mistake in it is told at once.
+project plays on from (:mod:`matrix.model.continuation`). A file is untrusted input: it is bounded,
+and every mistake in it is told at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from matrix.model.continuation import MANY, Continuation, Count, Part, Short, Words
 from matrix.model.documents import Document, check
-from matrix.model.entries import Share, Tally, TurnDone
-from matrix.model.errors import BadInput, Mistake
-from matrix.model.records import (
-    JSON,
-    Event,
-    Message,
-    Outcome,
-    Phase,
-    Player,
-    Score,
-    SessionPart,
-    SessionPlan,
-)
-from matrix.model.seeds import content_hash
+from matrix.model.errors import BadInput, Mistake, StoreError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
-"""Largest file that is read."""
+"""Largest file that is written or read."""
 
-_MANY: Final = 200_000
-Short = Annotated[str, Field(max_length=2_000)]
-Words = Annotated[str, Field(max_length=2_000_000)]
-Count = Annotated[int, Field(ge=0, lt=2**63)]
+FORMAT: Final = 2
+"""The format that is written. Files of format 1 have no spec: they are read, not played on from."""
 
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")]
 
 
-class PlayerAgent(_Part):
+class PlayerAgent(Part):
     """A member of the group."""
 
     archetype: Short
@@ -57,7 +39,7 @@ class PlayerAgent(_Part):
     mood: Short = ""
 
 
-class Group(_Part):
+class Group(Part):
     """Who sits at the table."""
 
     players: tuple[PlayerAgent, ...] = Field(max_length=100)
@@ -65,7 +47,7 @@ class Group(_Part):
     size: Count
 
 
-class SessionConfig(_Part):
+class SessionConfig(Part):
     """What the session was set up with."""
 
     story: Short
@@ -77,7 +59,7 @@ class SessionConfig(_Part):
     seed: Count
 
 
-class HistoryMessage(_Part):
+class HistoryMessage(Part):
     """A line of the conversation. ``private`` names the player it passed to or from alone."""
 
     role: Literal["narrator", "spokesperson", "player"]
@@ -89,7 +71,7 @@ class HistoryMessage(_Part):
     private: Short | None = None
 
 
-class Tangent(_Part):
+class Tangent(Part):
     """A tangent; one under way has no end yet."""
 
     startTurn: Count
@@ -100,7 +82,7 @@ class Tangent(_Part):
     segueQuality: float | None
 
 
-class PrivateMoment(_Part):
+class PrivateMoment(Part):
     """What the narrator told one player alone, and whether it paid off."""
 
     turn: Count
@@ -111,130 +93,38 @@ class PrivateMoment(_Part):
     payoffTurn: Count | None = None
 
 
-class ContinuedTally(_Part):
-    """What the session had used: seconds of model time; per role calls, tokens in and out, cost."""
-
-    clock_s: float = Field(ge=0)
-    roles: Mapping[Short, tuple[Count, Count, Count, Count]] = Field(max_length=100)
-
-
-class ContinuedPlan(_Part):
-    """The session's plan; texts are in ``resources`` by content hash."""
-
-    session_id: Short
-    part: SessionPart
-    order: Count
-    round: Count
-    seed: Count
-    scenario: Short
-    kind: Short
-    levels: Mapping[Short, Short]
-    options: Mapping[str, Any]
-    roles: Mapping[Short, Short]
-    resources: Mapping[Short, Short]
-    prelude_id: Short | None
-    max_turns: Count
-    max_session_s: float = Field(gt=0)
-    parent_session_id: Short | None = None
-    parent_turn: Count | None = None
-    parent_run: Short | None = None
-    changed: Short = ""
-    repeat: Count | None = None
-
-
-class Continuation(_Part):
-    """Everything that playing on takes."""
-
-    kindVersion: Count
-    stateVersion: Count
-    plan: ContinuedPlan
-    phase: Phase
-    turn: Count
-    state: Mapping[str, Any]
-    log: tuple[tuple[Short, Short, Words, Count, Short], ...] = Field(max_length=_MANY)
-    events: tuple[tuple[Short, Count, Words, Words, float | None, Short], ...] = Field(
-        max_length=_MANY
-    )
-    scores: tuple[tuple[Short, float | None, Count | None, Short, Words, Short, Short], ...] = (
-        Field(max_length=_MANY)
-    )
-    players: tuple[tuple[Short, Short, Short, bool, Short], ...] = Field(max_length=100)
-    tally: ContinuedTally
-    ended: tuple[Outcome, Words] | None
-    at: float
-    prelude: Any
-    resources: Mapping[Short, Any] = Field(max_length=1_000)
-
-    def session_plan(self) -> SessionPlan:
-        """The plan that the session was played by."""
-        return SessionPlan(**self.plan.model_dump())
-
-    def checkpoint(self) -> TurnDone:
-        """The whole session up to here as one checkpoint, with all of its log."""
-        return TurnDone(
-            session_id=self.plan.session_id,
-            phase=self.phase,
-            turn=self.turn,
-            state=orjson.dumps(self.state),
-            messages=tuple(Message(*line) for line in self.log),
-            events=tuple(Event(*item) for item in self.events),
-            scores=tuple(Score(*item) for item in self.scores),
-            players=tuple(Player(*item) for item in self.players),
-            tally=Tally(
-                self.tally.clock_s,
-                {role: Share(*share) for role, share in self.tally.roles.items()},
-            ),
-            ended=self.ended,
-            versions=(self.kindVersion, self.stateVersion),
-            at=self.at,
-        )
-
-
-class Checkpoint(_Part):
+class Checkpoint(Part):
     """A session after a turn. ``timestamp`` is in milliseconds since 1970."""
 
-    format: Literal[1] = 1
-    run: Short
+    format: Literal[1, 2] = FORMAT
+    run: RunId
     turn: Count
     timestamp: float
-    conversationHistory: tuple[HistoryMessage, ...] = Field(max_length=_MANY)
+    conversationHistory: tuple[HistoryMessage, ...] = Field(max_length=MANY)
     playerAgents: tuple[PlayerAgent, ...] = Field(max_length=100)
     spokespersonId: Short
     sessionConfig: SessionConfig
-    detectedPulses: tuple[Count, ...] = Field(max_length=_MANY)
-    detectedTangents: tuple[Tangent, ...] = Field(max_length=_MANY)
-    privateMoments: tuple[PrivateMoment, ...] = Field(max_length=_MANY)
+    detectedPulses: tuple[Count, ...] = Field(max_length=MANY)
+    detectedTangents: tuple[Tangent, ...] = Field(max_length=MANY)
+    privateMoments: tuple[PrivateMoment, ...] = Field(max_length=MANY)
     continuation: Continuation
 
 
-def continuation_of(
-    plan: SessionPlan, done: TurnDone, prelude: JSON, resources: JSON
-) -> Continuation:
-    """What playing on from ``done`` takes, which holds the whole session up to there."""
-    value = {
-        "kindVersion": done.versions[0],
-        "stateVersion": done.versions[1],
-        "plan": asdict(plan),
-        "phase": done.phase,
-        "turn": done.turn,
-        "state": orjson.loads(done.state),
-        "log": [tuple(item) for item in done.messages],
-        "events": [tuple(item) for item in done.events],
-        "scores": [tuple(item) for item in done.scores],
-        "players": [tuple(item) for item in done.players],
-        "tally": {"clock_s": done.tally.clock_s, "roles": dict(done.tally.roles)},
-        "ended": done.ended,
-        "at": done.at,
-        "prelude": prelude,
-        "resources": {name: resources[name] for name in plan.resources.values()},
-    }
-    return Continuation.model_validate(value)
-
-
 def to_bytes(checkpoint: Checkpoint) -> bytes:
-    """The file's content: JSON that people can read."""
+    """The file's content: JSON that people can read.
+
+    Raises:
+        StoreError: It is larger than what can be read again.
+    """
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    return orjson.dumps(checkpoint.model_dump(mode="json"), option=options)
+    data = orjson.dumps(checkpoint.model_dump(mode="json"), option=options)
+    if len(data) > MAX_BYTES:
+        raise StoreError(
+            f"the checkpoint after turn {checkpoint.turn} of session "
+            f"{checkpoint.continuation.plan.session_id} has {len(data):,} bytes as a file; at most "
+            f"{MAX_BYTES:,} can be read again: export an earlier turn, or replay it from its run"
+        )
+    return data
 
 
 def from_bytes(data: bytes, source: str) -> Checkpoint:
@@ -252,8 +142,8 @@ def from_bytes(data: bytes, source: str) -> Checkpoint:
         told = f"not JSON ({error}); `matrix export` writes such files"
         raise BadInput([Mistake(source, None, "", told)]) from None
     found = value.get("format") if isinstance(value, dict) else None
-    if isinstance(found, int) and found > 1:
-        told = f"found {found}; this version of matrix reads format 1: upgrade it to read this file"
+    if isinstance(found, int) and found > FORMAT:
+        told = f"found {found}; this version of matrix reads formats up to {FORMAT}: upgrade it"
         raise BadInput([Mistake(source, None, "format", told)])
     checkpoint = check(Document(source, value, {}, {}), Checkpoint)
     if mistakes := list(_contradictions(checkpoint, source)):
@@ -265,26 +155,12 @@ def _contradictions(checkpoint: Checkpoint, source: str) -> list[Mistake]:
     """What the fields allow one by one, but not together."""
     there = checkpoint.continuation
     mistakes = [
-        Mistake(
-            source,
-            None,
-            f"continuation.plan.resources.{name}",
-            f"found {key!r}, which is not in continuation.resources",
-        )
-        for name, key in there.plan.resources.items()
-        if key not in there.resources
-    ]
-    mistakes += [
-        Mistake(
-            source,
-            None,
-            f"continuation.resources.{key}",
-            "its content has another hash; was it edited?",
-        )
-        for key, value in there.resources.items()
-        if content_hash(value) != key
+        Mistake(source, None, f"continuation.{path}", told) for path, told in there.contradictions()
     ]
     if checkpoint.turn != there.turn:
         told = f"found {checkpoint.turn}, but continuation.turn is {there.turn}"
         mistakes.append(Mistake(source, None, "turn", told))
+    if checkpoint.format == FORMAT and there.spec is None:
+        told = "is missing; a file of format 2 has the resolved spec of its run"
+        mistakes.append(Mistake(source, None, "continuation.spec", told))
     return mistakes

@@ -24,6 +24,11 @@ def content_hash(value: Any, *, length: int = 16) -> str:
     return hashlib.blake2b(canonical(value), digest_size=32).hexdigest()[:length]
 
 
+def bytes_hash(content: bytes) -> str:
+    """Hex digest (64 characters) of some bytes: the name that a file's content goes by."""
+    return hashlib.blake2b(content, digest_size=32).hexdigest()
+
+
 def derive_seed(*parts: str | int) -> int:
     """A 63-bit seed from named parts, e.g. ``derive_seed(run_seed, "shadow-bay", 7)``."""
     digest = hashlib.blake2b(canonical(parts), digest_size=8).digest()

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
 from matrix.kinds.playtest import checkpoints as words
 from matrix.kinds.playtest.kind import KIND as PLAYTEST
-from matrix.model.checkpoint_file import Checkpoint, continuation_of
+from matrix.model.checkpoint import Contents
+from matrix.model.checkpoint_file import Checkpoint
+from matrix.model.continuation import continuation_of
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON
+from matrix.store.carrying import exported
 from matrix.store.transcript import Transcript
 
 
@@ -20,20 +24,34 @@ def turns_of(session: Transcript) -> list[int]:
     return [done.turn for done in session.turns if done.phase != "finish"]
 
 
-def checkpoint_of(
-    run_id: str, session: Transcript, turn: int, prelude: JSON, resources: Mapping[str, JSON]
-) -> Checkpoint:
+class RunContent(NamedTuple):
+    """What sessions of a run refer to.
+
+    Attributes:
+        run_id: The run.
+        spec: Its resolved spec, as JSON.
+        resources: Content hash -> text or data.
+        files: What working folders are made of.
+    """
+
+    run_id: str
+    spec: Mapping[str, Any]
+    resources: Mapping[str, JSON]
+    files: Contents
+
+
+def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> Checkpoint:
     """The session as it stood after ``turn``.
 
     Args:
-        run_id: The run that it is of.
+        run: What it refers to.
         session: The whole session.
         turn: The turn; 0 for what precedes the first.
         prelude: What the round's shared preparation made.
-        resources: Content hash -> text or data.
 
     Raises:
         BadInput: It has no checkpoint of that turn; the message says which there are.
+        StoreError: Its working folder is damaged, or too large for a file.
     """
     there = turns_of(session)
     if turn not in there:
@@ -43,14 +61,14 @@ def checkpoint_of(
     steps = [done for done in session.turns if done.phase != "finish" and done.turn <= turn]
     done = _joined(steps)
     plan = session.plan
-    texts = {name: resources[key] for name, key in plan.resources.items()}
+    texts = {name: run.resources[key] for name, key in plan.resources.items()}
     times = {step.turn: round(step.at * 1000, 3) for step in steps}
     agents = words.player_agents(done.players, done.messages, prelude)
     speaker = next((player.name for player in done.players if player.is_spokesperson), "")
     playtest = plan.kind == PLAYTEST.name
     state = orjson.loads(done.state)
     return Checkpoint(
-        run=run_id,
+        run=run.run_id,
         turn=turn,
         timestamp=times[turn],
         conversationHistory=tuple(words.conversation(done.messages, times)),
@@ -60,7 +78,14 @@ def checkpoint_of(
         detectedPulses=tuple(words.pulses(done.events)),
         detectedTangents=tuple(words.tangents(done.events, state, turn) if playtest else ()),
         privateMoments=tuple(words.private_moments(done.events, done.messages)),
-        continuation=continuation_of(plan, done, prelude, resources),
+        continuation=continuation_of(
+            plan,
+            done,
+            spec=run.spec,
+            prelude=prelude,
+            resources=run.resources,
+            blobs=exported(run.files, done.tree),
+        ),
     )
 
 
@@ -80,4 +105,5 @@ def _joined(steps: list[TurnDone]) -> TurnDone:
         ended=last.ended,
         versions=last.versions,
         at=last.at,
+        tree=last.tree,
     )

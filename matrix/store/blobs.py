@@ -15,7 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple
 
+from matrix.model.checkpoint import Contents
 from matrix.model.errors import BlobsRefused, StoreError
+from matrix.model.seeds import bytes_hash
 from matrix.store.disk import Disk
 
 BLOBS: Final = "blobs"
@@ -34,11 +36,6 @@ class Piece(NamedTuple):
     size: int
 
 
-def digest_of(content: bytes) -> str:
-    """The name that a content has as a blob."""
-    return hashlib.blake2b(content, digest_size=32).hexdigest()
-
-
 class BlobStore:
     """The blobs of one run. Safe to use from several threads and processes of one machine."""
 
@@ -51,6 +48,11 @@ class BlobStore:
         """Where a blob is, if it is there."""
         return self.folder / digest[:2] / digest[2:]
 
+    @property
+    def source(self) -> str:
+        """Where the blobs are, for messages."""
+        return str(self.folder)
+
     def has(self, digest: str) -> bool:
         """Whether the blob is there."""
         return self.path(digest).is_file()
@@ -58,6 +60,17 @@ class BlobStore:
     def batch(self) -> Batch:
         """Store blobs: use it as a context, ``add`` to it, and ``commit``."""
         return Batch(self, self._disk, self._run_dir)
+
+    def size(self, digest: str) -> int:
+        """Bytes of a blob.
+
+        Raises:
+            StoreError: It is not there.
+        """
+        try:
+            return self.path(digest).stat().st_size
+        except OSError as error:
+            raise self._unreadable(digest, error) from None
 
     def read(self, digest: str) -> bytes:
         """The whole of a small blob.
@@ -80,15 +93,18 @@ class BlobStore:
                     found.update(piece)
                     yield piece
         except OSError as error:
-            raise StoreError(
-                f"cannot read blob {digest[:16]} in {self.folder}: {error.strerror}; the working "
-                "folders of its sessions cannot be restored without it"
-            ) from None
+            raise self._unreadable(digest, error) from None
         if found.hexdigest() != digest:
             raise StoreError(
                 f"blob {digest[:16]} in {self.folder} is damaged: its content has another hash; "
                 "put it back from a copy of the run's folder"
             )
+
+    def _unreadable(self, digest: str, error: OSError) -> StoreError:
+        return StoreError(
+            f"cannot read blob {digest[:16]} in {self.folder}: {error.strerror}; the working "
+            "folders of its sessions cannot be restored without it"
+        )
 
 
 class Batch:
@@ -118,12 +134,26 @@ class Batch:
         Raises:
             BlobsRefused: No space, or the disk is broken.
         """
-        digest = digest_of(content)
+        digest = bytes_hash(content)
         if self._is_new(digest):
             path = self._new_file()
             self._write(path, lambda target: target.write(content))
             self._written[digest] = path
         return digest
+
+    def take(self, digest: str, contents: Contents) -> None:
+        """Store what is kept elsewhere: the same file where that can be had, else a copy of it.
+
+        Raises:
+            StoreError: It is not there, or damaged.
+            BlobsRefused: No space, or the disk is broken.
+        """
+        if not self._is_new(digest):
+            return
+        path = self._new_file()
+        if not (isinstance(contents, BlobStore) and _share(contents.path(digest), path)):
+            self._write(path, lambda target: target.writelines(contents.pieces(digest)))
+        self._written[digest] = path
 
     def add_stream(self, source: IO[bytes]) -> Piece:
         """Store what is read from ``source``.
@@ -192,6 +222,17 @@ class Batch:
         except OSError as error:
             path.unlink(missing_ok=True)
             raise _store_error(self._store.folder, error) from None
+
+
+def _share(blob: Path, path: Path) -> bool:
+    """Put a blob, which is durable and never changed, in the place of a file; whether it could."""
+    linked = path.with_name(f"{path.name}-linked")
+    try:
+        linked.hardlink_to(blob)
+    except OSError:  # on another file system, or it is one that has no such links
+        return False
+    linked.replace(path)
+    return True
 
 
 def _store_error(folder: Path, error: OSError) -> BlobsRefused:

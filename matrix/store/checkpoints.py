@@ -10,6 +10,7 @@ from matrix.model.checkpoint import Checkpoint
 from matrix.model.entries import Ended
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Outcome
+from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run_folder import RunFile, read_run
 from matrix.store.transcript import find_session, transcript
@@ -28,7 +29,7 @@ class Moments:
         Raises:
             StoreError: It is not a run's folder.
         """
-        self._run_dir = run_dir
+        self._run_dir, self._blobs = run_dir, BlobStore(run_dir)
         self._journal = JournalReader(run_dir / JOURNAL_NAME)
 
     @cached_property
@@ -81,6 +82,7 @@ class Moments:
             turns=tuple(done for done in played if done.turn <= turn),
             prelude=None if plan.prelude_id is None else self._prelude(plan.prelude_id),
             texts={name: self._resources[key] for name, key in plan.resources.items()},
+            contents=self._blobs,
         )
 
     def close(self) -> None:

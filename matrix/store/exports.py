@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake, StoreError
@@ -10,23 +10,24 @@ from matrix.store.disk import Disk
 
 
 def write_files(
-    folder: Path, files: Mapping[str, bytes], *, force: bool, disk: Disk | None = None
+    folder: Path, files: Mapping[str, Callable[[], bytes]], *, force: bool, disk: Disk | None = None
 ) -> list[Path]:
-    """Write files into a folder, each durably and in one step.
+    """Write files into a folder, each durably and in one step, and made when its turn comes.
 
     Raises:
         BadInput: Some are there already and ``force`` is not given; nothing was written.
         StoreError: The folder cannot be written; no half-written file is left.
     """
     disk = disk or Disk()
-    paths = {folder / name: data for name, data in files.items()}
+    paths = {folder / name: made for name, made in files.items()}
     taken = [path for path in paths if path.exists()]
     if taken and not force:
         told = "is there already; choose another name, or --force to replace it"
         raise BadInput(Mistake(str(path), None, "", told) for path in taken)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for path, data in paths.items():
+        for path, made in paths.items():
+            data = made()
             temporary = path.with_name(f".{path.name}.tmp")
             disk.write(temporary, lambda handle, data=data: handle.write(data))  # type: ignore[misc]
             disk.rename(temporary, path)

@@ -15,14 +15,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import FolderLimits
-from matrix.store.blobs import Batch, BlobStore, digest_of
+from matrix.model.seeds import bytes_hash
+from matrix.store.blobs import Batch, BlobStore
 
 EMPTY: Final = ""
 """The tree of a folder that was never stored: restoring it gives an empty folder."""
@@ -192,7 +195,7 @@ class _Walk:
 
     def _tree(self, rows: list[Entry]) -> str:
         content = encode_tree(rows)
-        digest = digest_of(content)
+        digest = bytes_hash(content)
         if digest not in self._known.trees:
             self._batch.add(content)
         self.found.trees.add(digest)
@@ -204,37 +207,57 @@ def encode_tree(rows: list[Entry]) -> bytes:
     return json.dumps([_FORMAT, rows], separators=(",", ":")).encode()
 
 
-def decode_tree(blobs: BlobStore, digest: str) -> list[Entry]:
-    """The lines of a stored tree.
+def decode_tree(blobs: Contents, digest: str) -> list[Entry]:
+    """The lines of a stored tree, which may be somebody else's.
 
     Raises:
-        StoreError: It is not there, damaged, or of a later version.
+        StoreError: It is not there, damaged, of a later version, or names what no folder holds.
     """
     content = blobs.read(digest)
     try:
         version, rows = json.loads(content)
         entries = [Entry(*row) for row in rows]
-    except (ValueError, TypeError):
-        raise StoreError(f"blob {digest[:16]} in {blobs.folder} is no tree") from None
+    except (ValueError, TypeError, RecursionError):
+        raise StoreError(f"blob {digest[:16]} in {blobs.source} is no tree") from None
     if version != _FORMAT:
         raise StoreError(
-            f"tree {digest[:16]} in {blobs.folder} has the format {version!r}, this version of "
+            f"tree {digest[:16]} in {blobs.source} has the format {version!r}, this version of "
             f"matrix reads {_FORMAT!r}; upgrade matrix to restore it"
         )
     for entry in entries:
-        if "/" in entry.name or entry.name in (".", ".."):
-            raise StoreError(f"tree {digest[:16]} in {blobs.folder} names {entry.name!r}")
+        if not _can_be(entry):
+            raise StoreError(
+                f"tree {digest[:16]} in {blobs.source} names {entry.name!r}, which no folder can "
+                "hold like that: it is damaged"
+            )
     return entries
 
 
-def blobs_of(blobs: BlobStore, tree: str) -> set[str]:
-    """Every blob that a tree is made of, trees included.
+def _can_be(entry: Entry) -> bool:
+    """Whether a line is one that :func:`encode_tree` may have written."""
+    texts = isinstance(entry.name, str) and isinstance(entry.ref, str)
+    numbers = type(entry.mode) is int and type(entry.mtime_ns) is int
+    if not (texts and numbers and entry.kind in ("folder", "file", "link")):
+        return False
+    if "/" in entry.name or "\0" in entry.name + entry.ref or entry.name in (".", ".."):
+        return False
+    try:
+        os.fsencode(entry.name + entry.ref)
+    except UnicodeEncodeError:
+        return False
+    is_hash = re.fullmatch(r"[0-9a-f]{64}", entry.ref) is not None
+    in_range = 0 <= entry.mode <= 0o7777 and -(2**63) <= entry.mtime_ns < 2**63
+    return in_range and (is_hash or entry.kind == "link")
+
+
+def blobs_of(blobs: Contents, *trees: str) -> set[str]:
+    """Every blob that some trees are made of, the trees included.
 
     Raises:
-        StoreError: A tree of it cannot be read.
+        StoreError: A tree cannot be read.
     """
     found: set[str] = set()
-    todo = [tree] if tree else []
+    todo = [tree for tree in trees if tree]
     while todo:
         digest = todo.pop()
         if digest in found:

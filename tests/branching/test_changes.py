@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.api import Run
-from matrix.api.branching import replay_checkpoint, start_branching
+from matrix.api import Run, replay_checkpoint
 from matrix.engine.registry import load_kind
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kept
@@ -113,9 +112,7 @@ def test_a_checkpoint_in_hand_is_as_good_as_its_run(play: Run, tmp_path: Path) -
     moments = Moments(play.path)
     checkpoint = moments.after(session, 3)
     moments.close()
-    run = start_branching(
-        replay_checkpoint(checkpoint, project=tmp_path), tmp_path, executor="in-process"
-    )
+    run = replay_checkpoint(checkpoint, project=tmp_path, results=tmp_path, executor="in-process")
     assert left_behind(run, ids(run)[0], "messages") == left_behind(play, session, "messages")
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.api import Run
-from matrix.api.branching import plan_branch, plan_replay, replay_checkpoint
+from matrix.api import Run, plan_branch, plan_replay, plan_replay_checkpoint
 from matrix.model.entries import Ended, Entry, TurnDone, session_of
 from matrix.model.errors import BadInput, RunNotFound
 from matrix.model.records import Outcome
@@ -104,7 +103,7 @@ def test_a_checkpoint_of_another_version_of_the_kind_is_refused(counter: Run) ->
     moments.close()
     turns = tuple(replace(done, versions=(1, 99)) for done in checkpoint.turns)
     with pytest.raises(BadInput, match="state version 99; this one has 1 and 1"):
-        replay_checkpoint(replace(checkpoint, turns=turns))
+        plan_replay_checkpoint(replace(checkpoint, turns=turns))
 
 
 def test_a_cap_below_one_moment_is_refused_before_anything_starts(counter: Run) -> None:

@@ -117,3 +117,27 @@ def test_mistakes_in_a_condition_are_shown_with_their_place(
     where = ("--where", "events.kind == 3 and events.knd == 'x'")
     result = golden_run("branch-table", "branch", "first", *where, "--variants", "step=1,2")
     assert result.code == 2
+
+
+def test_a_replay_from_a_file_needs_no_run(
+    project: Path, matrix: Matrix, golden_run: GoldenRun
+) -> None:
+    import shutil
+
+    assert (
+        matrix("export", "first", first_session(project), "--turn", "2", "-o", "2.json").code == 0
+    )
+    shutil.rmtree(project / "results")
+    args = ("--set", "step=3", "--times", "2", "--in-process", "--run-id", "again")
+    assert golden_run("replay-file", "replay", "--checkpoint", "2.json", *args).code == 0
+    assert matrix("show", "again", "best").code == 0
+
+
+def test_where_a_replay_starts_is_said_in_one_way(project: Path, golden_run: GoldenRun) -> None:
+    assert golden_run("replay-where", "replay", "--set", "x", "--trust-addresses").code == 2
+    assert golden_run("replay-half", "replay", "first", "--turn", "2").code == 2
+    both = ("replay", "first", "best", "--turn", "2", "--checkpoint", "2.json")
+    assert golden_run("replay-both", *both).code == 2
+    assert (
+        golden_run("replay-no-file", "replay", "--checkpoint", "2.json", "--times", "0").code == 2
+    )

@@ -142,7 +142,7 @@ class FullDisk(Disk):
 def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new_one(tmp_path: Path) -> None:
     (tmp_path / "turn-1.json").write_text("the old one")
     with pytest.raises(StoreError, match="No space left"):
-        write_files(tmp_path, {"turn-1.json": b"the new one"}, force=True, disk=FullDisk())
+        write_files(tmp_path, {"turn-1.json": lambda: b"the new one"}, force=True, disk=FullDisk())
     assert [path.read_text() for path in tmp_path.iterdir()] == ["the old one"]
 
 
@@ -179,7 +179,7 @@ def test_an_edited_text_a_missing_one_and_another_turn_are_noticed(exported: Che
         (b"[" * 100_000, "not JSON"),
         (b"[]", "must be a mapping"),
         (b"null", "must be a mapping"),
-        (b'{"format": 2}', "reads format 1: upgrade"),
+        (b'{"format": 3}', "reads formats up to 2: upgrade"),
         (b" " * (MAX_BYTES + 1), "at most"),
     ],
 )

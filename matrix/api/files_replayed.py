@@ -1,0 +1,101 @@
+"""Replays from exported checkpoints: from a file, without the run that it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from matrix.api.branching import start_branching
+from matrix.api.choosing import Branching, go_on, replay_of
+from matrix.api.exporting import read_checkpoint
+from matrix.api.opened import RESULTS, Run
+from matrix.engine.checkpoint_reading import moment_in
+from matrix.engine.progress import Listener
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.overrides import Override
+from matrix.model.records import JSON
+
+
+def plan_replay_checkpoint(
+    checkpoint: Checkpoint | str | Path,
+    *,
+    project: str | Path = ".",
+    changes: Mapping[str, JSON] | None = None,
+    times: int = 1,
+    max_cost: float | None = None,
+    trust_addresses: bool = False,
+    overrides: Iterable[Override] = (),
+) -> Branching:
+    """Check a replay from a file, without starting anything, as :func:`replay_checkpoint` does.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    mistakes: list[Mistake] = []
+    wanted = moment = None
+    try:
+        wanted = replay_of(changes, times)
+    except BadInput as error:
+        mistakes += error.mistakes
+    try:
+        moment = _moment(checkpoint, Path(project), trust_addresses)
+    except BadInput as error:
+        mistakes += error.mistakes
+    if wanted is None or moment is None:
+        raise BadInput(mistakes)
+    return Branching(go_on([moment], wanted, Path(project), max_cost, overrides))
+
+
+def replay_checkpoint(
+    checkpoint: Checkpoint | str | Path,
+    *,
+    project: str | Path = ".",
+    changes: Mapping[str, JSON] | None = None,
+    times: int = 1,
+    max_cost: float | None = None,
+    trust_addresses: bool = False,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """:func:`replay` from a file that :func:`matrix.export` wrote, here or on another machine.
+
+    Args:
+        checkpoint: The file, or a checkpoint in hand.
+        project: Folder whose packs come first, for what changes.
+        changes: As :func:`replay`.
+        times: How often it is played.
+        max_cost: Hard cap in US dollars; that of the run that it is from if left out.
+        trust_addresses: Send keys of this machine to addresses that only the file names.
+        results: Folder of runs.
+        run_id: Name of the new run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        overrides: Ready-made overrides of limits, over everything else.
+
+    Raises:
+        BadInput: Anything wrong with the file or the input; nothing was started.
+        StoreError: A folder cannot be used.
+    """
+    planned = plan_replay_checkpoint(
+        checkpoint,
+        project=project,
+        changes=changes,
+        times=times,
+        max_cost=max_cost,
+        trust_addresses=trust_addresses,
+        overrides=overrides,
+    )
+    return start_branching(planned, results, run_id, executor, listener)
+
+
+def _moment(
+    checkpoint: Checkpoint | str | Path, project: Path, trust_addresses: bool
+) -> Checkpoint:
+    if isinstance(checkpoint, Checkpoint):
+        return checkpoint
+    source = str(checkpoint)
+    return moment_in(read_checkpoint(checkpoint), source, project, trust_addresses=trust_addresses)

@@ -1,0 +1,63 @@
+"""Working folders of continuations: looked at before the start, brought along with the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matrix.engine.mistakes import Mistakes
+from matrix.kinds.protocol import Kind, UsesFolder
+from matrix.model.checkpoint import Checkpoint, Contents
+from matrix.model.errors import Mistake, StoreError
+from matrix.model.records import FolderLimits
+from matrix.store.carrying import Measure, carry, measure
+
+
+def check_folders(kind: Kind, moments: Sequence[Checkpoint], mistakes: Mistakes) -> None:
+    """Collect the moments whose working folder is not whole, or is one that the kind refuses."""
+    limits = kind.folder_limits if isinstance(kind, UsesFolder) else None
+    for moment in moments:
+        if not moment.tree:
+            continue
+        if moment.contents is None or limits is None:
+            told = f"has a working folder, and sessions of the {kind.name} kind have none here"
+        else:
+            told = _told(moment.contents, moment.tree, limits)
+        if told:
+            place = f"session {moment.plan.session_id} after turn {moment.turn}"
+            mistakes.add([Mistake(place, None, "", told)])
+
+
+def carry_folders(moments: Sequence[Checkpoint], run_dir: Path) -> None:
+    """Bring along what the turns of moments name, durably, before a journal names it.
+
+    Raises:
+        StoreError: Some of it is gone or damaged, or the run's folder cannot be written.
+    """
+    wanted: dict[str, tuple[Contents, set[str]]] = {}
+    for moment in moments:
+        trees = {done.tree for done in moment.turns if done.tree}
+        if trees and moment.contents is not None:
+            _, known = wanted.setdefault(moment.contents.source, (moment.contents, set()))
+            known |= trees
+    if wanted:
+        carry(run_dir, wanted.values())
+
+
+def _told(contents: Contents, tree: str, limits: FolderLimits) -> str:
+    try:
+        found = measure(contents, tree)
+    except StoreError as error:
+        return str(error)
+    return _too_large(found, limits)
+
+
+def _too_large(found: Measure, limits: FolderLimits) -> str:
+    """What of a folder goes beyond what the kind allows; empty if nothing does."""
+    bounds = (
+        ("files, folders and links", found.entries, limits.entries),
+        ("bytes", found.total_bytes, limits.total_bytes),
+        ("bytes in one file", found.largest, limits.file_bytes),
+    )
+    over = [f"{n:,} {what} (at most {most:,})" for what, n, most in bounds if n > most]
+    return f"its working folder has {', '.join(over)}, more than its kind allows" if over else ""
