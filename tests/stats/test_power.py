@@ -26,7 +26,7 @@ from matrix.stats import (
     smallest_effect,
     unpaired_needed,
 )
-from matrix.stats.power import Engine
+from matrix.stats.rules import Engine
 
 effects = st.floats(0.05, 5.0)
 

@@ -9,7 +9,17 @@ from typing import IO, Any
 
 from hypothesis import strategies as st
 
-from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import (
+    Ended,
+    Entry,
+    Held,
+    Opened,
+    Settled,
+    Share,
+    Tally,
+    TurnDone,
+    session_of,
+)
 from matrix.model.records import (
     Answer,
     CallKey,
@@ -260,13 +270,7 @@ COMPARED = {
 
 
 def _session(entry: Entry) -> str:
-    match entry:
-        case Opened():
-            return entry.plan.session_id
-        case Held() | Settled() | Acted():
-            return entry.key.session_id
-        case TurnDone() | Ended():
-            return entry.session_id
+    return session_of(entry)
 
 
 def _place(entry: TurnDone) -> tuple[int, int]:

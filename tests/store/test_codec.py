@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import (
+    Acted,
+    Dropped,
+    Ended,
+    Entry,
+    Held,
+    Looked,
+    Opened,
+    Settled,
+    Share,
+    Tally,
+    TurnDone,
+    session_of,
+)
 from matrix.model.errors import StoreError
 from matrix.model.records import (
     OUTCOMES,
@@ -113,7 +126,26 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
     SETTLED_ENTRY,
     TURN,
     st.builds(
-        Ended, TEXT, OUTCOME, TEXT, TEXT, COUNT, st.none() | NUMBER, TALLY, NUMBER, JSON_VALUE
+        Ended,
+        TEXT,
+        OUTCOME,
+        TEXT,
+        TEXT,
+        COUNT,
+        st.none() | NUMBER,
+        TALLY,
+        NUMBER,
+        JSON_VALUE,
+        st.none() | NUMBER,
+    ),
+    st.builds(
+        Looked,
+        COUNT,
+        TEXT,
+        several(st.builds(Dropped, TEXT, TEXT, COUNT)),
+        TEXT,
+        st.none() | COUNT,
+        NUMBER,
     ),
     st.builds(
         Acted,
@@ -129,20 +161,10 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
 )
 
 
-def session_id(entry: Entry) -> str:
-    match entry:
-        case Opened():
-            return entry.plan.session_id
-        case Held() | Settled() | Acted():
-            return entry.key.session_id
-        case _:
-            return entry.session_id
-
-
 @given(entry=ENTRY)
 def test_every_entry_is_read_as_it_was_written(entry: Entry) -> None:
     kind, body = encode(entry)
-    assert decode(kind, session_id(entry), body) == entry
+    assert decode(kind, session_of(entry), body) == entry
 
 
 @given(entry=ENTRY, data=st.data())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from matrix.model.entries import Acted, Ended, Entry, Held, Opened, Settled, TurnDone
+from matrix.model.entries import Acted, Ended, Entry, Held, Looked, Opened, Settled, TurnDone
 from matrix.store.comparer import compare_tables
 from matrix.store.publisher import Publisher
 from matrix.store.schema import RunInfo
@@ -34,7 +34,7 @@ def elsewhere(entry: Entry) -> Entry:
             )
         case Held():
             return entry._replace(hold_id=entry.hold_id + 70, at=1.0)
-        case Opened() | Acted():
+        case Opened() | Acted() | Looked():
             return entry._replace(at=1.0)
         case TurnDone() | Ended():
             return replace(entry, at=1.0)
