@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 from matrix.engine.looks import declared_rules
-from matrix.engine.registry import load_kind
-from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.spec import RunSpec
-from matrix.report.pairing import Pairing, pairing_of
-from matrix.report.rounds import round_table, session_values
+from matrix.report.matching import factor_matchup
+from matrix.report.matchup import Matchup
 from matrix.report.text import plural
 from matrix.stats import Verdict, verdict_of, verdict_sentence
 from matrix.stats.rules import Flag
@@ -24,6 +21,12 @@ FLAGS: Mapping[Flag, str] = {
     "these scenarios only": "about the scenarios played, not others like them",
 }
 """What the flags of a verdict say to people."""
+
+_ENGINES = {
+    "fixed": "t intervals",
+    "planned": "intervals that allow for a look after every round",
+    "open-ended": "intervals that allow for looks at any time",
+}
 
 SCENARIOS_ONLY: Flag = "these scenarios only"
 
@@ -69,98 +72,86 @@ def compare_factor(
     Raises:
         BadInput: No such factor or metric, or nothing to compare.
     """
-    spec = RunSpec.model_validate(run.spec)
-    pairing = pairing_of(run)
-    factors = pairing.factors
-    chosen = _factor(factor or run.plan.compared, factors)
-    metric = metric or run.plan.metric
-    levels = list(factors[chosen])
-    data = session_values(tables, run, pairing, chosen, metric)
-    rules = declared_rules(spec, load_kind(run.kind), metric=metric, margin=margin)
-    verdict = verdict_of(
-        round_table(data, tables, run, pairing, chosen),
-        rules,
-        plan_over=run.status != "running",
-    )
+    return compare(factor_matchup(tables, run, factor), metric, margin)
+
+
+def compare(
+    matchup: Matchup, metric: str | None = None, margin: float | None = None
+) -> FactorComparison:
+    """Compare the variants of a matchup on one metric, the declared one if left out.
+
+    Raises:
+        BadInput: There is no such metric.
+    """
+    chosen = metric or matchup.metric
+    table, left_out = matchup.round_table(chosen)
+    rules = declared_rules(matchup.spec, matchup.kind, metric=chosen, margin=margin)
+    verdict = verdict_of(table, rules, plan_over=matchup.over)
     return FactorComparison(
-        factor=chosen,
-        metric=metric,
-        rows=tuple(_row(data, level, verdict, index) for index, level in enumerate(levels)),
+        factor=matchup.factor,
+        metric=chosen,
+        rows=tuple(_row(matchup, verdict, index) for index in range(len(matchup.variants))),
         verdict=verdict,
         sentence=verdict_sentence(
             verdict,
-            levels,
-            "" if metric == "score" else metric,
-            "points" if metric == "score" else "",
-            pairing.unit,
+            matchup.variants,
+            "" if chosen == "score" else chosen,
+            "points" if chosen == "score" else "",
+            matchup.unit,
         ),
-        rests_on=_rests_on(verdict, run, pairing),
-        simulated=run.simulated,
+        rests_on=_rests_on(verdict, matchup, left_out),
+        simulated=matchup.simulated,
     )
 
 
-def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
-    comparable = [factor for factor, levels in factors.items() if len(levels) > 1]
-    if name is None or name not in factors:
-        found = "no factor given" if name is None else f"found {name!r}"
-        hint = did_you_mean(name or "", comparable)
-        raise BadInput(
-            [
-                Mistake(
-                    "--factor",
-                    None,
-                    "",
-                    f"{found}; factors with several levels: {', '.join(comparable) or 'none'}"
-                    f"{hint}",
-                )
-            ]
-        )
-    if name not in comparable:
-        raise BadInput(
-            [Mistake("--factor", None, "", f"{name!r} has only one level, so nothing to compare")]
-        )
-    return name
-
-
-def _row(data: Any, level: str, verdict: Verdict, index: int) -> VariantRow:
-    mine = data[data["level"] == level]
-    outcomes = mine["outcome"].value_counts()
-    completed = int(outcomes.get("completed", 0))
+def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
+    mine = matchup.sides == index
+    outcomes = Counter(matchup.outcomes[mine])
+    completed = outcomes["completed"]
     summary = verdict.variants[index]
     bounds = verdict.rules.score_bounds or (-inf, inf)  # a mean cannot lie outside them either
     return VariantRow(
-        level=level,
-        sessions=len(mine),
-        ended=completed + int(outcomes.get("timeout", 0)),
-        failed=int(outcomes.get("failed", 0)) + int(outcomes.get("timeout", 0)),
-        errored=int(outcomes.get("errored", 0)),
-        censored=int(outcomes.get("censored", 0)),
+        level=matchup.variants[index],
+        sessions=int(mine.sum()) - outcomes["dropped"],
+        ended=completed + outcomes["timeout"],
+        failed=outcomes["failed"] + outcomes["timeout"],
+        errored=outcomes["errored"],
+        censored=outcomes["censored"],
         mean=summary.mean,
         low=None if summary.interval is None else max(summary.interval.low, bounds[0]),
         high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
-        cost_per_completed_usd=float(mine["cost_usd"].sum()) / completed if completed else None,
+        cost_per_completed_usd=float(matchup.cost_usd[mine].sum()) / completed
+        if completed
+        else None,
     )
 
 
-def _rests_on(verdict: Verdict, run: RunFile, pairing: Pairing) -> str:
+def _rests_on(verdict: Verdict, matchup: Matchup, left_out: int) -> str:
+    unit = matchup.unit
     parts = [
-        f"{plural(verdict.rounds_used, f'complete {pairing.unit}')} of "
-        f"{verdict.rounds_planned:,}, {pairing.basis}",
-        f"{100 * (1 - verdict.rules.alpha):.4g} % t intervals on {pairing.unit} differences"
+        f"{plural(verdict.rounds_used, f'complete {unit}')} of "
+        f"{verdict.rounds_planned:,}, {matchup.basis}",
+        f"{100 * (1 - verdict.rules.alpha):.4g} % {_ENGINES[verdict.rules.engine]} on {unit} "
+        "differences"
         + (
             f", level {verdict.comparisons[0].level:.3g} per pair"
             if len(verdict.variants) > 2
             else ""
         ),
     ]
-    if verdict.pairs_errored:
-        parts.append(f"{plural(verdict.pairs_errored, 'pair')} dropped for infrastructure errors")
+    if left_out:
+        parts.append(
+            f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
+        )
+    if verdict.pairs_errored > left_out:
+        lost = plural(verdict.pairs_errored - left_out, "pair")
+        parts.append(f"{lost} dropped for infrastructure errors")
     if verdict.pairs_unscored:
         parts.append(
             f"{plural(verdict.pairs_unscored, 'pair')} without a score because a variant failed"
         )
-    flags = [flag for flag in verdict.flags if not (pairing.scope and flag == SCENARIOS_ONLY)]
-    parts += [*(FLAGS[flag] for flag in flags), *([pairing.scope] if pairing.scope else [])]
-    if run.simulated:
+    flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
+    parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]
+    if matchup.simulated:
         parts.append("simulated models")
     return "; ".join(parts)

@@ -6,7 +6,7 @@ import shlex
 
 from matrix.model.money import show_usd
 from matrix.report.compare import FactorComparison, VariantRow
-from matrix.report.rounds import NEEDLESS
+from matrix.report.matchup import NEEDLESS
 from matrix.report.summary import Summary
 from matrix.report.text import (
     WIDTH,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import polars
 
 _TRIES = 5
+_BATCH_ROWS = 200_000
 
 
 class RunTables:
@@ -45,8 +47,20 @@ class RunTables:
         """
         return read_run(self.run_dir)
 
-    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+    def table(
+        self,
+        name: str,
+        columns: Sequence[str] | None = None,
+        *,
+        only: Mapping[str, str] | None = None,
+    ) -> pa.Table:
         """A table, or some of its columns, as Arrow.
+
+        Args:
+            name: The table.
+            columns: The columns wanted; all of them if left out.
+            only: Column -> the text that it has in the rows wanted. Files are read in pieces, and
+                what is not wanted is let go of at once.
 
         Raises:
             StoreError: There is no such table or column, or a file is damaged.
@@ -55,7 +69,7 @@ class RunTables:
         for _ in range(_TRIES):
             parts = self._parts(name)
             try:
-                return _read(parts, declared, columns)
+                return _read(parts, declared, columns, only or {})
             except FileNotFoundError:  # compacted since it was listed
                 continue
             except (OSError, pa.ArrowException) as error:
@@ -64,6 +78,16 @@ class RunTables:
                     "made again from the journal (Publisher.rebuild)"
                 ) from None
         raise StoreError(f"the files of table {name} of {self.run_dir} vanish while being read")
+
+    def distinct(self, name: str, column: str, *, where_null: str) -> list[object]:
+        """The different values of a column, of rows that have no value in another one.
+
+        Raises:
+            StoreError: As :meth:`table`.
+        """
+        table = self.table(name, [column, where_null])
+        kept = table.filter(pc.is_null(table[where_null]))
+        return pc.unique(kept[column]).to_pylist()
 
     def frame(self, name: str, columns: Sequence[str] | None = None) -> pandas.DataFrame:
         """A table, or some of its columns, as a pandas data frame."""
@@ -102,14 +126,23 @@ class RunTables:
         )
 
 
-def _read(parts: Sequence[Part], declared: pa.Schema, columns: Sequence[str] | None) -> pa.Table:
+def _read(
+    parts: Sequence[Part],
+    declared: pa.Schema,
+    columns: Sequence[str] | None,
+    only: Mapping[str, str],
+) -> pa.Table:
     files = [pq.ParquetFile(part.path) for part in parts]
     try:
         schemas = [declared, *(file.schema_arrow for file in files)]
         schema = pa.unify_schemas(schemas, promote_options="default")
         if columns is not None:
             schema = _selected(schema, columns)
-        pieces = [_read_file(file, schema) for file in files]
+        if only:
+            _selected(declared, list(only))
+            pieces = [piece for file in files for piece in _read_rows(file, schema, only)]
+        else:
+            pieces = [_read_file(file, schema) for file in files]
     finally:
         for file in files:
             file.close()
@@ -125,6 +158,21 @@ def _read_file(file: pq.ParquetFile, schema: pa.Schema) -> pa.Table:
             [pa.nulls(file.metadata.num_rows, field.type) for field in schema], schema=schema
         )
     return conform(table, schema)
+
+
+def _read_rows(
+    file: pq.ParquetFile, schema: pa.Schema, only: Mapping[str, str]
+) -> Iterator[pa.Table]:
+    """The wanted rows of a file, row group by row group."""
+    there = set(file.schema_arrow.names)
+    if not only.keys() <= there:  # an older file without the column: no row has the text
+        return
+    wanted = [name for name in dict.fromkeys([*schema.names, *only]) if name in there]
+    for batch in file.iter_batches(_BATCH_ROWS, columns=wanted):
+        table = pa.Table.from_batches([batch])
+        for name, text in only.items():
+            table = table.filter(pc.equal(table[name].cast(pa.string()), pa.scalar(text)))
+        yield conform(table, schema)
 
 
 def _selected(schema: pa.Schema, columns: Sequence[str]) -> pa.Schema:

@@ -1,0 +1,257 @@
+"""Making matchups: the levels of a factor in one run, or two runs against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.engine.registry import load_kind
+from matrix.model.entries import Looked
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.spec import RunSpec
+from matrix.report.matchup import NEEDLESS, Matchup, labels
+from matrix.report.pairing import Pairing, pairing_of
+from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reader import RunTables
+from matrix.store.run_folder import RunFile
+from matrix.store.tables import factor_columns
+
+
+def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -> Matchup:
+    """The levels of a factor, paired by round, scenario and every other factor.
+
+    All planned strata count, so that a live run's rounds are not complete before they are.
+
+    Raises:
+        BadInput: No such factor, or nothing to compare.
+    """
+    pairing = pairing_of(run)
+    chosen = _factor(factor or run.plan.compared, pairing.factors)
+    columns = factor_columns(run.plan.factors)
+    others = {columns[name]: seen for name, seen in pairing.factors.items() if name != chosen}
+    strata: Mapping[str, Sequence[str]] = {**pairing.strata, **others}
+    levels = tuple(pairing.factors[chosen])
+    data = _read(tables, [columns[chosen], *strata, pairing.column])
+    keys, words = labels(strata)
+    return Matchup(
+        factor=chosen,
+        variants=levels,
+        unit=pairing.unit,
+        n_units=pairing.units,
+        basis=pairing.basis,
+        scope=pairing.scope,
+        strata=words,
+        scenarios=_scenarios(strata, keys),
+        ids=data["session_id"].to_numpy(dtype=object),
+        source=np.zeros(len(data), dtype=np.int64),
+        units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
+        places=_places(data, strata, keys),
+        sides=_codes(data[columns[chosen]].astype(str), levels),
+        outcomes=_outcomes(data, needless=chosen == run.plan.compared),
+        cost_usd=data["cost_usd"].to_numpy(dtype=float),
+        sources=(tables,),
+        kind=load_kind(run.kind),
+        spec=RunSpec.model_validate(run.spec),
+        metric=run.plan.metric,
+        over=run.status != "running",
+        simulated=run.simulated,
+        dropped_later=_unlaunched(tables, run, chosen, levels, len(keys)),
+    )
+
+
+def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunFile]) -> Matchup:
+    """Two runs, paired by round within each scenario and combination of levels they share.
+
+    Runs of one seed share the groups and draws of each round as well; with other seeds, rounds are
+    paired in the order of their launch, which is as valid and only less sharp.
+
+    Raises:
+        BadInput: They have nothing in common that could be paired.
+    """
+    pairings = [_whole(run) for _, run in (first, second)]
+    one, two = (run for _, run in (first, second))
+    mistakes = []
+    if one.run_id == two.run_id and first[0].run_dir == second[0].run_dir:
+        mistakes.append(f"{one.run_id} cannot be compared with itself; name another run")
+    if one.kind != two.kind:
+        mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
+    shared = [name for name in one.plan.factors
+              if set(one.plan.factors[name]) & set(two.plan.factors.get(name, ()))
+              and not _lone(one, two, name)]  # fmt: skip
+    strata: dict[str, Sequence[str]] = {
+        "scenario": [name for name in one.plan.scenarios if name in two.plan.scenarios],
+        **{
+            name: [level for level in one.plan.factors[name] if level in two.plan.factors[name]]
+            for name in shared
+        },
+    }
+    mistakes += [
+        f"{name} has several levels in {run.run_id} and none of them in {other.run_id}, so nothing "
+        "says which belong together"
+        for run, other in ((one, two), (two, one))
+        for name, levels in run.plan.factors.items()
+        if name not in shared and len(levels) > 1
+    ]
+    if not strata["scenario"]:
+        mistakes.append(
+            f"no scenario is in both: {one.run_id} has {', '.join(one.plan.scenarios)}; "
+            f"{two.run_id} has {', '.join(two.plan.scenarios)}"
+        )
+    units = min(pairing.units for pairing in pairings)
+    if mistakes:
+        raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
+    keys, words = labels(strata)
+    frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
+    return Matchup(
+        factor="run",
+        variants=(one.run_id, two.run_id),
+        unit="round",
+        n_units=units,
+        basis=_basis(one, two),
+        scope=_common(strata, one, two),
+        strata=words,
+        scenarios=_scenarios(strata, keys),
+        ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
+        source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
+        units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
+        places=np.concatenate([frame["place"].to_numpy(dtype=np.int64) for frame in frames]),
+        sides=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
+        outcomes=np.concatenate([_outcomes(frame, needless=False) for frame in frames]),
+        cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
+        sources=(first[0], second[0]),
+        kind=load_kind(one.kind),
+        spec=RunSpec.model_validate(two.spec),
+        metric=two.plan.metric,
+        over=all(run.status != "running" for run in (one, two)),
+        simulated=one.simulated or two.simulated,
+    )
+
+
+def _lone(one: RunFile, two: RunFile, name: str) -> bool:
+    """Whether a factor has one level in each run: then it may be what differs between them."""
+    return len(one.plan.factors[name]) == len(two.plan.factors[name]) == 1
+
+
+def _basis(one: RunFile, two: RunFile) -> str:
+    same = one.spec.get("seed") == two.spec.get("seed")
+    how = "of the same seed" if same else "in the order of their launch, as their seeds differ"
+    return f"paired by round {how}"
+
+
+def _common(strata: Mapping[str, Sequence[str]], one: RunFile, two: RunFile) -> str:
+    """What only one of the runs has is left out, and that is said."""
+    parts = []
+    for name, levels in strata.items():
+        there = [
+            run.plan.scenarios if name == "scenario" else run.plan.factors[name]
+            for run in (one, two)
+        ]
+        if any(set(levels) != set(all_levels) for all_levels in there):
+            parts.append(f"{name} {', '.join(levels)}")
+    return f"about what both runs have: {'; '.join(parts)}" if parts else ""
+
+
+def _of_run(
+    tables: RunTables,
+    run: RunFile,
+    strata: Mapping[str, Sequence[str]],
+    keys: Sequence[tuple[str, ...]],
+    units: int,
+) -> Any:
+    """The sessions of a run that the other may have a partner for."""
+    columns = {"scenario": "scenario", **factor_columns(run.plan.factors)}
+    mine = {columns[name]: levels for name, levels in strata.items()}
+    data = _read(tables, [*mine, "round"])
+    kept = data["round"] < units
+    for column, levels in mine.items():
+        kept &= data[column].astype(str).isin(list(levels))
+    data = data[kept].copy()
+    data["place"] = _places(data, mine, keys)
+    return data
+
+
+def _whole(run: RunFile) -> Pairing:
+    if run.branched is not None:
+        told = f"{run.run_id} is a branch of {run.branched.run_id}: compare its variants instead"
+        raise BadInput([Mistake("matrix compare", None, "", told)])
+    return pairing_of(run)
+
+
+def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
+    comparable = [factor for factor, levels in factors.items() if len(levels) > 1]
+    if name is None or name not in factors:
+        found = "no factor given" if name is None else f"found {name!r}"
+        hint = did_you_mean(name or "", comparable)
+        there = f"factors with several levels: {', '.join(comparable) or 'none'}"
+        raise BadInput([Mistake("--factor", None, "", f"{found}; {there}{hint}")])
+    if name not in comparable:
+        told = f"{name!r} has only one level, so nothing to compare"
+        raise BadInput([Mistake("--factor", None, "", told)])
+    return name
+
+
+def _read(tables: RunTables, extra: Sequence[str]) -> Any:
+    columns = dict.fromkeys(["session_id", "outcome", "error_class", "cost_usd", *extra])
+    return tables.frame("sessions", list(columns))
+
+
+def _codes(texts: Any, levels: Sequence[str]) -> npt.NDArray[np.int64]:
+    index = {level: number for number, level in enumerate(levels)}
+    return np.array(texts.map(index), dtype=np.int64)
+
+
+def _places(
+    data: Any, strata: Mapping[str, Sequence[str]], keys: Sequence[tuple[str, ...]]
+) -> npt.NDArray[np.int64]:
+    """Each session's stratum: the number of its combination, the last part varying fastest."""
+    place = np.zeros(len(data), dtype=np.int64)
+    for column, levels in strata.items():
+        place = place * len(levels) + _codes(data[column].astype(str), levels)
+    assert not len(place) or place.max() < len(keys)
+    return place
+
+
+def _scenarios(
+    strata: Mapping[str, Sequence[str]], keys: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """The scenario of each stratum; of a branch, which has none of its own, its only one."""
+    names = list(strata)
+    if "scenario" not in names:
+        return tuple("" for _ in keys)
+    return tuple(key[names.index("scenario")] for key in keys)
+
+
+def _outcomes(data: Any, *, needless: bool) -> npt.NDArray[np.object_]:
+    found = data["outcome"].astype(str)
+    if needless:
+        found = found.mask(data["error_class"].isin(NEEDLESS), "dropped")
+    return np.array(found, dtype=object)
+
+
+def _unlaunched(
+    tables: RunTables, run: RunFile, factor: str, levels: Sequence[str], strata: int
+) -> list[tuple[int, int, int]]:
+    """Places of a live run that have no row yet because a look dropped their variant."""
+    look = _newest_look(tables) if run.status == "running" else None
+    if look is None or look.factor != factor:
+        return []
+    return [
+        (number, stratum, levels.index(gone.level))
+        for gone in look.dropped
+        for number in range(gone.from_round, look.rounds)
+        for stratum in range(strata)
+    ]
+
+
+def _newest_look(tables: RunTables) -> Looked | None:
+    path = tables.run_dir / JOURNAL_NAME
+    if not path.is_file():
+        return None
+    reader = JournalReader(path)
+    try:
+        return reader.newest_look()
+    finally:
+        reader.close()

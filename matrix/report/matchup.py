@@ -1,0 +1,182 @@
+"""Who competes with whom: sessions of several variants side by side, and what they pair on.
+
+Only the columns that a comparison needs are read, each once, so that 100,000 sessions take seconds
+and little memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.kinds.protocol import Kind
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.metrics import LOWER_IS_BETTER, SESSION_METRICS
+from matrix.model.spec import RunSpec
+from matrix.stats import complete_rounds
+from matrix.stats.round_table import RoundTable
+from matrix.store.reader import RunTables
+
+FAILED = "failed"
+"""The metric that is 1 for a session that failed or timed out, else 0."""
+
+OF_FAILURES_TOO = (FAILED, "cost_usd")
+"""Metrics that failed sessions have as well: they failed, and they cost."""
+
+NEEDLESS = ("decided", "dropped")
+"""Why sessions were not launched that a look at the scores made needless."""
+
+_OF_SCORE = ("session_id", "turn", "value")
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Matchup:
+    """Sessions side by side. All arrays have one entry per session, m in all.
+
+    Attributes:
+        factor: What the variants are levels of; ``run`` for two runs.
+        variants: Names of the competitors.
+        unit: What an independent observation is called: ``round``, ``checkpoint``, ``repeat``.
+        n_units: How many of them were planned.
+        basis: What they are, in words that follow their number.
+        scope: What a verdict is about where its flags do not say it; may be empty.
+        strata: What pairs agree on within a unit, as words: scenario and levels of other factors.
+        scenarios: The scenario of each stratum.
+        ids: Session ids, by source.
+        source: Which of ``sources`` a session is in.
+        units: Its unit, from 0.
+        places: Its stratum.
+        sides: Its variant.
+        outcomes: Its outcome; ``dropped`` where a look made it needless.
+        cost_usd: What it cost.
+        sources: The tables that the sessions are in.
+        kind: What played them.
+        spec: What was declared of the comparison before launch.
+        metric: The metric that was declared.
+        over: Whether no session is running or will be launched.
+        simulated: Whether any model is simulated.
+        dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
+    """
+
+    factor: str
+    variants: tuple[str, ...]
+    unit: str
+    n_units: int
+    basis: str
+    scope: str
+    strata: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    ids: npt.NDArray[np.object_]
+    source: npt.NDArray[np.int64]
+    units: npt.NDArray[np.int64]
+    places: npt.NDArray[np.int64]
+    sides: npt.NDArray[np.int64]
+    outcomes: npt.NDArray[np.object_]
+    cost_usd: Floats
+    sources: tuple[RunTables, ...]
+    kind: Kind
+    spec: RunSpec
+    metric: str
+    over: bool
+    simulated: bool
+    dropped_later: Sequence[tuple[int, int, int]] = ()
+    _names: list[str] = field(default_factory=list)
+
+    def values(self, metric: str) -> Floats:
+        """A metric of every session; NaN where it has none.
+
+        Raises:
+            BadInput: No session has such a metric.
+        """
+        if metric == FAILED:
+            return np.where(np.isin(self.outcomes, ("failed", "timeout")), 1.0, 0.0)
+        if metric == "cost_usd":
+            return self.cost_usd
+        found = np.full(len(self.ids), np.nan)
+        known = False
+        for index, tables in enumerate(self.sources):
+            mine = np.flatnonzero(self.source == index)
+            if metric in SESSION_METRICS:
+                table = tables.table("sessions", ["session_id", metric])
+                column = metric
+            else:
+                table = tables.table("scores", list(_OF_SCORE), only={"name": metric})
+                column = "value"
+                known = known or table.num_rows > 0
+            frame = table.to_pandas()
+            if "turn" in frame:
+                frame = frame[frame["turn"].isna()]
+            by_id = frame.drop_duplicates("session_id", keep="last").set_index("session_id")[column]
+            found[mine] = by_id.reindex(self.ids[mine]).to_numpy(dtype=float)
+        if metric not in SESSION_METRICS and not known:
+            raise BadInput([self._unknown(metric)])
+        return found
+
+    def score_names(self) -> list[str]:
+        """Scores that sessions as a whole have, besides ``score`` itself; read once."""
+        if not self._names:
+            names = {
+                str(name)
+                for tables in self.sources
+                for name in tables.distinct("scores", "name", where_null="turn")
+            }
+            self._names.extend(sorted(names - set(SESSION_METRICS)))
+        return self._names
+
+    def _unknown(self, metric: str) -> Mistake:
+        known = [*SESSION_METRICS, FAILED, *self.score_names()]
+        shown = [name for name in known if not name.startswith("judge.")]
+        told = f"found {metric!r}; there is: {', '.join(shown)}{did_you_mean(metric, known)}"
+        return Mistake("--metric", None, "", told)
+
+    def lower_is_better(self, metric: str) -> bool:
+        """Whether less of a metric is better."""
+        worse = metric in LOWER_IS_BETTER or metric == FAILED
+        return worse or metric in self.kind.lower_is_better
+
+    def round_table(self, metric: str) -> tuple[RoundTable, int]:
+        """Complete rounds of a metric, and pairs left out because a session has no value of it.
+
+        A completed session without a *score* ends the rounds that can be compared, because it
+        should have one. Other metrics may have no value where there was nothing to measure, such
+        as how a tangent ended in a session without one: those pairs are left out, and counted.
+
+        Raises:
+            BadInput: No session has such a metric.
+        """
+        values, outcomes = self.values(metric), self.outcomes
+        if metric in OF_FAILURES_TOO:
+            outcomes = np.where(np.isin(outcomes, ("failed", "timeout")), "completed", outcomes)
+        missing = np.zeros(len(values), dtype=np.bool_)
+        if metric not in ("score", self.metric):
+            missing = np.isnan(values) & np.isin(outcomes, ("completed", "timeout"))
+            outcomes = np.where(missing, "errored", outcomes)
+        places = zip(self.units[missing], self.places[missing], strict=True)
+        return self._laid_out(values, outcomes), len(set(places))
+
+    def _laid_out(self, values: Floats, outcomes: npt.NDArray[Any]) -> RoundTable:
+        later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
+        return complete_rounds(
+            np.concatenate([self.units, later[:, 0]]),
+            np.concatenate([self.places, later[:, 1]]),
+            np.concatenate([self.sides, later[:, 2]]),
+            np.concatenate([values, np.full(len(later), np.nan)]),
+            np.concatenate([outcomes.astype(str), np.full(len(later), "dropped")]),
+            n_rounds_planned=self.n_units,
+            n_scenarios=len(self.strata),
+            n_variants=len(self.variants),
+        )
+
+
+def labels(strata: Mapping[str, Sequence[str]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:
+    """Every combination of what pairs agree on, and each in words."""
+    from itertools import product
+
+    keys = list(product(*strata.values()))
+    return keys, tuple(", ".join(key) or "all" for key in keys)
