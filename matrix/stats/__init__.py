@@ -76,7 +76,7 @@ from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
 from matrix.stats.rules import MIN_ROUNDS, Flag, Reason, Rules, VerdictKind
 from matrix.stats.running import RunningMean
-from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios
+from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios, paired_scores
 from matrix.stats.sentence import verdict_sentence
 from matrix.stats.threshold import (
     ThresholdKind,
@@ -164,6 +164,7 @@ __all__ = [
     "newcombe_paired",
     "noise_shares",
     "pair_by_launch",
+    "paired_scores",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
