@@ -132,7 +132,8 @@ class Matchup:
     def _unknown(self, metric: str) -> Mistake:
         known = [*SESSION_METRICS, FAILED, *self.score_names()]
         shown = [name for name in known if not name.startswith("judge.")]
-        told = f"found {metric!r}; there is: {', '.join(shown)}{did_you_mean(metric, known)}"
+        who = "this run has" if len(self.sources) == 1 else "these runs have"
+        told = f"found {metric!r}; {who}: {', '.join(shown)}{did_you_mean(metric, known)}"
         return Mistake("--metric", None, "", told)
 
     def lower_is_better(self, metric: str) -> bool:

@@ -91,7 +91,7 @@ from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
 from matrix.stats.rules import MIN_ROUNDS, Engine, Flag, Reason, Rules, VerdictKind
 from matrix.stats.running import RunningMean
-from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios
+from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios, paired_scores
 from matrix.stats.sentence import verdict_sentence
 from matrix.stats.sequential import Beaten
 from matrix.stats.spending import (
@@ -198,6 +198,7 @@ __all__ = [
     "normal_mixture_log_e",
     "obrien_fleming_spending",
     "pair_by_launch",
+    "paired_scores",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",

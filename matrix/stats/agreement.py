@@ -62,7 +62,8 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: RatingLevel = "ordinal") -
     """Krippendorff's alpha of any number of judges, who need not all rate everything.
 
     ``1 - observed / expected disagreement`` over all pairs of ratings of one transcript.
-    Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability.
+    Source: Krippendorff (2011), Computing Krippendorff's Alpha-Reliability. Memory grows with the
+    square of the number of different ratings: meant for scales, such as 1 to 5 or 0 to 100.
 
     Args:
         ratings: By judge and transcript, shape [judges, transcripts]; NaN where there is none.
@@ -79,10 +80,12 @@ def krippendorff_alpha(ratings: npt.ArrayLike, level: RatingLevel = "ordinal") -
     if level == "ratio" and (found < 0).any():
         raise ValueError("ratings on a ratio scale are 0 or more; use level interval")
     kept = found[:, (~np.isnan(found)).sum(axis=0) >= 2]
-    values = np.unique(kept[~np.isnan(kept)])
+    rated = ~np.isnan(kept)
+    values, codes = np.unique(kept[rated], return_inverse=True)
     if values.size < 2:
         return None
-    per_value = (kept[None] == values[:, None, None]).sum(axis=1).astype(np.float64)
+    per_value = np.zeros((values.size, kept.shape[1]))
+    np.add.at(per_value, (codes, np.nonzero(rated)[1]), 1.0)
     raters = per_value.sum(axis=0)
     # Ordered pairs of ratings within a transcript, each transcript weighing as its ratings do.
     coincidences = (per_value / (raters - 1)) @ per_value.T

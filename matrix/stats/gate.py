@@ -115,7 +115,7 @@ def gate_unpaired(
     *,
     higher_is_better: bool = True,
 ) -> Gate:
-    """Gate on two runs without common rounds, by Welch's t; arguments as `gate_paired`.
+    """Gate on two runs without common rounds, by Welch's t.
 
     Args:
         baseline: Shape [n].

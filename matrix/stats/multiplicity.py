@@ -53,8 +53,8 @@ def e_benjamini_hochberg(e_values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     if e.ndim != 1:
         raise ValueError(f"e-values come as one row; got shape {e.shape}")
     if not (e >= 0).all():
-        raise ValueError("e-values are at least 0; leave tests that were not made out")
-    with np.errstate(divide="ignore"):
+        raise ValueError("e-values are 0 or more; leave tests that were not made out")
+    with np.errstate(divide="ignore", over="ignore"):
         return benjamini_hochberg(np.minimum(1.0 / e, 1.0))
 
 

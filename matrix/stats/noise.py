@@ -254,6 +254,8 @@ def _judge(repeats: Iterable[npt.ArrayLike]) -> MeanSquare | None:
     squares, df = 0.0, 0
     for row in repeats:
         ratings = np.asarray(row, dtype=np.float64)
+        if ratings.ndim != 1:
+            raise ValueError("ratings of the judge come as one row per transcript")
         known = finite_sample(ratings[~np.isnan(ratings)])
         if known.size >= 2:
             squares += float(((known - known.mean()) ** 2).sum())

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from matrix.stats.interval import Interval
 from matrix.stats.means import summarize
+from matrix.stats.round_table import RoundTable
 from matrix.stats.student import t_two_sided_p
 
 MIN_SCENARIOS = 5
@@ -48,6 +49,14 @@ class NewScenarios:
     def enough(self) -> bool:
         """Whether there are scenarios enough for a claim about others."""
         return self.n_scenarios >= MIN_SCENARIOS
+
+
+def paired_scores(table: RoundTable) -> npt.NDArray[np.float64]:
+    """Scores of the pairs that comparisons use, shape [P, S, k]; NaN in every other pair.
+
+    What `new_scenarios` (two of its variants) and `matrix.stats.noise_shares` (all) take.
+    """
+    return np.where(table.scored[:, :, None], table.scores, np.nan)
 
 
 def new_scenarios(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float = 0.05) -> NewScenarios:

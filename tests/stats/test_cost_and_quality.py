@@ -43,6 +43,8 @@ def seeded(seed: int = 0) -> np.random.Generator:
         (lambda g, n: g.beta(8, 2, n), 10, 0.8, 0.929, 0.947),
         (lambda g, n: g.beta(8, 2, n), 30, 0.8, 0.945, 0.952),
         (lambda g, n: g.lognormal(0, 1, n), 10, exp(0.5), 0.847, 0.905),
+        # Rare zeros: no interval method rescues these, which is why crashes are never scored 0.
+        (lambda g, n: g.normal(80, 5, n) * (g.random(n) > 0.05), 10, 76.0, 0.630, 0.656),
     ],
 )
 def test_coverage_is_that_of_the_calibration_table(
@@ -57,7 +59,7 @@ def test_coverage_is_that_of_the_calibration_table(
         ):
             covered[i] += interval is not None and interval.contains(truth)
     for got, expected in zip(covered, (by_t, by_bootstrap), strict=True):
-        assert got / runs == pytest.approx(expected, abs=4 * sqrt(expected * 0.1 / runs))
+        assert got / runs == pytest.approx(expected, abs=4 * sqrt(expected * (1 - expected) / runs))
 
 
 @given(st.lists(st.integers(-99, 99), min_size=0, max_size=20), st.integers(1, 9))

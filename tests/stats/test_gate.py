@@ -94,6 +94,18 @@ def test_a_score_turned_round_gets_the_same_verdict(
     assert (up.kind, up.reason, up.extra) == (down.kind, down.reason, down.extra)
 
 
+@given(st.integers(1, 80), st.integers(1, 80), st.data(), st.floats(0.01, 0.5))
+def test_rates_of_failures_get_the_verdict_of_the_pass_rates(
+    n: int, m: int, data: st.DataObject, margin: float
+) -> None:
+    x, y = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
+    passes = gate_rates(x, n, y, m, margin)
+    failures = gate_rates(n - x, n, m - y, m, margin, higher_is_better=False)
+    assert passes.kind == failures.kind
+    assert passes.extra == pytest.approx(failures.extra, abs=1), "up to rounding"
+    assert passes.difference == pytest.approx(-(failures.difference or 0.0), abs=1e-12)
+
+
 @given(samples, samples, margins, st.floats(1, 10))
 def test_a_wider_margin_never_turns_a_pass_into_anything_else(
     base: list[int], other: list[int], margin: float, times: float

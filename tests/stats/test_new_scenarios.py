@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import nan, sqrt
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from matrix.stats import clustered_se, new_scenarios, summarize
+from matrix.stats import clustered_se, new_scenarios, paired_scores, summarize
 
 cubes = st.integers(1, 8).flatmap(
     lambda s: st.lists(
@@ -119,6 +120,18 @@ def test_a_missing_score_takes_its_pair_out_and_a_scenario_without_pairs_does_no
     assert result.difference == 2.0
     assert result.by_scenario[0] == 2.0
     assert np.isnan(result.by_scenario[1])
+
+
+def test_the_scores_of_a_round_table_are_those_of_the_pairs_it_compares(table_of: Any) -> None:
+    outcomes = np.full((3, 2, 2), "completed", dtype=object)
+    outcomes[0, 1, 0], outcomes[2, 0, 1] = "failed", "errored"
+    scores = np.arange(12.0).reshape(3, 2, 2)
+    table = table_of(scores, outcomes)
+    cube = paired_scores(table)
+    assert np.isnan(cube[0, 1]).all()
+    assert np.isnan(cube[2, 0]).all()
+    assert np.nanmean(cube[:, :, 1] - cube[:, :, 0]) == 1.0
+    assert int((~np.isnan(cube)).sum()) == 2 * table.pairs_scored == 8
 
 
 def test_without_scenarios_nothing_is_known() -> None:

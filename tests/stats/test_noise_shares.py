@@ -254,6 +254,8 @@ def test_without_repeats_nobody_knows_what_more_ratings_would_buy() -> None:
 def test_every_mistake_is_named_at_once() -> None:
     with pytest.raises(ValueError, match=r"rounds, scenarios, variants.*finite.*at least 1 rating"):
         noise_shares([[float("inf")]], ratings=0)
+    with pytest.raises(ValueError, match="one row per transcript"):
+        noise_shares(np.zeros((2, 1, 2)), [1.0, 2.0])
     noise = known(noise_shares(np.zeros((2, 1, 2))))
     with pytest.raises(ValueError, match="at least 1; got 0, 1 and 1"):
         noise.variance_of_difference(0, 1, 1)

@@ -20,6 +20,12 @@ live.add(1.0)
 live.add(2.0)
 live.summary()
 matrix.stats.wilson(3, 4), matrix.stats.clopper_pearson(3, 4), matrix.stats.mcnemar(1, 7)
+matrix.stats.rounds_needed(0.5, 1.0), matrix.stats.unpaired_needed(0.5, 1.0, 1.0)
+matrix.stats.fixed_threshold(9, 9, 0.9), matrix.stats.sequential_threshold([True], 0.9)
+matrix.stats.gate_paired([1.0] * 10, range(10), 1.0), matrix.stats.welch([1, 2], [3, 5])
+matrix.stats.cost_ratio([1, 2, 4], [2, 3, 3], numpy.random.default_rng(0))
+matrix.stats.powered_mean([1, 2, 4, 4], [2, 3, 3, 4], [1])
+matrix.stats.noise_shares(numpy.eye(4).reshape(4, 2, 2), [[1, 2]])
 assert "scipy.stats" not in sys.modules
 for name in matrix.stats.__all__:
     getattr(matrix.stats, name)
