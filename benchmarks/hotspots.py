@@ -165,10 +165,10 @@ class _InLine(Silent):
     """A listener that makes the run's loop do the work of its threads in line."""
 
     def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
-        asyncio.get_running_loop().set_default_executor(_NoThreads())
+        asyncio.get_running_loop().set_default_executor(NoThreads())
 
 
-class _NoThreads(ThreadPoolExecutor):
+class NoThreads(ThreadPoolExecutor):
     """An executor that does everything at once, on the thread that asks for it."""
 
     def submit(self, fn: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> Future[R]:

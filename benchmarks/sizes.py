@@ -24,6 +24,7 @@ class Sizes:
         entries: Journal entries, at least, that tables are made from.
         journal_sessions: Play-tests that those entries are copies of.
         profiled: Play-tests that are profiled.
+        overhead: Play-tests in which the journal's share is measured.
         repeats: Repeats of what is cheap; the median is reported.
         adapter_seconds: How long each client asks, per length of history.
         limit_seconds: How long rate limits are kept busy, for each number of processes.
@@ -45,6 +46,7 @@ class Sizes:
     entries: int = 50_000
     journal_sessions: int = 20
     profiled: int = 40
+    overhead: int = 200
     repeats: int = 3
     adapter_seconds: int = 4
     limit_seconds: int = 120
