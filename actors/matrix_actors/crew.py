@@ -19,7 +19,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from matrix.engine.governor_core import LostSession
+from matrix.engine.registry import load_kind
 from matrix.engine.setup import RunSetup
+from matrix.kinds.protocol import UsesFolder
 from matrix.model.errors import MatrixError, RunLocked
 from matrix_actors.whereabouts import Whereabouts, here
 
@@ -31,7 +33,8 @@ LOCK_PATIENCE_S = 30.0
 
 
 ANYWHERE = {"scheduling_strategy": "SPREAD"}
-"""Workers and provider clients go to whichever machines there are."""
+"""Workers and provider clients go to whichever machines there are; workers of a kind whose
+sessions have working folders stay with the journal, whose disk those folders are on."""
 
 
 class ProcessGone(MatrixError):
@@ -76,6 +79,7 @@ class Crew:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._setup, self._clock = setup, clock
+        self._with_folders = isinstance(load_kind(setup.kind), UsesFolder)
         self.governor = Member("governor", "governor", 0)
         self.publisher = Member("publisher", "publisher", 0)
         self.clients = {
@@ -131,7 +135,8 @@ class Crew:
                 member.actor = actors.PublisherActor.options(**self._here()).remote(setup.run_dir)
             case "worker":
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
-                member.actor = actors.SessionWorkerActor.options(**ANYWHERE).remote(
+                where = self._here() if self._with_folders else ANYWHERE
+                member.actor = actors.SessionWorkerActor.options(**where).remote(
                     name, member.index, setup, governor, clients
                 )
             case provider:

@@ -1,6 +1,6 @@
 """Plays a project's spec on a Ray of three nodes on this machine, and takes one node away.
 
-clustered.py <project folder> <run id>
+clustered.py <project folder> <run id> <turns after which the node goes>
 """
 
 from __future__ import annotations
@@ -16,20 +16,17 @@ from matrix_actors.cluster import prepare_environment
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive
 
-TURNS = 60
-"""Turns after which the node goes."""
-
 
 class Removing(Silent):
     """Takes a node away in the middle."""
 
-    def __init__(self, cluster: Any, node: Any) -> None:
-        self._cluster, self._node = cluster, node
+    def __init__(self, cluster: Any, node: Any, turns: int) -> None:
+        self._cluster, self._node, self._turns = cluster, node, turns
         self.removed = False
         self.elsewhere = 0
 
     def progress(self, progress: Progress) -> None:
-        if not self.removed and progress.counters.turns >= TURNS:
+        if not self.removed and progress.counters.turns >= self._turns:
             self.elsewhere = _actors_on(self._node.node_id)
             self._cluster.remove_node(self._node, allow_graceful=False)
             self.removed = True
@@ -45,7 +42,7 @@ def _actors_on(node_id: str) -> int:
     return sum(a["State"] == "ALIVE" and a["Address"]["NodeID"] == node_id for a in found)
 
 
-def main(folder: str, run_id: str) -> None:
+def main(folder: str, run_id: str, turns: str) -> None:
     prepare_environment()
     from ray.cluster_utils import Cluster
 
@@ -55,7 +52,7 @@ def main(folder: str, run_id: str) -> None:
     )
     nodes = [cluster.add_node(num_cpus=2, object_store_memory=80 * 1024 * 1024) for _ in range(2)]
     try:
-        removing = Removing(cluster, nodes[1])
+        removing = Removing(cluster, nodes[1], int(turns))
         executor = RayExecutor(address=cluster.address, workers=6)
         end = asyncio.run(drive(Path(folder), run_id, executor, removing))
     finally:
