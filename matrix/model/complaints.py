@@ -47,7 +47,7 @@ def _path_in(value: Any, location: Sequence[str | int], *, missing: bool) -> Loc
     path: Location = ()
     for index, part in enumerate(location):
         last = index == len(location) - 1
-        in_list = isinstance(value, (list, tuple)) and isinstance(part, int)
+        in_list = isinstance(value, (list, tuple)) and isinstance(part, int) and part < len(value)
         if in_list or (isinstance(value, dict) and part in value):
             path, value = (*path, part), value[part]
         elif missing and last:
