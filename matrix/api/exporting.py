@@ -47,14 +47,13 @@ class _Found(NamedTuple):
         """The checkpoint as a file, without any key in it."""
         found = self.at(turn)
         data, folder = to_bytes(found), found.continuation.folder
+        text = data.decode()
+        files = list(folder.contents("").held()) if folder is not None else []
         for name, key in self.keys.items():
-            held = Redactor([key])
-            text = data.decode()
-            files = folder.contents("").held() if folder is not None else ()
-            if held.values(text) != text or any(key.encode() in content for content in files):
+            if Redactor([key]).values(text) != text or any(key.encode() in file for file in files):
                 raise StoreError(
                     f"the checkpoint after turn {turn} of session {self.session.session_id} holds "
-                    f"the key that {name} has; nothing was written: take the key out of what the "
+                    f"the key that {name} has, and was not written: take the key out of what the "
                     "session was given, and change it"
                 )
         return data

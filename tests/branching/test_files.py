@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from matrix.api import Run, export, plan_replay_checkpoint, replay_checkpoint
 from matrix.model.errors import BadInput, StoreError
@@ -147,6 +150,42 @@ def test_texts_of_another_shape_are_refused_before_anything_starts(file: Path) -
 
     (mistake,) = told(edited(file, reshape))
     assert mistake.startswith("continuation.resources: the ")
+
+
+def rehash(there: dict[str, Any]) -> None:
+    """Give edited texts their right hash again, as whoever edits a file can do."""
+    texts, plan = there["resources"], there["plan"]
+    named = plan.get("resources") if isinstance(plan, dict) else None
+    if isinstance(texts, dict) and isinstance(named, dict):
+        now = {key: content_hash(text) for key, text in texts.items()}
+        there["resources"] = {now[key]: text for key, text in texts.items()}
+        plan["resources"] = {
+            name: now.get(key, key) if isinstance(key, str) else key for name, key in named.items()
+        }
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_any_change_of_a_field_is_refused_or_planned_without_a_crash(
+    file: Path, data: st.DataObject
+) -> None:
+    value = orjson.loads(file.read_bytes())
+    part: Any = value["continuation"]
+    while True:
+        place = data.draw(
+            st.sampled_from(sorted(part) if isinstance(part, dict) else range(len(part)))
+        )
+        if not isinstance(part[place], dict | list) or not part[place] or data.draw(st.booleans()):
+            break
+        part = part[place]
+    part[place] = data.draw(st.sampled_from([None, 0, -1, 2**62, "x", "", [], {}, [None], 1.5]))
+    rehash(value["continuation"])
+    path = file.with_name("edited.json")
+    path.write_bytes(orjson.dumps(value))
+    with suppress(BadInput):  # anything else would be a crash
+        plan_replay_checkpoint(path, project=file.parent)
 
 
 def test_a_key_is_sent_to_an_address_of_the_files_only_if_that_is_said(file: Path) -> None:

@@ -204,6 +204,19 @@ def test_every_turn_is_exported_with_its_folder(written: Run, tmp_path: Path) ->
         assert set(folder["blobs"]) == blobs_of(BlobStore(written.path), tree)
 
 
+def test_a_key_in_a_file_of_the_folder_is_found_and_nothing_is_written(
+    written: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = ids(written)[0]
+    tree = trees(written, session)["turn", TURNS]
+    restored(written, tree, tmp_path / "look")
+    monkeypatch.setenv("OPENAI_API_KEY", (tmp_path / "look" / "diary").read_text())
+    monkeypatch.setenv("MISTRAL_API_KEY", "not-in-there")
+    with pytest.raises(StoreError, match="holds the key that OPENAI_API_KEY has"):
+        export(written.path, session, tmp_path / "x.json", turn=TURNS)
+    assert not (tmp_path / "x.json").exists()
+
+
 def test_a_folder_that_is_too_large_for_a_file_is_said_with_how_large_it_may_be(
     tmp_path: Path,
 ) -> None:

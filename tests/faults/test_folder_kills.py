@@ -119,6 +119,28 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
     assert trees(run_dir) == trees(whole)
 
 
+def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
+    tmp_path: Path, whole: Path
+) -> None:
+    project = scribe_project(tmp_path)
+    (parent, *_) = sorted({e.session_id for e in entries(whole) if isinstance(e, TurnDone)})
+    run_dir = project.path("again")
+    replay = ["replay", str(whole), parent, "--turn", "2", "--in-process", "--run-id", "again"]
+    with project.started(*replay, "--quiet") as process:
+        wait_for(lambda: len(tally(run_dir)) >= 3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    done = project.matrix("resume", "again", "--in-process", "--quiet")
+    assert done.code == 0, done.err
+    found = {(key.phase, key.turn, key.slot): tree for key, tree in trees(run_dir).items()}
+    expected = {
+        (key.phase, key.turn, key.slot): tree
+        for key, tree in trees(whole).items()
+        if key.session_id == parent and (key.turn > 2 or not key.slot)  # effects stay the parent's
+    }
+    assert found == expected
+
+
 @pytest.mark.ray
 def test_on_ray_with_its_workers_where_the_journal_is_the_same_folders_come_out(
     tmp_path: Path, whole: Path

@@ -171,6 +171,12 @@ def test_an_edited_text_a_missing_one_and_another_turn_are_noticed(exported: Che
     assert "found 2, but continuation.turn is 3" in told
 
 
+def test_a_list_that_is_too_short_is_refused_with_its_place(exported: Checkpoint) -> None:
+    value = as_data(exported)
+    value["continuation"]["ended"] = []
+    assert "continuation.ended[0]: is required and missing" in mistakes_in(value)
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
