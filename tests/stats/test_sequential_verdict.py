@@ -281,6 +281,36 @@ def test_what_is_left_may_be_equivalent_when_the_rest_is_beaten(normal_table: An
     assert {verdict.decisive.a, verdict.decisive.b} == {1, 2}
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_missing_scores_of_a_beaten_variant_make_no_equivalence_of_the_others_fragile(
+    table_of: Any, engine: Any
+) -> None:
+    rng = np.random.default_rng(7)
+    scores = rng.normal(50, 2, (100, 3, 3)) + np.array([-12.0, 0.0, 0.0])
+    outcomes = np.zeros(scores.shape, np.int64)
+    outcomes[10:, :, 0] = DROPPED
+    outcomes[0, 0, 0] = FAILED
+    for lost, flags in ((0, ()), (60, ("fragile",))):
+        outcomes[:lost, 1, 1] = FAILED
+        rules = Rules(engine=engine, delta=1.5, failure_margin=OPEN_GATE)
+        verdict = verdict_of(table_of(scores, outcomes), rules)
+        assert verdict.kind == "equivalent"
+        assert verdict.flags == (*flags, "these scenarios only")
+
+
+def test_means_have_intervals_that_allow_for_the_looks(normal_table: Any) -> None:
+    table = normal_table([0, 0.5], n_rounds=30, planned=40)
+    once = verdict_of(table).variants[0].interval
+    often = verdict_of(table, Rules(engine="planned")).variants[0].interval
+    always = verdict_of(table, Rules(engine="open-ended")).variants[0].interval
+    assert once is not None
+    assert often is not None
+    assert always is not None
+    assert once.half_width < often.half_width < always.half_width
+    before = verdict_of(normal_table([0, 1], n_rounds=9), Rules(engine="planned"))
+    assert before.variants[0].interval is None
+
+
 # --- edge cases ------------------------------------------------------------------------------
 
 
