@@ -4,7 +4,8 @@ python -m benchmarks.calibrate                    everything, 20,000 runs per fi
 python -m benchmarks.calibrate errors --runs 500  one section, with fewer runs
 
 Every run is a simulated matrix that goes through `matrix.stats.verdict_of`, as a real one does.
-Seeds are fixed, so figures repeat to the last digit. ``+-`` is one standard error of the simulation.
+Seeds are fixed, so figures repeat to the last digit; ``+-`` is one standard error of the
+simulation.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def power(runs: int) -> Iterator[Sequence[object]]:
 
 
 def gate(runs: int) -> Iterator[Sequence[object]]:
-    """A variant far ahead in score that fails just the margin more often: the gate's hardest case."""
+    """A variant far ahead in score failing just the margin more often: the gate's hardest case."""
     yield "engine", "failure rates", "rounds", "winners in spite of it"
     for engine in ENGINES:
         rules = Rules(ALPHA, score_bounds=None, engine=engine)

@@ -134,6 +134,7 @@ def test_nothing_is_decided_below_ten_rounds(normal_table: Any) -> None:
         verdict = verdict_of(normal_table([0, 30], n_rounds=9, planned=40), rules)
         assert (verdict.kind, verdict.decided_at, verdict.beaten) == ("not_enough_data", None, ())
         assert verdict.reasons == ("too few rounds", "plan not over")
+        assert verdict.extra_rounds == 1, "until the first look"
         assert verdict_of(normal_table([0, 30], n_rounds=10, planned=40), rules).decided_at == 10
 
 
@@ -358,6 +359,40 @@ def test_a_variant_dropped_before_it_met_anyone_is_not_enough_data(table_of: Any
         verdict = verdict_of(table_of(scores, outcomes), Rules(engine=engine))
         assert verdict.kind == "not_enough_data"
         assert verdict.variants[2].n_rounds == 3
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("n", [0, 1, 2])
+def test_hardly_any_rounds_are_not_enough_and_have_no_interval(
+    table_of: Any, engine: Any, n: int
+) -> None:
+    scores = np.random.default_rng(1).normal(50, 5, (12, 2, 3))
+    outcomes = np.zeros(scores.shape, np.int64)
+    outcomes[n:] = OUTCOMES.index("censored")
+    verdict = verdict_of(table_of(scores, outcomes), Rules(engine=engine, delta=100.0))
+    assert (verdict.kind, verdict.rounds_used, verdict.decisive) == ("not_enough_data", n, None)
+    assert verdict.reasons == ("too few rounds", "ended by censored session")
+    assert all(pair.interval is None and not pair.identical for pair in verdict.comparisons)
+    assert all((pair.difference is None) == (n == 0) for pair in verdict.comparisons)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_run_ended_by_the_cap_keeps_its_level_and_says_so(table_of: Any, engine: Any) -> None:
+    scores = np.random.default_rng(1).normal(50, 5, (40, 2, 2))
+    outcomes = np.zeros(scores.shape, np.int64)
+    outcomes[25:] = OUTCOMES.index("censored")
+    verdict = verdict_of(table_of(scores, outcomes), Rules(engine=engine))
+    assert (verdict.kind, verdict.reasons) == (
+        "no_difference", ("interval includes 0", "ended by censored session"),
+    )  # fmt: skip
+    going_on = verdict_of(table_of(scores[:25], planned=40), Rules(engine=engine))
+    assert verdict.comparisons == going_on.comparisons
+
+
+def test_one_variant_cannot_be_compared(table_of: Any) -> None:
+    for engine in ENGINES:
+        with pytest.raises(ValueError, match="two variants"):
+            verdict_of(table_of(np.ones((12, 1, 1))), Rules(engine=engine))
 
 
 # --- how much longer -------------------------------------------------------------------------
