@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install run test test-all local lint format bench docs wheel wheel-check clean
+.PHONY: install run test test-all local lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -40,6 +40,9 @@ format: install  ## put the code into shape
 
 bench: install  ## speed and memory, on this machine
 	$(BIN)/python -m benchmarks
+
+calibrate: install  ## how often verdicts err, by simulation; half an hour
+	$(BIN)/python -m benchmarks.calibrate
 
 docs: install  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from matrix.model.errors import MatrixError
@@ -178,6 +178,12 @@ class Link:
         if self._out:
             self._something.set()
         self.start()
+
+    def unsure(self) -> Iterator[Any]:
+        """Messages that the server has not yet said are durable, oldest first."""
+        for _, batch in self._kept:
+            yield from batch
+        yield from self._out
 
     async def failed(self) -> None:
         """Return only by raising: whatever ended the loops, but for a server that has died."""

@@ -37,6 +37,9 @@ from matrix.model.records import Answer, Call, SessionPlan
 from matrix.telemetry.process import SILENT, Telemetry
 from matrix.telemetry.spans import session_span
 
+MOST_OVER = 256
+"""Ended sessions that a worker remembers before it looks whose ends are durable."""
+
 
 class NoRoute(MatrixError):
     """A call for a model that no host of this worker serves; a defect of the set-up."""
@@ -77,6 +80,7 @@ class SessionWorker:
         self._host: ProviderHost | None = None
         self._plans: dict[str, SessionPlan] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._over: dict[str, SessionPlan] = {}
 
     def start(self, *, host: ProviderHost | None, routes: Mapping[str, CallPort]) -> None:
         """Begin to work; ``host`` serves embedded providers, ``routes`` all of them."""
@@ -100,7 +104,18 @@ class SessionWorker:
         await self._link.reconnect(transport, self._rejoin, self._ask_again)
 
     def _rejoin(self) -> list[ToGovernor]:
-        return [Rejoin(tuple(plan for key, plan in self._plans.items() if key in self._tasks))]
+        """Whatever is played here, and whatever is over but may not be in the journal yet."""
+        self._forget_what_is_durable()
+        played = [plan for key, plan in self._plans.items() if key in self._tasks]
+        return [Rejoin((*played, *self._over.values()))]
+
+    def _forget_what_is_durable(self) -> None:
+        unsure = {
+            message.ended.session_id if isinstance(message, EndSession) else message.session_id
+            for message in self._link.unsure()
+            if isinstance(message, (EndSession, SuspendSession))
+        }
+        self._over = {key: plan for key, plan in self._over.items() if key in unsure}
 
     def _ask_again(self) -> list[ToGovernor]:
         host = [] if self._host is None else self._host.resume()
@@ -163,3 +178,6 @@ class SessionWorker:
             spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))
         del self._plans[plan.session_id], self._tasks[plan.session_id]
+        self._over[plan.session_id] = plan
+        if len(self._over) >= MOST_OVER:
+            self._forget_what_is_durable()

@@ -157,8 +157,8 @@ def _undecided(
     """How things stand after the last look, none having decided."""
     if table.n_rounds < MIN_ROUNDS:
         early = too_early(table, plan_over=plan_over)
-        if early is not None:
-            return early
+        if early is not None:  # the first look is due at the tenth round, not at the plan's end
+            return replace(early, extra_rounds=MIN_ROUNDS - table.n_rounds)
     left = _left(tracks, beaten)
     ruling = decide(_of(left, comparisons), table, rules, left)
     if plan_over and rules.engine == "planned":

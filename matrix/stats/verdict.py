@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from matrix.stats.boundary import Boundary
 from matrix.stats.comparisons import Comparison, fixed_n_comparisons
 from matrix.stats.failures import check_score_bounds, manski_bounds, score_loss
 from matrix.stats.interval import Interval
-from matrix.stats.means import summarize
+from matrix.stats.means import MeanSummary, summarize
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Flag, Reason, Rules, VerdictKind
-from matrix.stats.ruling import Ruling, decide, too_early
+from matrix.stats.ruling import decide, inside, too_early
 from matrix.stats.sequential import Beaten, Finding, look
 
 DIFFERENT_FAILURES_P = 0.1
@@ -31,7 +34,9 @@ class VariantSummary:
         index: Index of the variant.
         n_rounds: Rounds in the mean.
         mean: Mean of round means; ``None`` without rounds.
-        interval: t interval at ``1 - alpha``; ``None`` below two rounds or without spread.
+        interval: t interval at ``1 - alpha``, wide enough for all looks of the engine; ``None``
+            below two rounds, without spread, and before the first look of an engine that looks
+            repeatedly.
         sessions: Sessions at risk of failure in the complete prefix.
         failures: Product failures among them.
     """
@@ -158,7 +163,7 @@ def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
     ruling, comparisons = finding.ruling, finding.comparisons
     seen = table if finding.decided_at is None else table.up_to(finding.decided_at)
     flags: tuple[Flag, ...] = ("these scenarios only",)
-    if _is_fragile(ruling, comparisons, seen, rules):
+    if _is_fragile(finding, seen, rules):
         flags = ("fragile", *flags)
     return Verdict(
         kind=ruling.kind,
@@ -166,7 +171,7 @@ def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
         ahead=ruling.ahead,
         decisive=ruling.decisive,
         comparisons=comparisons,
-        variants=_summaries(table, rules.alpha),
+        variants=_summaries(table, rules),
         reasons=ruling.reasons,
         flags=flags,
         extra_rounds=ruling.extra_rounds,
@@ -182,25 +187,48 @@ def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
     )
 
 
-def _summaries(table: RoundTable, alpha: float) -> tuple[VariantSummary, ...]:
+def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
     failures, sessions = table.failures, table.sessions
     took_part = table.live[table.rounds]
-    summaries = [summarize(table.means[took_part[:, i], i], alpha) for i in range(table.n_variants)]
+    summaries = [
+        summarize(table.means[took_part[:, i], i], rules.alpha) for i in range(table.n_variants)
+    ]
+    intervals = [_mean_interval(one, rules, table.n_rounds_planned) for one in summaries]
     return tuple(
-        VariantSummary(i, s.n, s.mean, s.interval, int(sessions[i]), int(failures[i]))
-        for i, s in enumerate(summaries)
+        VariantSummary(i, s.n, s.mean, interval, int(sessions[i]), int(failures[i]))
+        for i, (s, interval) in enumerate(zip(summaries, intervals, strict=True))
     )
 
 
-def _is_fragile(
-    ruling: Ruling, comparisons: tuple[Comparison, ...], table: RoundTable, rules: Rules
-) -> bool:
+def _mean_interval(summary: MeanSummary, rules: Rules, n_planned: int) -> Interval | None:
+    """Interval of one variant's mean that allows for the looks of the engine."""
+    if rules.engine == "fixed" or summary.mean is None or summary.se is None:
+        return summary.interval
+    boundary = Boundary(rules.engine, rules.alpha, n_planned)
+    radius = float(boundary.radii(np.array([boundary.last_look(summary.n)]))[0])
+    if not np.isfinite(radius):
+        return None
+    half = radius * summary.se
+    return Interval(summary.mean - half, summary.mean + half, 1.0 - rules.alpha)
+
+
+def _claimed(finding: Finding, rules: Rules) -> list[Comparison]:
+    """The comparisons that a winner or equivalence rests on; none for other verdicts."""
+    ruling, pairs = finding.ruling, finding.comparisons
+    if ruling.kind == "equivalent":
+        return [pair for pair in pairs if inside(pair, rules.delta)]
+    if ruling.kind != "winner":
+        return []
+    if not finding.beaten:
+        return [pair for pair in pairs if ruling.ahead in (pair.a, pair.b)]
+    beatings = {frozenset((one.variant, one.by)) for one in finding.beaten}
+    return [pair for pair in pairs if frozenset((pair.a, pair.b)) in beatings]
+
+
+def _is_fragile(finding: Finding, table: RoundTable, rules: Rules) -> bool:
     """Whether missing scores could undo a claim: who is ahead, or that all lie in the margin."""
-    if ruling.kind not in ("winner", "equivalent"):
-        return False
-    for pair in comparisons:
-        if ruling.kind == "winner" and ruling.ahead not in (pair.a, pair.b):
-            continue
+    ruling = finding.ruling
+    for pair in _claimed(finding, rules):
         loss = score_loss(table, pair.a, pair.b)
         if pair.failures.p_mid >= DIFFERENT_FAILURES_P and loss <= NOTABLE_LOSS:
             continue

@@ -19,7 +19,7 @@ import pytest
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link, Mail, ServerGone, Transport
-from matrix.engine.messages import AskEnded, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.messages import AskEnded, EndSession, RunFailed, SessionEnded, SessionSuspended
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.engine.registry import load_kind
 from matrix.engine.setup import RunSetup
@@ -248,3 +248,35 @@ async def test_answers_are_given_once_per_call(tmp_path: Path) -> None:
     await live(run, DEATHS["governor"], seed=99)
     answers = [e.key for e in journal_entries(tmp_path / "run") if type(e) is Settled and e.answer]
     assert len(answers) == len(set(answers)) == SESSIONS * 4 * 3
+
+
+class CutAtEnds(Line):
+    """A line that is cut by the first end of a session that would pass over it."""
+
+    def __init__(self, server: Transport, died: asyncio.Event) -> None:
+        super().__init__(server)
+        self._died = died
+
+    async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
+        if any(isinstance(message, EndSession) for message in batch):
+            self.cut()
+            self._died.set()
+        await super().post(peer, number, batch)
+
+
+async def test_an_end_that_no_governor_wrote_is_told_to_the_next_one(tmp_path: Path) -> None:
+    """The session is not played any more, so it must be rejoined for its end alone."""
+    run = setup(tmp_path / "run")
+    Path(run.run_dir).mkdir()
+    world = World(run)
+    died = asyncio.Event()
+    world.line = CutAtEnds(world.governor, died)
+    await world.worker.reconnect(world.line)
+    await world.worker.stop()
+    world.client._link._transport = world._ear._transport = world.line
+    world.start()
+    await asyncio.wait_for(died.wait(), 20)
+    await world.governor_dies()
+    await until(lambda: world.over)
+    await world.stop()
+    assert {p.session_id for p in world.plans} == set(world.ended)

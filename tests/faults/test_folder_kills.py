@@ -123,7 +123,7 @@ def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
     tmp_path: Path, whole: Path
 ) -> None:
     project = scribe_project(tmp_path)
-    (parent, *_) = sorted({e.session_id for e in entries(whole) if isinstance(e, TurnDone)})
+    (parent, *_) = sorted({e.session_id for e in entries_in(whole) if isinstance(e, TurnDone)})
     run_dir = project.path("again")
     replay = ["replay", str(whole), parent, "--turn", "2", "--in-process", "--run-id", "again"]
     with project.started(*replay, "--quiet") as process:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -97,3 +99,17 @@ def test_the_pairwise_level_divides_by_the_number_of_rivals() -> None:
     assert [pairwise_level(0.06, k) for k in (2, 3, 4)] == pytest.approx([0.06, 0.03, 0.02])
     with pytest.raises(ValueError, match="two variants"):
         pairwise_level(0.05, 1)
+
+
+def test_e_bh_finds_the_largest_i_that_reach_m_over_alpha_i() -> None:
+    e = [200.0, 3.0, 45.0, 0.0, float("inf")]
+    found = e_benjamini_hochberg(e) <= 0.05
+    assert found.tolist() == [True, False, True, False, True]
+    assert e_benjamini_hochberg([19.9]) > 0.05
+    assert e_benjamini_hochberg([20.0]) <= 0.05
+
+
+@pytest.mark.parametrize("bad", [[-1.0], [float("nan")], [[1.0]]])
+def test_what_is_no_row_of_e_values_is_refused(bad: Any) -> None:
+    with pytest.raises(ValueError, match="e-values"):
+        e_benjamini_hochberg(bad)

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.stats import Interval, Rules, Verdict, fixed_n_verdict, verdict_sentence
+from matrix.stats import (
+    Interval,
+    Rules,
+    Verdict,
+    fixed_n_verdict,
+    verdict_of,
+    verdict_sentence,
+)
 from matrix.stats.figures import ends
 
 NAMES = ["baseline", "pulse-aware", "terse"]
@@ -177,3 +184,106 @@ def test_every_verdict_has_one_sentence_that_matches_its_kind(
 def test_names_must_fit_the_variants(normal_table: Any) -> None:
     with pytest.raises(ValueError, match="2 variants"):
         verdict_sentence(fixed_n_verdict(normal_table([0, 9])), NAMES)
+
+
+# --- looking after every round ---------------------------------------------------------------
+
+
+def test_a_winner_found_by_looking_says_when_it_was_found(normal_table: Any) -> None:
+    verdict = verdict_of(normal_table([0, 9], n_rounds=60), Rules(engine="planned"))
+    verdict = with_interval(verdict, 8.6, 6.9, 10.3)
+    assert verdict_sentence(verdict, NAMES[:2], unit="points") == (
+        "pulse-aware beats baseline by 8.6 points (95 % interval 6.9 to 10.3) over 27 complete "
+        "rounds, looked at after every round and decided after round 27 of 60."
+    )
+
+
+def test_a_winner_of_three_says_who_was_beaten_before(table_of: Any) -> None:
+    scores = np.random.default_rng(4).normal(50, 4, (80, 3, 3)) + np.array([0.0, 11.0, 9.0])
+    verdict = verdict_of(table_of(scores), Rules(engine="open-ended"))
+    assert [one.variant for one in verdict.beaten] == [0, 2]
+    first, last = verdict.beaten
+    sentence = verdict_sentence(verdict, NAMES)
+    assert sentence.startswith("pulse-aware beats both other variants, the closest being terse, by")
+    assert f"decided after round {last.at} of 80; baseline was beaten by " in sentence
+    assert sentence.endswith(f" after round {first.at}."), "the last is what the sentence is about"
+
+
+def test_what_is_left_undecided_names_only_what_is_left(normal_table: Any) -> None:
+    table = normal_table([0, 12, 12.1], n_rounds=60, seed=3)
+    verdict = verdict_of(table, Rules(engine="open-ended"))
+    assert (verdict.kind, len(verdict.beaten)) == ("no_difference", 1)
+    sentence = verdict_sentence(verdict, NAMES)
+    assert sentence.startswith(
+        "No difference shown between pulse-aware and terse: over 60 complete"
+    )
+    assert "rounds, looked at after every round, " in sentence
+    assert "; baseline was beaten by " in sentence
+
+
+def test_equivalence_of_what_is_left_names_only_what_is_left(normal_table: Any) -> None:
+    table = normal_table([-12, 0.1, 0], n_rounds=120, seed=7)
+    verdict = verdict_of(table, Rules(engine="open-ended", delta=3.0, failure_margin=0.1))
+    sentence = verdict_sentence(verdict, NAMES)
+    assert sentence.startswith("pulse-aware and terse are practically equivalent: the difference ")
+    assert "; baseline was beaten by " in sentence
+    with_four = verdict_of(
+        normal_table([-12, 0.1, 0, 0], n_rounds=200, seed=7),
+        Rules(engine="open-ended", delta=4.0, failure_margin=0.1),
+    )
+    assert [one.variant for one in with_four.beaten] == [0]
+    assert verdict_sentence(with_four, [*NAMES, "calm"]).startswith(
+        "The 3 variants left are practically equivalent: even the largest difference lies"
+    )
+
+
+def test_a_run_without_a_verdict_so_far_says_what_was_seen_and_how_long_it_may_take(
+    normal_table: Any,
+) -> None:
+    rules = Rules(engine="open-ended", failure_margin=0.5)
+    verdict = verdict_of(normal_table([0, 1.5], n_rounds=15, planned=40, seed=2), rules)
+    assert verdict.extra_rounds is not None
+    sentence = verdict_sentence(verdict, NAMES[:2], unit="points")
+    assert sentence.startswith(
+        "Not enough data yet: 15 of 40 planned rounds are complete, looked at after every one, "
+        "without a verdict so far (pulse-aware averages better than baseline by "
+    )
+    assert sentence.endswith(f"; about {verdict.extra_rounds} more rounds needed.")
+
+
+def test_a_gate_that_is_not_settled_yet_is_named_while_the_run_goes_on(normal_table: Any) -> None:
+    verdict = verdict_of(normal_table([0, 9], n_rounds=20, planned=40), Rules(engine="planned"))
+    sentence = verdict_sentence(verdict, NAMES[:2])
+    assert "looked at after every one; pulse-aware scores better than baseline by " in sentence
+    assert "it is not settled that it fails at most 5 percentage points more often" in sentence
+    assert sentence.endswith("; about 7 more rounds needed.")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(1, 60), st.integers(0, 30), st.integers(2, 4), st.integers(0, 2**32 - 1),
+    st.sampled_from([0.0, 1.0, 8.0]), st.sampled_from([0.0, 0.05, 0.3]),
+    st.sampled_from([None, 0.5, 6.0]), st.booleans(), st.booleans(),
+    st.sampled_from(["planned", "open-ended"]),
+)  # fmt: skip
+def test_every_verdict_by_looking_has_one_sentence_that_matches_its_kind(
+    table_of: Any, n: int, missing: int, k: int, seed: int, effect: float, failing: float,
+    delta: float | None, higher: bool, binary: bool, engine: Any,
+) -> None:  # fmt: skip
+    rng = np.random.default_rng(seed)
+    scores = (rng.normal(50, 4, (n, 2, k)) + effect * np.arange(k)).clip(0, 100)
+    scores = (scores > 52).astype(float) if binary else scores
+    outcomes = np.where(rng.random(scores.shape) < failing, "failed", "completed")
+    rules = Rules(delta=delta, higher_is_better=higher, engine=engine, failure_margin=0.1)
+    verdict = verdict_of(table_of(scores, outcomes, planned=n + missing), rules)
+    sentence = verdict_sentence(verdict, [f"v{i}" for i in range(k)], "quality", "points")
+    opening: dict[str, tuple[str, ...]] = {
+        "winner": (f"v{verdict.winner} beats ",),
+        "equivalent": ("v", "All ", "The "),
+        "no_difference": ("No difference shown", "No winner shown"),
+        "not_enough_data": ("Not enough data", "No winner: "),
+    }
+    assert sentence.startswith(opening[verdict.kind])
+    assert sentence.endswith(".")
+    assert ("looked at after every" in sentence) >= (verdict.decided_at is not None)
+    assert not any(bad in sentence for bad in ("None", "nan", "inf ", "-0.0 ", "  "))

@@ -1,0 +1,186 @@
+"""``python -m benchmarks.calibrate``: how often verdicts err, and how early they come.
+
+python -m benchmarks.calibrate                    everything, 20,000 runs per figure
+python -m benchmarks.calibrate errors --runs 500  one section, with fewer runs
+
+Every run is a simulated matrix that goes through `matrix.stats.verdict_of`, as a real one does.
+Seeds are fixed, so figures repeat to the last digit; ``+-`` is one standard error of the
+simulation.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.stats import OUTCOMES, Engine, Rules, Verdict, complete_rounds, verdict_of
+
+Scores = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int, int]], Scores]
+
+ALPHA: Final = 0.05
+ENGINES: Final[tuple[Engine, ...]] = ("fixed", "planned", "open-ended")
+SCORES_ALONE: Final = 1.0
+"""A failure margin that everyone keeps, so that scores alone decide."""
+SD: Final = 6.0
+
+
+def _ternary(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
+    """Yes/no scores of which one pair in five differs, either way alike."""
+    first = rng.integers(0, 2, (*shape[:2], 1))
+    differs = rng.random((*shape[:2], shape[2])) < 0.2
+    differs[:, :, 0] = False
+    return np.where(differs, 1 - first, first).astype(np.float64)
+
+
+def _crashes(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
+    """The trap: 5 % crashes counted as 0. No verdict is ever made of such scores."""
+    scores = rng.normal(80, 5, shape)
+    return np.where(rng.random(shape) < 0.05, 0.0, scores)
+
+
+DISTRIBUTIONS: Final[dict[str, Draw]] = {
+    "normal": lambda rng, shape: rng.normal(50, SD, shape),
+    "skewed beta(8, 2)": lambda rng, shape: 100 * rng.beta(8, 2, shape),
+    "Likert 1 to 5": lambda rng, shape: rng.choice(
+        np.arange(1.0, 6.0), shape, p=[0.02, 0.05, 0.13, 0.35, 0.45]
+    ),
+    "ternary, 20 % differ": _ternary,
+    "5 % zeros": _crashes,
+    "lognormal": lambda rng, shape: rng.lognormal(0.0, 1.0, shape),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share of runs, with the standard error of the simulation."""
+
+    hits: int
+    runs: int
+
+    def __str__(self) -> str:
+        share = self.hits / self.runs
+        return f"{share:.4f} +- {sqrt(share * (1 - share) / self.runs):.4f}"
+
+
+def _verdict(
+    scores: Scores, rules: Rules, outcomes: npt.NDArray[np.int64] | None = None
+) -> Verdict:
+    """The verdict of one whole run, scores shaped [R, S, k]."""
+    rounds, scenarios, variants = (index.ravel() for index in np.indices(scores.shape))
+    codes = np.zeros(scores.shape, np.int64) if outcomes is None else outcomes
+    table = complete_rounds(
+        rounds,
+        scenarios,
+        variants,
+        scores.ravel(),
+        codes.ravel(),
+        n_rounds_planned=scores.shape[0],
+        n_scenarios=scores.shape[1],
+        n_variants=scores.shape[2],
+    )
+    return verdict_of(table, rules)
+
+
+def errors(runs: int) -> Iterator[Sequence[object]]:
+    """False winners between two equals, looked at after every round up to the plan's end."""
+    yield "engine", "scores", "rounds", "false winners"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for seed, (name, draw) in enumerate(DISTRIBUTIONS.items()):
+            for n in (10, 30, 100):
+                rng = np.random.default_rng([seed, n])
+                found = (_verdict(draw(rng, (n, 1, 2)), rules) for _ in range(runs))
+                yield engine, name, n, Rate(sum(one.winner is not None for one in found), runs)
+
+
+def several(runs: int) -> Iterator[Sequence[object]]:
+    """Of k equal variants: any beaten, and a winner named, with dropping two rounds later."""
+    yield "engine", "variants", "any beaten", "false winners", "bound"
+    for engine in ENGINES[1:]:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for k in (2, 3, 4, 6):
+            rng, beaten, named = np.random.default_rng(k), 0, 0
+            for _ in range(runs):
+                verdict = _with_dropping(rng.normal(50, SD, (30, 1, k)), rules)
+                beaten += bool(verdict.beaten)
+                named += verdict.winner is not None
+            bound = f"{ALPHA * k / (2 * (k - 1)):.4f}"
+            yield engine, k, Rate(beaten, runs), Rate(named, runs), bound
+
+
+def _with_dropping(scores: Scores, rules: Rules) -> Verdict:
+    """The verdict when each variant is dropped two rounds after it is beaten."""
+    outcomes = np.zeros(scores.shape, np.int64)
+    verdict, known = _verdict(scores, rules), 0
+    while verdict.decided_at is None and len(verdict.beaten) > known:
+        for one in verdict.beaten:
+            outcomes[one.at + 2 :, :, one.variant] = OUTCOMES.index("dropped")
+        known = len(verdict.beaten)
+        verdict = _verdict(scores, rules, outcomes)
+    return verdict
+
+
+def power(runs: int) -> Iterator[Sequence[object]]:
+    """A planted difference of d standard deviations: how often found, after how many rounds."""
+    yield "engine", "d", "rounds planned", "found", "wrong one", "mean rounds"
+    plans: tuple[tuple[Engine, int], ...] = (("fixed", 34), ("planned", 37), ("open-ended", 57))
+    for engine, n in plans:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for d in (0.5, 0.75, 1.0):
+            rng = np.random.default_rng(int(100 * d))
+            effect = np.array([0.0, d * SD * sqrt(2)])
+            found = [_verdict(rng.normal(50, SD, (n, 1, 2)) + effect, rules) for _ in range(runs)]
+            right, wrong = (sum(one.winner == who for one in found) for who in (1, 0))
+            rounds = np.mean([one.decided_at or n for one in found])
+            yield engine, d, n, Rate(right, runs), Rate(wrong, runs), f"{rounds:.1f}"
+
+
+def gate(runs: int) -> Iterator[Sequence[object]]:
+    """A variant far ahead in score failing just the margin more often: the gate's hardest case."""
+    yield "engine", "failure rates", "rounds", "winners in spite of it"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, score_bounds=None, engine=engine)
+        for base in (0.0, 0.05, 0.2):
+            rng, named = np.random.default_rng(int(100 * base)), 0
+            for _ in range(runs):
+                scores = rng.normal(50, SD, (60, 3, 2)) + np.array([0.0, 3 * SD])
+                failed = rng.random(scores.shape) < np.array([base, base + rules.failure_margin])
+                outcomes = np.where(failed, OUTCOMES.index("failed"), 0)
+                named += _verdict(scores, rules, outcomes).winner is not None
+            yield engine, f"{base:g} and {base + 0.05:g}", 60, Rate(named, runs)
+
+
+SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
+    "errors": errors,
+    "several": several,
+    "power": power,
+    "gate": gate,
+}
+
+
+def main() -> None:
+    """Print every section as a table, row by row."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; default: all")
+    parser.add_argument("--runs", type=int, default=20_000, help="simulated runs per figure")
+    chosen = parser.parse_args()
+    unknown = [name for name in chosen.sections if name not in SECTIONS]
+    if unknown:
+        parser.error(f"no section {unknown[0]!r}; there are {', '.join(SECTIONS)}")
+    for name in chosen.sections or SECTIONS:
+        print(f"\n## {SECTIONS[name].__doc__}\n")
+        for number, row in enumerate(SECTIONS[name](chosen.runs)):
+            print("| " + " | ".join(str(cell) for cell in row) + " |", flush=True)
+            if number == 0:
+                print("|" + " --- |" * len(row))
+
+
+if __name__ == "__main__":
+    main()

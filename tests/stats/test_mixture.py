@@ -1,0 +1,87 @@
+"""Mixture sequences against published values and against their own definition."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.stats import (
+    best_rho,
+    gamma_exponential_bound,
+    gamma_exponential_log_e,
+    normal_mixture_bound,
+    normal_mixture_log_e,
+    paired_t,
+    t_mixture_log_e,
+    t_mixture_radii,
+)
+
+SLEEP_FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+SLEEP_SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+"""Hours of extra sleep under two drugs: Student (1908)."""
+
+
+def test_radii_are_the_published_ones() -> None:
+    assert t_mixture_radii([10, 30, 100, 500], 0.05) == pytest.approx(
+        [4.4500, 3.2612, 3.1930, 3.3539], abs=1e-4
+    )
+    assert t_mixture_radii([10, 30], 0.05, g=1.0) == pytest.approx([3.8698, 3.3466], abs=1e-4)
+
+
+def test_the_first_finite_radius_is_at_seven_rounds() -> None:
+    radii = t_mixture_radii(np.arange(1, 12), 0.05)
+    assert np.isfinite(radii).tolist() == [n >= 7 for n in range(1, 12)]
+
+
+def test_the_usual_scale_is_narrowest_at_thirty_rounds() -> None:
+    radius = {g: float(t_mixture_radii(30, 0.05, g=g)) for g in (2.8, 3.1135689, 3.4)}
+    assert radius[3.1135689] < min(radius[2.8], radius[3.4])
+
+
+def test_students_sleep_data_have_the_published_e_value() -> None:
+    test = paired_t(SLEEP_SECOND, SLEEP_FIRST)
+    assert test.t == pytest.approx(-4.062128, abs=1e-6)
+    assert test.t is not None
+    assert exp(float(t_mixture_log_e(test.t, 10, g=1.0))) == pytest.approx(25.4751, abs=1e-4)
+
+
+@given(st.integers(8, 5000), st.sampled_from([0.2, 0.05, 0.01, 0.001]), st.floats(0.5, 10.0))
+def test_the_radius_is_where_the_e_value_reaches_one_over_alpha(
+    n: int, alpha: float, g: float
+) -> None:
+    radius = float(t_mixture_radii(n, alpha, g))
+    if np.isfinite(radius):
+        assert float(t_mixture_log_e(radius, n, g)) == pytest.approx(log(1 / alpha), abs=1e-6)
+    else:
+        assert float(t_mixture_log_e(1e12, n, g)) < log(1 / alpha) + 1e-6
+
+
+@pytest.mark.parametrize(("share", "rounds"), [(0.25, 168), (0.5, 42), (1.0, 14)])
+def test_rounds_until_the_sequence_fits_a_margin_are_the_published_ones(
+    share: float, rounds: int
+) -> None:
+    n = np.arange(2, 400)
+    half = t_mixture_radii(n, 0.05) / np.sqrt(n)
+    assert n[(half < share).argmax()] == rounds
+
+
+def test_the_known_variance_forms_agree_with_confseq() -> None:
+    rho = best_rho(100, 0.05)
+    assert rho == pytest.approx(12.60056, abs=1e-5)
+    assert normal_mixture_log_e(10, 100, rho) == pytest.approx(-0.6510052, abs=1e-7)
+    assert normal_mixture_bound(100, 0.05, rho) == pytest.approx(30.35209, abs=1e-5)
+    one_sided = best_rho(100, 2 * 0.05)
+    assert gamma_exponential_bound(100, 0.05, one_sided, c=2) == pytest.approx(33.02017, abs=1e-5)
+
+
+def test_bounds_are_where_their_mixtures_reach_one_over_alpha() -> None:
+    for v in (1.0, 40.0, 900.0):
+        edge = normal_mixture_bound(v, 0.05, 12.0)
+        assert normal_mixture_log_e(edge, v, 12.0) == pytest.approx(log(20))
+        edge = gamma_exponential_bound(v, 0.05, 12.0, c=2.0)
+        assert gamma_exponential_log_e(edge, v, 12.0, c=2.0) == pytest.approx(log(20))
+        assert edge > normal_mixture_bound(v, 0.1, 12.0) / sqrt(2)
