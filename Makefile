@@ -25,7 +25,7 @@ local: install  ## install a small real language model and play two sessions of 
 test-all: install  ## the tests, the long ones too
 	$(BIN)/pytest -n 2
 
-chaos: install  ## kill processes of runs at random moments, for a quarter of an hour
+chaos: install  ## kill, stop and starve processes of runs at random moments, and count
 	$(BIN)/pytest tests/faults tests/executors/test_replacements.py
 
 lint: install  ## style, types, floors
