@@ -26,7 +26,7 @@ test-all: install  ## the tests, the long ones too
 	$(BIN)/pytest -n 2
 
 chaos: install  ## kill, stop and starve processes of runs at random moments, and count
-	$(BIN)/pytest tests/faults tests/executors/test_replacements.py
+	$(BIN)/pytest tests/faults tests/executors/test_replacements.py tests/executors/test_cluster.py
 
 lint: install  ## style, types, floors
 	$(BIN)/ruff check .

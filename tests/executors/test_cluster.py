@@ -14,6 +14,7 @@ from matrix.store.comparer import compare_tables
 from tests.executors import clustered
 from tests.executors.conftest import References
 from tests.executors.programs import PATIENCE_S, SPECS, Project
+from tests.faults.counting import Chaos
 from tests.faults.laws import assert_books
 
 ROOT = Path(clustered.__file__).parents[2]
@@ -21,7 +22,7 @@ ROOT = Path(clustered.__file__).parents[2]
 
 @pytest.mark.ray
 def test_a_node_that_disappears_takes_no_session_with_it(
-    tmp_path: Path, reference: References
+    tmp_path: Path, reference: References, chaos: Chaos
 ) -> None:
     project = Project(tmp_path)
     project.write(SPECS["slow counter"])
@@ -40,5 +41,7 @@ def test_a_node_that_disappears_takes_no_session_with_it(
     assert said["status"] == "complete"
     assert said["removed"], "no node was removed while the run was going on"
     assert said["elsewhere"] > 0, "nobody worked on the node that was removed"
+    chaos.hurt("node", "removed")
     assert compare_tables(project.path("hurt"), reference["slow counter"]) == []
     assert_books(project.path("hurt"))
+    chaos.checked(project.path("hurt"))
