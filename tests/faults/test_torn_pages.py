@@ -40,10 +40,19 @@ def scribble(wal: Path, draw: random.Random) -> None:
         handle.write(b"\xa5")
 
 
-def end_of_frames(run_dir: Path) -> int:
-    """Length of the log, if it ends with a whole frame."""
-    size = (run_dir / f"{JOURNAL_NAME}-wal").stat().st_size
-    return size - (size - 32) % FRAME
+def in_use(run_dir: Path) -> Path:
+    """The log, cut to its whole frames in use.
+
+    Beyond them may be leftovers: the log is written from its beginning again once it is all in the
+    database.
+    """
+    wal = run_dir / f"{JOURNAL_NAME}-wal"
+    data = wal.read_bytes()
+    end = 32
+    while data[end + 8 : end + 16] == data[16:24] and end + FRAME <= len(data):  # the same salts
+        end += FRAME
+    os.truncate(wal, end)
+    return wal
 
 
 DAMAGES: dict[str, Damage] = {
@@ -74,11 +83,13 @@ def test_with_a_torn_end_of_its_log_a_run_goes_on_from_what_is_sound_and_says_so
     draw = random.Random(f"{damage} {seed}")
     run_dir = kill(project, chaos, draw.randrange(length // 4, length - 20))
     before = entries_in(run_dir)
-    DAMAGES[damage](run_dir / f"{JOURNAL_NAME}-wal", draw)
+    DAMAGES[damage](in_use(run_dir), draw)
     chaos.hurt("journal", damage.replace(" ", "-"))
     sound = entries_in(run_dir)
-    assert sound == before[: len(sound)]
-    assert damage != "torn write" or sound == before, "an acknowledged entry was lost"
+    # what was on the disk already, and not yet acknowledged when the kill came, may show later
+    both = min(len(before), len(sound))
+    assert sound[:both] == before[:both]
+    assert damage != "torn write" or both == len(before), "an acknowledged entry was lost"
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
     assert "the last write to the journal was cut off" in done.err
@@ -94,7 +105,8 @@ def test_tables_that_say_more_than_the_journal_has_left_are_made_again(
     run_dir = kill(project, chaos, length // 2)
     before = entries_in(run_dir)
     assert project.matrix("repair", "hurt").code == 0, "tables up to the journal's end"
-    os.truncate(run_dir / f"{JOURNAL_NAME}-wal", end_of_frames(run_dir) - 12 * FRAME)
+    wal = in_use(run_dir)
+    os.truncate(wal, wal.stat().st_size - 12 * FRAME)
     chaos.hurt("journal", "truncated")
     sound = entries_in(run_dir)
     assert len(sound) < len(before)
