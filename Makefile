@@ -25,8 +25,8 @@ local: install  ## install a small real language model and play two sessions of 
 test-all: install  ## the tests, the long ones too
 	$(BIN)/pytest -n 2
 
-chaos: install  ## kill processes of runs at random moments, for a quarter of an hour
-	$(BIN)/pytest tests/faults tests/executors/test_replacements.py
+chaos: install  ## kill, stop and starve processes of runs at random moments, and count
+	$(BIN)/pytest tests/faults tests/executors/test_replacements.py tests/executors/test_cluster.py
 
 lint: install  ## style, types, floors
 	$(BIN)/ruff check .

@@ -34,6 +34,7 @@ from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, Store
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.recovery import recover_run
 from matrix.store.run_folder import (
     BranchedFrom,
     create_run,
@@ -184,13 +185,15 @@ def resume(
     prepared = _prepare_again(run_dir, list(overrides))
     require_keys(prepared, os.environ)
     require_local_models(prepared.models, prepared.source)
-    _refuse_if_alive(run_dir)
+    listener = listener or Silent()
+    for found in recover_run(run_dir):
+        listener.note(found)
     if prepared.plan.sessions != read_plan(run_dir).plan.sessions:
         write_plan(run_dir, prepared)
     prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=time.time())
     engine, spent = load_executor(executor), spent_so_far(run_dir)
     with drawing(prepared, run_dir.parent, run_dir.name, time.time, spent=spent) as draw:
-        return _drive(draw, run_dir, engine, listener or Silent())
+        return _drive(draw, run_dir, engine, listener)
 
 
 def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:
@@ -243,11 +246,6 @@ def _checked(run_id: str) -> str:
         )
         raise BadInput([Mistake("--run-id", None, "", f"found {run_id!r}; {allowed}")])
     return run_id
-
-
-def _refuse_if_alive(run_dir: Path) -> None:
-    """Raise ``RunLocked`` for a live run before anything of it is touched."""
-    JournalWriter(run_dir / JOURNAL_NAME).close()
 
 
 def _set_up(

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+from matrix.admission.clock import onward
 from matrix.engine.books import PartCaps, presumed_entry
 from matrix.engine.governor_core import DRIVER, GovernorCore, LostSession
 from matrix.engine.governor_watch import GovernorWatch
@@ -66,7 +67,7 @@ class Governor:
             RunLocked: The run is alive in another process.
             StoreError: The journal cannot be opened.
         """
-        self._clock, self._utc = clock, utc
+        self._clock, self._utc = onward(clock), utc
         self._journal = JournalWriter(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.add_resources(setup.resources)
         money = MoneyFold()
@@ -78,7 +79,7 @@ class Governor:
             money.take(lost)
         history = money.history()
         fresh = history.last_hold_id == 0
-        groups = rate_groups(setup, clock(), fresh=fresh)
+        groups = rate_groups(setup, self._clock(), fresh=fresh)
         parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
         self._core = GovernorCore(setup.cap_nano, groups, history, parts)
         for held in sorted(money.open_holds.values()):
@@ -86,7 +87,7 @@ class Governor:
         if alive:
             self._core.expect(money.open_sessions)
         self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
-        self._watch.look(lost, self._core.ledger.balance, clock())
+        self._watch.look(lost, self._core.ledger.balance, self._clock())
         self._mailboxes = Mailboxes()
         self._lost: set[str] = set()
         self._inbox: list[tuple[str, int, Sequence[ToGovernor]]] = []

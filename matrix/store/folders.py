@@ -12,11 +12,10 @@ place, and the folder is synced.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, NamedTuple, cast
+from typing import IO, Final, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,34 +24,12 @@ import pyarrow.parquet as pq
 from matrix.store.disk import Disk
 from matrix.store.merging import FAN_IN, merged
 from matrix.store.parquet import arrow_schema, arrow_table, sorted_by, write_tables
+from matrix.store.parts import Part, parts_in
 from matrix.store.schema import Row, RunInfo, TableName
 from matrix.store.tables import TABLES
 
 WORK_FOLDER: Final = ".publish"
 """Folder beside the tables for files that are not finished."""
-
-_PART: Final = re.compile(r"part-(\d{12})-(\d{12})\.parquet")
-_WHOLE: Final = re.compile(r"all-(\d{12})\.parquet")
-
-
-class Part(NamedTuple):
-    """A published file: rows of the entries ``first`` to ``last``; ``whole`` after compaction."""
-
-    first: int
-    last: int
-    path: Path
-    whole: bool
-
-
-def parts_in(folder: Path) -> list[Part]:
-    """The parts in a table's folder, by range; none if the folder is missing."""
-    parts = []
-    for path in folder.glob("*.parquet"):
-        if found := _PART.fullmatch(path.name):
-            parts.append(Part(int(found[1]), int(found[2]), path, False))
-        elif found := _WHOLE.fullmatch(path.name):
-            parts.append(Part(0, int(found[1]), path, True))
-    return sorted(parts)
 
 
 class TableFolders:

@@ -17,10 +17,12 @@ from typing import Any, Final, NamedTuple, Protocol
 import orjson
 
 from matrix.model.entries import RUN, Entry, Looked, session_of
-from matrix.model.errors import FencedOff, JournalFull, StoreError
+from matrix.model.errors import FencedOff, StoreError
 from matrix.model.records import JSON
 from matrix.store.codec import ENDED, JOURNAL_VERSION, OPENED, decode, encode
+from matrix.store.journal_errors import damaged, store_error
 from matrix.store.journal_lock import lock, require_unpacked
+from matrix.store.wal import torn_end
 
 JOURNAL_NAME = "journal.sqlite"
 
@@ -54,18 +56,24 @@ class Row(NamedTuple):
 class JournalWriter:
     """The one writer of a journal. Use from one thread at a time."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, thorough: bool = False) -> None:
         """Open for writing, creating the journal if need be.
+
+        ``torn`` is then how many bytes the last writer's death has left of a write that was cut
+        off; they are left out. A ``thorough`` opening reads the whole structure before it writes.
 
         Raises:
             RunLocked: Another process is writing; the run is alive.
-            StoreError: Not a journal, of a later version, or not writable.
+            StoreError: Not a journal, of a later version, damaged, or not writable.
         """
         self._lock = lock(path)
         try:
             self._db = _connect(path)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
+            self.torn = torn_end(self._db, path)  # before anything is written
+            if thorough:
+                self._check(path)
             self._db.executescript(_SCHEMA)
             self._epoch = self._raise_epoch(path)
             self._ids: dict[str, int] = dict(
@@ -75,11 +83,16 @@ class JournalWriter:
             self._seq: int = last
         except sqlite3.Error as error:
             self._lock.close()
-            raise _store_error(error, path) from None
+            raise store_error(error, path) from None
         except StoreError:
             self._lock.close()
             raise
         self._path = path
+
+    @property
+    def last_seq(self) -> int:
+        """Sequence number of the newest entry; 0 for an empty journal."""
+        return self._seq
 
     @property
     def epoch(self) -> int:
@@ -116,7 +129,7 @@ class JournalWriter:
                     ),
                 )
         except sqlite3.Error as error:
-            raise _store_error(error, self._path) from None
+            raise store_error(error, self._path) from None
         self._ids.update(fresh)
         self._seq += len(encoded)
 
@@ -127,7 +140,7 @@ class JournalWriter:
             with self._transaction():
                 self._db.executemany("INSERT OR IGNORE INTO resources VALUES (?, ?)", rows)
         except sqlite3.Error as error:
-            raise _store_error(error, self._path) from None
+            raise store_error(error, self._path) from None
 
     def session(self, session_id: str) -> list[Entry]:
         """Every entry of one session, in order."""
@@ -151,7 +164,12 @@ class JournalWriter:
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise _store_error(error, self._path) from None
+            raise store_error(error, self._path) from None
+
+    def _check(self, path: Path) -> None:
+        ((said,),) = self._db.execute("PRAGMA integrity_check(1)").fetchall()
+        if said != "ok":
+            raise damaged(path, said)
 
     def _raise_epoch(self, path: Path) -> int:
         with self._transaction(check_epoch=False):
@@ -211,7 +229,7 @@ class JournalReader:
             )
             self._db.execute("SELECT COUNT(*) FROM meta").fetchone()
         except sqlite3.Error as error:
-            raise _store_error(error, path) from None
+            raise store_error(error, path) from None
 
     def last_seq(self) -> int:
         """Sequence number of the newest entry; 0 for an empty journal."""
@@ -263,7 +281,7 @@ class JournalReader:
         try:
             return self._db.execute(sql, values).fetchall()
         except sqlite3.Error as error:
-            raise _store_error(error, self._path) from None
+            raise store_error(error, self._path) from None
 
     def close(self) -> None:
         """Close the connection."""
@@ -294,13 +312,3 @@ def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
 
 def _connect(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
-
-
-def _store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    text = str(error)
-    if "full" in text or "disk I/O" in text:
-        return JournalFull(
-            f"no space left for {path}: {text}; free some space, then `matrix resume "
-            f"{path.parent.name}` goes on from the last acknowledged entry"
-        )
-    return StoreError(f"cannot use {path}: {text}")

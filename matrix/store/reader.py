@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
-from matrix.store.folders import WORK_FOLDER, Part, parts_in
+from matrix.store.folders import WORK_FOLDER
 from matrix.store.parquet import arrow_schema, conform
+from matrix.store.parts import Part, parts_in
 from matrix.store.run_folder import RUN_FILE, RunFile, read_run
 from matrix.store.schema import RunInfo
 from matrix.store.tables import table_named

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError
 from matrix.model.records import SessionPlan
-from matrix.store.folders import parts_in
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.journal_lock import lock
+from matrix.store.parts import parts_in
 from matrix.store.publisher import Publisher
 from matrix.store.run_folder import RunFile
 from matrix.store.schema import SCHEMA_VERSION

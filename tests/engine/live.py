@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -62,8 +63,10 @@ class Live:
         handler: Handler = count,
         *,
         kinds: Mapping[str, Kind] | None = None,
+        clocks: tuple[Callable[[], float], Callable[[], float]] = (time.monotonic, time.time),
     ) -> None:
-        self.governor = Governor(setup)
+        clock, utc = clocks
+        self.governor = Governor(setup, clock=clock, utc=utc)
         self.line = CountingTransport(self.governor)
         self.worker = SessionWorker(
             "worker-0", setup, kinds or {"counter": load_kind("counter")}, self.line

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from matrix.engine.history import fold_money, fold_session
 from matrix.engine.messages import Counters
 from matrix.model.entries import Disposition, Ended, Entry, Held, Opened, Settled, Tally, TurnDone
@@ -50,6 +52,22 @@ def test_answers_of_the_next_turn_are_kept_even_if_they_overtook_the_checkpoint(
     history = fold_session([Opened(plan(), 0.0), *entries])
     assert [(key.turn, s.answer) for key, s in history.answers.items()] == [(2, answer("7"))]
     assert history.attempts == {two.key: 1}
+
+
+def test_what_was_superseded_is_used_until_the_next_checkpoint_says_so_itself() -> None:
+    one, again = held(1), held(2, attempt=2)
+    opened: list[Entry] = [Opened(plan(), 0.0), one, closed(one, said=answer())]
+    redone: list[Entry] = [*opened, Opened(plan(), 1.0, redo=True)]
+    assert fold_session(opened).snapshot.used == Tally()
+    assert fold_session(opened).used == Tally().plus("counter", answer())
+    once = fold_session(redone)
+    assert once.snapshot.used == once.used == Tally().plus("counter", answer())
+    anew = fold_session([*redone, again, closed(again, said=answer("7"))])
+    assert anew.snapshot.used == once.used
+    assert anew.used == once.used.plus("counter", answer("7"))
+    checkpoint = replace(done(1), tally=anew.used)
+    after = fold_session([*redone, again, closed(again, said=answer("7")), checkpoint])
+    assert after.snapshot.used == after.used == anew.used
 
 
 def test_attempts_are_counted_whether_or_not_they_came_to_anything() -> None:

@@ -20,16 +20,15 @@ from typing import Any, NamedTuple
 
 from matrix.engine.progress import Progress, Silent
 from matrix.model.errors import MatrixError
-from matrix.store.journal import JOURNAL_NAME
 from matrix_actors.executor import HANG_S, RayExecutor
 from tests.executors.driving import WithClients, drive
 
 FULL = "ENOSPC"
-"""Instead of a signal: from now on the process cannot make any file larger than this run's
-journal is, as if the disk were full."""
+"""Instead of a signal: from now on the process can write only into the beginnings of files, as if
+the disk were full."""
 
-SMALLEST_PART = 500
-"""A publisher's disk is full earlier: it can write no Parquet file at all."""
+ROOM = {"governor": 16_384, "publisher": 500}
+"""Place -> largest file in bytes: less than a journal or a Parquet part needs."""
 
 
 class Wound(NamedTuple):
@@ -47,8 +46,8 @@ class Wound(NamedTuple):
 class Hurting(Silent):
     """Hurts processes as the run comes to its moments; each once it is up."""
 
-    def __init__(self, executor: RayExecutor, wounds: list[Wound], run_dir: Path) -> None:
-        self._executor, self._wounds, self._run_dir = executor, wounds, run_dir
+    def __init__(self, executor: RayExecutor, wounds: list[Wound]) -> None:
+        self._executor, self._wounds = executor, wounds
         self.hurt: list[Wound] = []
 
     def progress(self, progress: Progress) -> None:
@@ -65,17 +64,13 @@ class Hurting(Silent):
 
     def _inflict(self, wound: Wound, pid: int) -> None:
         if wound.how == FULL:
-            size = SMALLEST_PART if wound.place == "publisher" else self._journal_bytes()
-            resource.prlimit(pid, resource.RLIMIT_FSIZE, (size, size))
+            resource.prlimit(pid, resource.RLIMIT_FSIZE, (ROOM[wound.place],) * 2)
             return
         os.kill(pid, getattr(signal, wound.how))
         if wound.seconds:
             timer = Timer(wound.seconds, _wake, [pid])
             timer.daemon = True
             timer.start()
-
-    def _journal_bytes(self) -> int:
-        return (self._run_dir / f"{JOURNAL_NAME}-wal").stat().st_size
 
 
 def _wake(pid: int) -> None:
@@ -85,8 +80,7 @@ def _wake(pid: int) -> None:
 
 def main(folder: str, run_id: str, wounds: str, hang_s: str = str(HANG_S)) -> None:
     executor = RayExecutor(workers=2, hang_s=float(hang_s))
-    run_dir = Path(folder) / "results" / run_id
-    hurting = Hurting(executor, [Wound(*wound) for wound in json.loads(wounds)], run_dir)
+    hurting = Hurting(executor, [Wound(*wound) for wound in json.loads(wounds)])
     said: dict[str, Any]
     try:
         end = asyncio.run(drive(Path(folder), run_id, WithClients(executor, 2), hurting))

@@ -15,6 +15,7 @@ from matrix.store.comparer import compare_tables
 from tests.executors import clustered
 from tests.executors.conftest import References
 from tests.executors.programs import PATIENCE_S, SPECS, Project
+from tests.faults.counting import Chaos
 from tests.faults.laws import assert_books
 from tests.faults.test_folder_kills import scribe_project
 
@@ -43,14 +44,16 @@ def lose_a_node(project: Project, turns: int) -> dict[str, Any]:
 
 @pytest.mark.ray
 def test_a_node_that_disappears_takes_no_session_with_it(
-    tmp_path: Path, reference: References
+    tmp_path: Path, reference: References, chaos: Chaos
 ) -> None:
     project = Project(tmp_path)
     project.write(SPECS["slow counter"])
     said = lose_a_node(project, 60)
     assert said["elsewhere"] > 0, "nobody worked on the node that was removed"
+    chaos.hurt("node", "removed")
     assert compare_tables(project.path("hurt"), reference["slow counter"]) == []
     assert_books(project.path("hurt"))
+    chaos.checked(project.path("hurt"))
 
 
 @pytest.mark.ray

@@ -111,12 +111,12 @@ def assert_unhurt(project: Project, whole: Path) -> None:
 
 
 def wounds_of(seed: int, count: int) -> list[hurting.Wound]:
-    """Random wounds: half are kills, half are stops of up to three seconds."""
+    """Random wounds: half are kills, half are stops of two seconds."""
     draw = random.Random(seed)
     moments = sorted(draw.randrange(1, TURNS - 100) for _ in range(count))
     return [
         hurting.Wound(
-            turns, draw.choice(PLACES), *draw.choice([("SIGKILL", 0.0), ("SIGSTOP", 3.0)])
+            turns, draw.choice(PLACES), *draw.choice([("SIGKILL", 0.0), ("SIGSTOP", 2.0)])
         )
         for turns in moments
     ]

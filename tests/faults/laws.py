@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from matrix.store.comparer import compare_tables
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import read_run
+from matrix.store.tables import table_named
 
 
 def entries_in(run_dir: Path) -> list[Entry]:
@@ -68,6 +70,29 @@ def assert_books(run_dir: Path) -> None:
 def assert_kept(run_dir: Path, acknowledged: Sequence[Entry]) -> None:
     """Nothing that was in the journal at some moment is missing from it."""
     assert entries_in(run_dir)[: len(acknowledged)] == list(acknowledged)
+
+
+def assert_agree(run_dir: Path, undisturbed: Path) -> int:
+    """Sessions that were completed in both runs came out the same; returns how many."""
+    volatile = [c.name for c in table_named("sessions").columns if c.mark == "volatile"]
+    one, other = (
+        frame[frame.outcome == "completed"].set_index("session_id").drop(columns=volatile)
+        for frame in (RunTables(path).frame("sessions") for path in (run_dir, undisturbed))
+    )
+    both = one.index.intersection(other.index).sort_values()
+    same = [name for name in one.columns if name in other.columns and name != "run_id"]
+    assert one.loc[both, same].equals(other.loc[both, same])
+    return len(both)
+
+
+def is_locked(run_dir: Path) -> bool:
+    """Whether somebody holds the journal's lock."""
+    with (run_dir / "journal.lock").open("ab") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return True
+        return False
 
 
 def most_committed(entries: Sequence[Entry]) -> NanoUSD:

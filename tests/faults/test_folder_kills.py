@@ -27,7 +27,7 @@ SESSIONS = 4
 SHORT = [(1, 2), (2, 3)]
 """Seed of the moments, and how often the run is killed."""
 
-LONG = [(seed, 1 + seed % 5) for seed in range(10, 40)]
+LONG = [(seed, 1 + seed % 5) for seed in range(10, 30)]
 
 
 def scribe_spec() -> dict[str, Any]:

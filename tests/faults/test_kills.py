@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import random
 import shutil
 import signal
@@ -11,14 +10,24 @@ from pathlib import Path
 
 import pytest
 
+from matrix.engine.history import fold_money
+from matrix.model.money import to_usd
 from tests.executors.programs import Project, entries_of, wait_for
+from tests.faults.conftest import slow_counter
 from tests.faults.counting import Chaos
-from tests.faults.laws import assert_kept, assert_whole, entries_in
+from tests.faults.laws import (
+    assert_agree,
+    assert_books,
+    assert_kept,
+    assert_whole,
+    entries_in,
+    is_locked,
+)
 
 SHORT = [(1, 2), (2, 2)]
 """Seed of the moments, and how often the run is killed."""
 
-LONG = [(seed, 1 + seed % 4) for seed in range(10, 40)]
+LONG = [(seed, 1 + seed % 4) for seed in range(10, 34)]
 
 
 def kill_at(process: subprocess.Popen[str], run_dir: Path, entries: int) -> bool:
@@ -52,6 +61,33 @@ def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
     assert len(entries_in(run_dir)) > len(before)
     assert_kept(run_dir, before)
     chaos.whole(run_dir, undisturbed)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kills"),
+    [(1, 2), *(pytest.param(seed, 2, marks=pytest.mark.long) for seed in range(10, 18))],
+)
+def test_where_the_cap_binds_it_holds_and_what_came_to_its_end_is_the_same(
+    project: Project, undisturbed: Path, length: int, chaos: Chaos, seed: int, kills: int
+) -> None:
+    run_dir, draw = project.path("hurt"), random.Random(seed)
+    spent = fold_money(entries_in(undisturbed)).history.settled
+    cap = to_usd(spent * 2 // 3)
+    project.write(slow_counter(limits={"cost_usd": cap}, at_cap="spend-all"))
+    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    for moment in sorted(draw.randrange(1, length // 2) for _ in range(kills)):
+        with project.started(*command) as process:
+            assert kill_at(process, run_dir, moment), "it should have been alive at this moment"
+        chaos.hurt("driver", "SIGKILL")
+        command = ["resume", "hurt", "--in-process", "--quiet"]
+    before = entries_in(run_dir)
+    done = project.matrix(*command)
+    assert done.code == 4, done.err
+    chaos.resumed()
+    assert_kept(run_dir, before)
+    assert_books(run_dir)
+    assert assert_agree(run_dir, undisturbed) > 0, "no session came to its end"
+    chaos.checked(run_dir)
 
 
 def test_killed_while_the_tables_are_finished_a_run_comes_to_the_same_tables(
@@ -92,13 +128,3 @@ def test_killed_with_its_driver_a_ray_run_lets_go_and_goes_on_in_one_process(
     assert done.code == 0, done.err
     chaos.resumed()
     chaos.whole(run_dir, undisturbed)
-
-
-def is_locked(run_dir: Path) -> bool:
-    """Whether somebody holds the journal's lock."""
-    with (run_dir / "journal.lock").open("ab") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            return True
-        return False

@@ -1,0 +1,49 @@
+"""Taking up a run whose processes have died: is its journal sound, and how far does it go?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.parts import parts_in
+from matrix.store.run_folder import read_run
+from matrix.store.tables import TABLES
+
+
+def recover_run(run_dir: Path) -> list[str]:
+    """Make sure that a run is dead, that its journal can be gone on with, and its tables too.
+
+    If a disk has lost the journal's end, tables that say more than it are made again from it.
+
+    Returns:
+        What was found, in words for people; nothing after an orderly end or a simple kill.
+
+    Raises:
+        RunLocked: The run is alive; nothing was touched.
+        StoreError: The journal is damaged; nothing was touched.
+    """
+    writer = JournalWriter(run_dir / JOURNAL_NAME, thorough=True)
+    last, torn = writer.last_seq, writer.torn
+    writer.close()
+    published = max((part.last for name in TABLES for part in parts_in(run_dir / name)), default=0)
+    found = []
+    if torn:
+        found.append(
+            f"the last write to the journal was cut off ({torn:,} bytes cannot be read and are "
+            f"left out); the run goes on from entry {last:,}"
+        )
+    if published > last:
+        found.append(
+            f"the disk has lost the journal's end: tables go up to entry {published:,}, the "
+            f"journal to {last:,}; the tables are made again, and calls answered after that are "
+            "paid again"
+        )
+        _rebuild(run_dir)
+    return found
+
+
+def _rebuild(run_dir: Path) -> None:
+    from matrix.store.publisher import Publisher  # Arrow, which is hardly ever needed here
+
+    with Publisher(run_dir, read_run(run_dir).info) as publisher:
+        publisher.rebuild()
