@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from matrix.engine.mistakes import Mistakes
 from matrix.engine.prepared import Prepared
+from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
 from matrix.model.errors import did_you_mean
 from matrix.model.metrics import SESSION_METRICS
@@ -14,7 +15,8 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
     """Collect what is wrong with the metric, and with stopping when it is decided."""
     metric = prepared.spec.compare.metric
     known = known_metrics(prepared.kind)
-    if known is not None and metric not in known:
+    repeated = metric.startswith(REPEAT)
+    if known is not None and metric not in known and not repeated:
         mistakes.fault(
             ("compare", "metric"),
             f"found {metric!r}; sessions of the {prepared.kind.name} kind have: "

@@ -16,13 +16,17 @@ MAX_REPEATS: Final = 20
 SESSION_SCORE: Final = "score"
 
 
+REPEAT: Final = "judge."
+"""What names of single repeats begin with."""
+
+
 def repeat_name(number: int, metric: str = SESSION_SCORE) -> str:
     """Name among ``scores`` of what repeat ``number`` (from 1) alone makes of ``metric``.
 
     ``judge.3`` is the session's score if there were only the third repeat,
     ``judge.3.quality_pacing`` what that repeat gave for pacing.
     """
-    return f"judge.{number}" + ("" if metric == SESSION_SCORE else f".{metric}")
+    return f"{REPEAT}{number}" + ("" if metric == SESSION_SCORE else f".{metric}")
 
 
 def mean_of(values: Iterable[float | None]) -> float | None:

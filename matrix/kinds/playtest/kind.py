@@ -20,7 +20,7 @@ from matrix.kinds.playtest.observe import close_tangent
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.pack import read_scenario
 from matrix.kinds.playtest.roles import ROLES
-from matrix.kinds.playtest.scoring import record_composite, record_counts
+from matrix.kinds.playtest.scoring import SCORE_NAMES, record_composite, record_counts
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table
 from matrix.kinds.playtest.turn import emit, play_turn
@@ -43,6 +43,7 @@ class PlaytestKind:
     options_model: type[BaseModel] = Options
     state_model: type[BaseModel] = State
     score_range: tuple[float, float] = (0.0, 100.0)
+    score_names: frozenset[str] = SCORE_NAMES
     lower_is_better: frozenset[str] = frozenset(
         {
             "breakdowns",

@@ -61,6 +61,28 @@ COUNT_NAMES: Final[Mapping[str, str]] = {
 """Issue kind -> name of the score that counts it."""
 
 
+COUNTED: Final = (
+    "pulses_detected",
+    "pulses_expected",
+    "pulse_completion",
+    "turns_per_pulse",
+    "pulse_longest_gap",
+    "concluded",
+    "tangent_count",
+    "tangent_avg_length",
+    "tangent_max_length",
+    "recovery_rate",
+    "segue_quality",
+    "private_moments",
+    "private_payoffs",
+    "pulses_opening",
+    "pulses_middle",
+    "pulses_closing",
+    *COUNT_NAMES.values(),
+)
+"""Scores that need no judge."""
+
+
 class Parts(NamedTuple):
     """Parts of the composite, each from 0 to 1, ``None`` where there is nothing to go by."""
 
@@ -68,6 +90,17 @@ class Parts(NamedTuple):
     tangents: float | None
     quality: float | None
     failures: float | None
+
+
+SCORE_NAMES: Final = frozenset(
+    {
+        "score",
+        *COUNTED,
+        *(f"part_{name}" for name in Parts._fields),
+        *(QUALITY + name for name in RUBRIC.names),
+    }
+)
+"""Scores that a session ends with; repeats of the judge come on top, as ``judge.<n>...``."""
 
 
 def progress_part(completion: float, turns_per_pulse: float | None, concluded: bool) -> float:

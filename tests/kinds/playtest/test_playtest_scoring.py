@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest.judge import RUBRIC
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.options import Weights
 from matrix.kinds.playtest.scoring import (
     BURDEN,
@@ -148,6 +149,12 @@ def test_metrics_are_counted_as_the_names_say() -> None:
     thirds = [values[f"pulses_{third}"] for third in ("opening", "middle", "closing")]
     assert thirds == pytest.approx([1 / 6, 2 / 6, 3 / 6])
     assert [event.value for event in played.of_kind("pulse")] == [1, 2, 3, 4, 5, 6]
+
+
+def test_the_kind_names_beforehand_what_its_sessions_are_scored_on() -> None:
+    """Runs are refused for a metric that it does not name."""
+    assert set(play(Script(), max_turns=2).values) == KIND.score_names
+    assert KIND.lower_is_better < KIND.score_names
 
 
 def test_a_session_without_pulses_scores_low_but_scores() -> None:
