@@ -168,6 +168,10 @@ class RayExecutor:
         if crew is not None and self.pids and not at_once:
             for group in ([*crew.workers, *self._extra], crew.all_clients, [crew.governor]):
                 await asyncio.gather(*(_stop(member.actor) for member in group))
+        if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
+            for member in [*crew.members, *self._extra]:
+                if member.process is not None:
+                    make_sure(member)
         with suppress(ImportError):
             await asyncio.to_thread(leave_ray)
 
