@@ -18,7 +18,7 @@ from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
-from matrix_actors.crew import Crew, Member, ProcessGone
+from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
 from matrix_actors.governed import PAUSE_S, Governed
 from matrix_actors.metrics import RunMetrics
 from matrix_actors.seating import Seating

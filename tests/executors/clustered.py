@@ -51,6 +51,7 @@ def main(folder: str, run_id: str, turns: str) -> None:
         head_node_args={"num_cpus": 2, "object_store_memory": 80 * 1024 * 1024},
     )
     nodes = [cluster.add_node(num_cpus=2, object_store_memory=80 * 1024 * 1024) for _ in range(2)]
+    cluster.wait_for_nodes()
     try:
         removing = Removing(cluster, nodes[1], int(turns))
         executor = RayExecutor(address=cluster.address, workers=6)
