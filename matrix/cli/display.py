@@ -134,7 +134,7 @@ def progress_line(progress: Progress) -> str:
 
     balance, counters = progress.picture.balance, progress.counters
     parts = [
-        f"{progress.ended:,}/{progress.planned:,} sessions",
+        f"{progress.ended:,}/{progress.to_play:,} sessions{_needless(progress)}",
         f"{progress.open:,} open",
         *(
             f"{count:,} {outcome}"
@@ -157,10 +157,25 @@ def _time_left(progress: Progress) -> str:
     """``ETA 40 s``, or nothing while there is no basis for it or nothing left."""
     from matrix.report.text import duration
 
-    share = progress.ended / max(1, progress.planned)
+    share = progress.ended / max(1, progress.to_play)
     if progress.eta_s is None or not ETA_FROM <= share < 1.0:
         return ""
     return f"ETA {duration(progress.eta_s)}"
+
+
+def _needless(progress: Progress) -> str:
+    """What looks at the scores have left out of the plan, if anything."""
+    return f" ({progress.unplayed:,} of {progress.planned:,} not needed)" * bool(progress.unplayed)
+
+
+def _so_far(progress: Progress) -> str:
+    """What stands above the variants."""
+    if not progress.variants:
+        return ""
+    if not progress.looks:
+        return "so far (no verdict before the end):"
+    newest = f"; newest look after round {progress.looked}" if progress.looked else ""
+    return f"so far (looked at after every round{newest}):"
 
 
 def _within(
@@ -184,13 +199,14 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
 
     balance, counters = progress.picture.balance, progress.counters
     eta = f"   {left}" if (left := _time_left(progress)) else ""
-    over = progress.ended == progress.planned
+    over = progress.ended == progress.to_play
     state = "stopping" if progress.draining else "played" if over else "running"
     grid = Table.grid(padding=(0, 2))
     outcomes = ", ".join(f"{n:,} {name}" for name, n in progress.outcomes.items() if n) or "none"
     grid.add_row(
         "sessions",
-        f"{progress.ended:,} of {progress.planned:,} ended ({outcomes}), {progress.open:,} open",
+        f"{progress.ended:,} of {progress.to_play:,} ended ({outcomes}), {progress.open:,} open"
+        f"{_needless(progress)}",
     )
     grid.add_row(
         "calls",
@@ -207,7 +223,7 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
         f"{counters.rate_limited:,} rate-limit errors (429), {counters.retries:,} retries",
     )
     bar = Table.grid()  # a bar on its own would not end its line
-    bar.add_row(ProgressBar(total=max(1, progress.planned), completed=progress.ended, width=60))
+    bar.add_row(ProgressBar(total=max(1, progress.to_play), completed=progress.ended, width=60))
     variants = Table.grid(padding=(0, 2))
     for variant in progress.variants:
         variants.add_row(
@@ -220,6 +236,6 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
         Text(f"{state} {duration(progress.elapsed_s)}{eta}"),
         bar,
         grid,
-        Text("so far (no verdict before the end):") if progress.variants else Text(""),
+        Text(_so_far(progress)),
         variants,
     )

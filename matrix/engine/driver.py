@@ -253,7 +253,8 @@ class Driver:
         elapsed = self._clock() - self._began
         ended = self._scores.ended
         fresh = ended - self._ended_before
-        left = self._prepared.plan.sessions - ended - self._unplayed
+        unplayed = 0 if self._looking is None else self._looking.looks.unplayed().sessions
+        left = self._prepared.plan.sessions - ended - unplayed
         return Progress(
             elapsed_s=elapsed,
             planned=self._prepared.plan.sessions,
@@ -265,11 +266,10 @@ class Driver:
             variants=self._scores.variants(),
             eta_s=elapsed / fresh * left if fresh > 0 else None,
             draining=self._draining is not None,
+            unplayed=unplayed,
+            looks=self._looking is not None,
+            looked=0 if self._looking is None else self._looking.looks.looked,
         )
-
-    @property
-    def _unplayed(self) -> int:
-        return 0 if self._looking is None else self._looking.looks.unplayed().sessions
 
     def _end(self, picture: Picture) -> RunEnd:
         progress = self._progress(picture)

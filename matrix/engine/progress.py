@@ -30,6 +30,8 @@ class Progress:
     """The run at one moment.
 
     ``eta_s`` is an estimate of the seconds left, or ``None`` before there is any basis for one.
+    ``unplayed`` are planned sessions that looks at the scores have made needless so far; ``looks``
+    says whether the run looks at all, and ``looked`` how many rounds the newest look covers.
     """
 
     elapsed_s: float
@@ -42,6 +44,14 @@ class Progress:
     variants: tuple[VariantSoFar, ...]
     eta_s: float | None
     draining: bool
+    unplayed: int = 0
+    looks: bool = False
+    looked: int = 0
+
+    @property
+    def to_play(self) -> int:
+        """Planned sessions that are not needless."""
+        return self.planned - self.unplayed
 
     @property
     def ended(self) -> int:
