@@ -7,7 +7,7 @@ from matrix.engine.prepared import Prepared
 from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
 from matrix.model.errors import did_you_mean
-from matrix.model.metrics import SESSION_METRICS
+from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.stats.rules import MIN_ROUNDS
 
 
@@ -30,7 +30,7 @@ def known_metrics(kind: Kind) -> tuple[str, ...] | None:
     """What sessions of a kind can be compared on; ``None`` if the kind does not say."""
     if not isinstance(kind, NamesScores):
         return None
-    return (*SESSION_METRICS, *sorted(kind.score_names - set(SESSION_METRICS)))
+    return (*SESSION_METRICS, FAILED, *sorted(kind.score_names - set(SESSION_METRICS)))
 
 
 def _check_stopping(prepared: Prepared, mistakes: Mistakes) -> None:

@@ -246,7 +246,7 @@ class Driver:
                     self._scores.count(plan, past.outcome, past.score, past.cost)
                     self._launcher.observe(plan, past.outcome, past.cost)
                     if self._looking is not None:
-                        self._looking.looks.ended(plan, past.outcome, past.value)
+                        self._looking.remember(plan, past)
         self._ended_before = self._scores.ended
 
     def _progress(self, picture: Picture) -> Progress:

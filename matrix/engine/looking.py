@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from matrix.engine.earlier import Earlier
+from matrix.engine.launcher import Past
 from matrix.engine.looks import Looks, declared_rules
 from matrix.engine.messages import SessionEnded
 from matrix.engine.prepared import Prepared
 from matrix.model.entries import Looked
-from matrix.model.metrics import measured
+from matrix.model.metrics import counted_as, measured
+from matrix.model.records import Outcome, SessionPlan
 from matrix.stats import verdict_sentence
 
 
@@ -39,7 +41,14 @@ class Looking:
 
     def take(self, news: SessionEnded) -> None:
         """A session of this life is over."""
-        self.looks.ended(news.plan, news.ended.outcome, measured(self._metric, news.ended))
+        self._end(news.plan, news.ended.outcome, measured(self._metric, news.ended))
+
+    def remember(self, plan: SessionPlan, past: Past) -> None:
+        """A session of an earlier life was over."""
+        self._end(plan, past.outcome, past.value)
+
+    def _end(self, plan: SessionPlan, outcome: Outcome, value: float | None) -> None:
+        self.looks.ended(plan, counted_as(self._metric, outcome, value), value)
 
     async def look(self) -> None:
         """Make every look that is due."""

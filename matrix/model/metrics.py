@@ -7,6 +7,7 @@ from typing import Final
 
 from matrix.model.entries import Ended
 from matrix.model.money import to_usd
+from matrix.model.records import Outcome
 
 _OF_SESSION: Final[Mapping[str, Callable[[Ended], float | None]]] = {
     "score": lambda ended: ended.score,
@@ -21,13 +22,40 @@ _OF_SESSION: Final[Mapping[str, Callable[[Ended], float | None]]] = {
 SESSION_METRICS: Final = tuple(_OF_SESSION)
 """Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
 
-LOWER_IS_BETTER: Final = frozenset(SESSION_METRICS) - {"score"}
+FAILED: Final = "failed"
+"""The metric that is 1 for a session that failed or timed out, 0 for one that completed."""
+
+OF_FAILURES_TOO: Final = frozenset({FAILED, "cost_usd"})
+"""Metrics that failed sessions have as well: they failed, and they cost."""
+
+LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 """Those of them of which less is better."""
+
+_CAME_TO_AN_END: Final = ("completed", "timeout", "failed")
 
 
 def measured(metric: str, ended: Ended) -> float | None:
     """A session's value of a metric, if it came so far that it has one."""
-    if ended.outcome not in ("completed", "timeout"):
+    outcome = ended.outcome
+    if metric == FAILED:
+        return float(outcome != "completed") if outcome in _CAME_TO_AN_END else None
+    has_one = _CAME_TO_AN_END if metric in OF_FAILURES_TOO else ("completed", "timeout")
+    if outcome not in has_one:
         return None
     read = _OF_SESSION.get(metric)
     return ended.measured if read is None else read(ended)
+
+
+def counted_as(metric: str, outcome: Outcome, value: float | None) -> Outcome:
+    """What a session's outcome means to a comparison on a metric.
+
+    A failed session has failed and has cost, so for those metrics it counts like any other. Of
+    metrics other than the score, a session may have no value because there was nothing to measure,
+    such as how tangents ended in one without any: its pair is left out, as after an infrastructure
+    error.
+    """
+    if metric in OF_FAILURES_TOO and outcome in ("failed", "timeout"):
+        return "completed"
+    if metric != "score" and value is None and outcome in ("completed", "timeout"):
+        return "errored"
+    return outcome
