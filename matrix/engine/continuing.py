@@ -108,12 +108,14 @@ def _document(
     """The parent's spec as this run has it, with what is said on the command line over it."""
     first = moments[0]
     spec = dict(first.spec)
-    compared = {**(spec.get("compare") or {}), "factor": wanted.compared}
+    # moments are not launched in rounds, so they are all played and looked at once
+    compared = {**(spec.get("compare") or {}), "factor": wanted.compared, "engine": "fixed"}
     layers: list[Override] = [
         (("name",), f"{str(spec.get('name', 'run'))[:50]}-{wanted.word}", ""),
         (("scenarios",), list(dict.fromkeys(moment.plan.scenario for moment in moments)), ""),
         (("factors",), {}, ""),
         (("compare",), compared, ""),
+        (("stop",), "never", ""),
         (("per_cell",), None, ""),
         (("sessions",), len(moments) * len(wanted.variants) * wanted.times, ""),
         *(

@@ -8,6 +8,7 @@ import pytest
 
 from matrix.api import Run
 from matrix.model.seeds import derive_seed
+from tests.branching.conftest import COUNTER, played
 from tests.branching.looking import ids, up_to
 
 VARIANTS = {"step": [1, 4]}
@@ -116,3 +117,17 @@ def test_a_branch_under_a_cap_keeps_to_it_and_can_be_resumed(counter: Run, tmp_p
         run.sessions()[columns].sort_values("session_id", ignore_index=True) for run in (done, free)
     )
     assert one.equals(other)
+
+
+def test_a_branch_of_a_run_that_stops_early_is_played_whole_and_looked_at_once(
+    tmp_path: Path,
+) -> None:
+    early = {"stop": "when-decided", "per_cell": 14, "compare": {"failure_margin": 100}}
+    parent = played(tmp_path, COUNTER | early | {"factors": {"step": [1, 9]}})
+    assert (parent.status, parent.file.end_reason) == ("complete", "decided")
+    branch = parent.branch("best", turn=2, variants=VARIANTS, times=10, run_id="branch",
+                           executor="in-process")  # fmt: skip
+    assert (branch.status, branch.file.end_reason) == ("complete", "done")
+    assert set(branch.sessions().outcome) == {"completed"}
+    verdict = branch.compare().verdict
+    assert (verdict.rules.engine, verdict.rounds_used) == ("fixed", 10)
