@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matrix.api.describing import run_file
+from matrix.engine.mistakes import together
 from matrix.engine.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake, RunNotFound
-from matrix.report.gating import GateReport, GateWish, check_wish, gate
+from matrix.report.gating import GateReport, GateWish, check_wish, gate, read_wish
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile, find_run, read_run
 
@@ -42,6 +44,27 @@ class Gates:
             BadInput: There is no such metric, or it has no margin.
         """
         return gate(self.wish, _opened(run.path), _opened_or_none(self.baseline))
+
+
+def wanted_gates(
+    baseline: str | None,
+    margin: float | None,
+    thresholds: Sequence[str],
+    fail_on: Sequence[str],
+    results: str | Path,
+) -> GateWish:
+    """Read the options of gates; see `matrix.report.gating.read_wish`.
+
+    Raises:
+        BadInput: Every mistake, an unknown baseline among them.
+    """
+
+    def known() -> None:
+        mistakes = _found(baseline, results)[1]
+        if mistakes:
+            raise BadInput(mistakes)
+
+    return together(known, lambda: read_wish(baseline, margin, thresholds, fail_on))[1]
 
 
 def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) -> Gates:

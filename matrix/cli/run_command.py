@@ -33,7 +33,6 @@ from matrix.cli.options import (
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.engine.prepared import Prepared
-    from matrix.model.overrides import Override
     from matrix.report.gating import GateWish
     from matrix.store.run_folder import RunFile
 
@@ -100,9 +99,11 @@ def run(
 ) -> None:
     """Play a matrix."""
     from matrix import api
+    from matrix.api.gating import wanted_gates
     from matrix.cli.finish import finish, listener_for
     from matrix.cli.plan_command import print_plan
     from matrix.cli.resume_command import resume_run
+    from matrix.engine.mistakes import together
 
     layers = overrides_of(
         settings,
@@ -121,12 +122,15 @@ def run(
         name=name,
     )
     executor = "in-process" if in_process else "ray"
-    wish = (baseline, margin, threshold or [], fail_on or [])
+    wished = (baseline, margin, threshold or [], fail_on or [], results)
     if resume is not None:
-        gates = _gates_of_resumed(wish, resume, results)
+        gates = _checked(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
         resume_run(resume, results, layers, executor, quiet=quiet, json=json, gates=gates)
         return
-    prepared, gates = _prepared(spec, layers, wish, results)
+    prepared, wish = together(
+        lambda: api.plan(spec, overrides=layers), lambda: wanted_gates(*wished)
+    )
+    gates = _checked(wish, prepared, results)
     if dry_run:
         print_plan(prepared, json=json)
         return
@@ -137,34 +141,6 @@ def run(
             prepared, results=results, run_id=run_id, executor=executor, listener=listener
         )
     finish(done, quiet=quiet, json=json, gates=gates)
-
-
-Wished = tuple[str | None, float | None, list[str], list[str]]
-"""The options of gates, as they were given."""
-
-
-def _prepared(
-    spec: str | None, layers: list[Override], wished: Wished, results: str
-) -> tuple[Prepared, Gates | None]:
-    """The run that could start, and its gates.
-
-    Raises:
-        BadInput: Every mistake in the spec and in the options of gates.
-    """
-    from matrix import api
-    from matrix.engine.mistakes import together
-    from matrix.report.gating import read_wish
-
-    prepared, wish = together(lambda: api.plan(spec, overrides=layers), lambda: read_wish(*wished))
-    return prepared, _checked(wish, prepared, results)
-
-
-def _gates_of_resumed(wished: Wished, run: str, results: str) -> Gates | None:
-    from matrix import api
-    from matrix.report.gating import read_wish
-
-    wish = read_wish(*wished)
-    return _checked(wish, api.open_run(run, results=results).file, results)
 
 
 def _checked(wish: GateWish, run: Prepared | RunFile, results: str) -> Gates | None:

@@ -8,7 +8,7 @@ is played for a gate that could not be read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Literal, get_args
 
@@ -19,7 +19,7 @@ from matrix.model.metrics import SESSION_METRICS
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
 from matrix.report.matching import factor_matchup, not_paired, runs_matchup, whole_matchup
-from matrix.report.matchup import FAILED
+from matrix.report.matchup import FAILED, Matchup
 from matrix.report.regression import Regression, regression, regression_as_data
 from matrix.report.text import plural
 from matrix.report.thresholds import Threshold, threshold_as_data, threshold_of
@@ -273,11 +273,19 @@ def gate(
         against = regression(runs_matchup(baseline, run), wish.metric, margin or 0.0)
     found: list[Threshold] = []
     if wish.thresholds:
-        whole = run[1].plan.compared is None
-        matchup = whole_matchup(*run) if whole else factor_matchup(*run)
+        plan = run[1].plan
+        several = plan.compared is not None and len(plan.factors[plan.compared]) > 1
+        matchup = factor_matchup(*run) if several else whole_matchup(*run)
         alpha = round(1.0 - spec.compare.confidence, 12)
-        found = [threshold_of(matchup, *asked, alpha) for asked in wish.thresholds.items()]
+        found = [_threshold_of(matchup, *asked, alpha) for asked in wish.thresholds.items()]
     return GateReport(wish, against, tuple(found))
+
+
+def _threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:
+    try:
+        return threshold_of(matchup, metric, threshold, alpha)
+    except BadInput as error:
+        raise BadInput(replace(one, source="--threshold") for one in error.mistakes) from None
 
 
 def gate_as_data(report: GateReport) -> JSON:
