@@ -7,17 +7,14 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matrix.api.opened import RESULTS, open_run
+from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.planning import plan
 from matrix.engine.mistakes import together
 from matrix.model.errors import BadInput, Mistake, RunNotFound, did_you_mean
 from matrix.model.money import from_usd
-from matrix.report.matching import factor_matchup
-from matrix.report.piloting import pilot_of
 from matrix.report.plan_power import question_of_plan
 from matrix.report.planning import Answer, Pilot, Question, answer
 from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
-from matrix.store.reader import RunTables
 
 if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
@@ -98,10 +95,9 @@ def pilot_for(prepared: Prepared, run: str | Path, results: str | Path = RESULTS
     Raises:
         BadInput: No such run, or it did not compare what the prepared run is to compare.
     """
-    opened = _opened(run, results)
-    assert opened is not None
-    tables, file = opened
-    matchup = factor_matchup(tables, file, prepared.compare_factor)
+    from matrix.report.piloting import pilot_of
+
+    file, matchup = _matchup(_opened(run, results), prepared.compare_factor)
     return pilot_of(matchup, prepared.spec.compare.metric, file)
 
 
@@ -117,14 +113,16 @@ def _sources(
     Raises:
         BadInput: Every mistake in both.
     """
+    from matrix.report.piloting import pilot_of
+
     prepared, run = together(
-        lambda: None if spec is None else plan(spec), lambda: _opened(pilot, results)
+        lambda: None if spec is None else plan(spec),
+        lambda: None if pilot is None else _opened(pilot, results),
     )
     base = None if prepared is None else _of_spec(prepared)
     if run is None:
         return base, None
-    tables, file = run
-    matchup = factor_matchup(tables, file, factor)
+    file, matchup = _matchup(run, factor)
     declared = matchup.metric if base is None else base.metric
     chosen = metric or declared
     seen = pilot_of(matchup, chosen, file)
@@ -132,14 +130,19 @@ def _sources(
     return base, seen
 
 
-def _opened(pilot: str | Path | None, results: str | Path) -> tuple[RunTables, RunFile] | None:
-    if pilot is None:
-        return None
+def _opened(run: str | Path, results: str | Path) -> Run:
     try:
-        found = open_run(pilot, results=results)
+        return open_run(run, results=results)
     except RunNotFound as error:
         raise BadInput([_mistake("--from", str(error))]) from None
-    return RunTables(found.path), found.file
+
+
+def _matchup(run: Run, factor: str | None) -> tuple[RunFile, Matchup]:
+    from matrix.report.matching import factor_matchup
+    from matrix.store.reader import RunTables
+
+    file = run.file
+    return file, factor_matchup(RunTables(run.path), file, factor)
 
 
 def _of_spec(prepared: Prepared) -> Question:

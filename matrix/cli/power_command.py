@@ -8,17 +8,18 @@ import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
 
-HELP = """Say how many rounds, sessions and dollars a difference takes, or what a plan can show.
+HELP = """Say what a difference takes, and what a plan can show.
 
 \b
-    matrix power --effect 3 --sd 8           a difference of 3, at this spread
-    matrix power --effect 3 --from last      spread, costs and failures of a run
-    matrix power --budget 20 --from last     the smallest difference that $20 can show
-    matrix power mini --effect 3 --from last   with the plan and prices of a spec
+    matrix power --effect 3 --sd 8         a difference of 3, at this spread
+    matrix power --effect 3 --from last    spread, costs, failures of a run
+    matrix power --budget 20 --from last   what can 20 dollars show?
+    matrix power mini --effect 3 --sd 8    plan and prices of a spec
 
-The spread is the standard deviation of the difference of two variants from round to round. What is
-said goes over what SPEC says, that over the run. A winner is also shown not to fail more often,
-which takes pairs of its own.
+The answer is in rounds, sessions and, where the cost of a round is known, dollars. The spread is
+the standard deviation of the difference of two variants from round to round. What is said goes
+over what SPEC says, that over the run. A winner is also shown not to fail more often, which takes
+pairs of its own.
 """
 
 SpecOption = Annotated[

@@ -31,7 +31,7 @@ HELP = """Go on with a run that did not reach its end. Every session continues f
 \b
     matrix resume last
     matrix resume playtest-2026 --max-cost 80   with a higher cap
-    matrix resume last --per-cell 80            with more rounds, if its comparison is open-ended
+    matrix resume last --per-cell 80            with more rounds
 
 Calls that are paid for are answered from the journal. Limits and --cache can change, and more
 sessions can be added if the run's `compare.engine` is open-ended. If the code under the run has

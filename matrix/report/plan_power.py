@@ -70,11 +70,12 @@ def _can_show(shown: Shown, question: Question) -> str:
     chance = f"with a chance of {100 * question.goal.power:.3g} %"
     in_sd = shown.effect / question.sd
     if question.pilot is None:
-        return (
+        words = (
             f"differences from {in_sd:.2g} times their spread from {question.unit} to "
-            f"{question.unit} up, {chance}; `matrix plan --from RUN` says it in units of "
-            f"{question.metric}"
+            f"{question.unit} up, {chance}"
         )
+        hint = f"; `matrix plan --from RUN` says it in units of {question.metric}"
+        return words + hint if question.unit == "round" else words
     size = metric_value("", shown.effect)
     return (
         f"differences from {size} up, {chance}; their spread is {metric_value('', question.sd)} "
