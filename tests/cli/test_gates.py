@@ -84,3 +84,16 @@ def test_a_metric_that_no_session_has_is_told_after_what_the_run_came_to(
     assert result.code == 2
     assert result.stdout.startswith("No factor with several levels")
     assert "\n--threshold: found 'scroe'; this run has: score, " in result.stderr
+
+
+def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> None:
+    gate = ("--threshold", "score=99", "--fail-on", "threshold", "--quiet")
+    result = matrix("run", "--in-process", "--resume", "before", *gate)
+    assert result.stdout.splitlines()[1].startswith("gate FAILED: score at least 99.0: NOT MET: ")
+    assert result.code == 3
+
+
+def test_a_gate_of_one_run_is_the_same_from_python(nightly: Path) -> None:
+    report = api.open_run("before", results=nightly / "results").gate(thresholds={"score": 99})
+    assert report.failed
+    assert report.thresholds[0].kind == "fail"
