@@ -117,7 +117,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matri
 def test_only_limits_change_when_a_run_is_resumed(finished: Path, matrix: Matrix) -> None:
     result = matrix("run", "--in-process", "--resume", "first", "--seed", "2")
     assert result.code == 2
-    said = "--seed: cannot change when a run is resumed; only limits and cache can\n"
+    said = "--seed: cannot change when a run is resumed; limits, cache and more sessions can\n"
     assert result.stderr == said
 
 
