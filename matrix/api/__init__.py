@@ -19,6 +19,7 @@ from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
+from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
 
 __all__ = [
@@ -38,10 +39,12 @@ __all__ = [
     "init",
     "list_runs",
     "open_run",
+    "pilot_for",
     "plan",
     "plan_branch",
     "plan_replay",
     "plan_replay_checkpoint",
+    "power",
     "read_checkpoint",
     "repair",
     "replay",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from matrix.report.compare import FactorComparison
+    from matrix.report.gating import FailOn, GateReport
     from matrix.report.summary import Summary
     from matrix.store.transcript import Transcript
 
@@ -71,6 +72,34 @@ class Run:
         from matrix.store.reader import RunTables
 
         return compare_factor(RunTables(self.path), self.file, factor, metric, margin)
+
+    def gate(
+        self,
+        baseline: str | Path | None = None,
+        *,
+        margin: float | None = None,
+        thresholds: Mapping[str, float] | None = None,
+        metric: str | None = None,
+        fail_on: Iterable[FailOn] = ("regression", "threshold"),
+    ) -> GateReport:
+        """Whether it is no worse than another run, and good enough by itself.
+
+        Args:
+            baseline: The other run: id, beginning of an id or path.
+            margin: How much worse it may be, in units of the metric; that of the spec if left out.
+            thresholds: Metric -> least mean or pass rate; the largest where lower is better.
+            metric: What is compared with the baseline; the declared metric if left out.
+            fail_on: What ``failed`` of the report goes by.
+
+        Raises:
+            BadInput: Every mistake.
+        """
+        from matrix.api.gating import check_gates
+        from matrix.report.gating import GateWish
+
+        name = None if baseline is None else str(baseline)
+        wish = GateWish(name, margin, dict(thresholds or {}), frozenset(fail_on), metric)
+        return check_gates(wish, self.file, self.path.parent).decide(self)
 
     def summary(self) -> Summary:
         """Outcomes, costs by role, variants and verdict."""

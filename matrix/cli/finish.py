@@ -11,6 +11,9 @@ from matrix.cli.display import LiveDisplay, LogLines, Quiet
 
 if TYPE_CHECKING:
     from matrix.api import Run
+    from matrix.api.gating import Gates
+    from matrix.model.errors import BadInput
+    from matrix.report.gating import GateReport
 
 INCOMPLETE = 4
 
@@ -22,22 +25,46 @@ def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
     return LiveDisplay() if sys.stderr.isatty() else LogLines()
 
 
-def finish(run: Run, *, quiet: bool, json: bool) -> None:
-    """Print what a run came to.
+def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> None:
+    """Print what a run came to, and what its gates did.
 
     Raises:
-        typer.Exit: With 4 if the run ended before its plan.
+        BadInput: No session has what a gate asks about; the rest was printed.
+        typer.Exit: With 3 if a gate failed, else with 4 if the run ended before its plan.
     """
+    from matrix.cli.gating import exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
     from matrix.report.summary_data import summary_as_data
     from matrix.report.summary_text import summary_as_text, verdict_line
 
     summary = run.summary()
+    gate, problem = _decided(run, gates)
     if json:
-        print_json(summary_as_data(summary))
+        from matrix.report.gating import gate_as_data
+
+        data = summary_as_data(summary)
+        print_json(data if gate is None else {**data, "gate": gate_as_data(gate)})
     elif quiet:
         typer.echo(verdict_line(summary))
     else:
         typer.echo(summary_as_text(summary, width=text_width()))
+    if gate is not None and not json:
+        print_gate(gate)
+    if problem is not None:
+        raise problem
+    if code := exit_code(gate):
+        raise typer.Exit(code)
     if run.status != "complete":
         raise typer.Exit(INCOMPLETE)
+
+
+def _decided(run: Run, gates: Gates | None) -> tuple[GateReport | None, BadInput | None]:
+    """What gates came to, or why they cannot be decided: that comes after what the run came to."""
+    from matrix.model.errors import BadInput
+
+    if gates is None:
+        return None, None
+    try:
+        return gates.decide(run), None
+    except BadInput as error:
+        return None, error

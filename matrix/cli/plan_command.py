@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,7 @@ from matrix.cli.options import (
     MaxTurnsOption,
     ModelOption,
     PerCellOption,
+    ResultsOption,
     SeedOption,
     SessionsOption,
     SetOption,
@@ -24,13 +25,15 @@ from matrix.cli.options import (
 
 if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
+    from matrix.report.planning import Pilot
 
 HELP = """Show what a run would do, without starting anything. It prints the cells, the number of
-sessions, the models and the expected cost.
+sessions, the models, the expected cost, and what differences so many sessions can show.
 
 \b
     matrix plan --sessions 500
     matrix plan matrix.yaml --json
+    matrix plan --from last          with the spread of an earlier run
 
 The same as `matrix run --dry-run`.
 """
@@ -53,6 +56,16 @@ def plan(
     stop_early: StopEarlyOption = None,
     model: ModelOption = None,
     settings: SetOption = None,
+    pilot: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="A run to take the spread of the differences from.",
+            show_default=False,
+        ),
+    ] = None,
+    results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:
     """Show the plan."""
@@ -70,15 +83,17 @@ def plan(
         at_cap=at_cap,
         stop_early=stop_early,
     )
-    print_plan(api.plan(spec, overrides=layers), json=json)
+    prepared = api.plan(spec, overrides=layers)
+    seen = None if pilot is None else api.pilot_for(prepared, pilot, results)
+    print_plan(prepared, json=json, pilot=seen)
 
 
-def print_plan(prepared: Prepared, *, json: bool) -> None:
+def print_plan(prepared: Prepared, *, json: bool, pilot: Pilot | None = None) -> None:
     """Print a plan; shared with ``matrix run --dry-run``."""
     from matrix.cli.printing import print_json, text_width
     from matrix.report.plan import plan_as_data, plan_as_text
 
     if json:
-        print_json(plan_as_data(prepared))
+        print_json(plan_as_data(prepared, pilot))
     else:
-        typer.echo(plan_as_text(prepared, cells=True, width=text_width()))
+        typer.echo(plan_as_text(prepared, cells=True, width=text_width(), pilot=pilot))

@@ -23,6 +23,7 @@ from matrix.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from matrix.api.gating import Gates
     from matrix.model.overrides import Override
 
 HELP = """Go on with a run that did not reach its end. Every session continues from its last turn.
@@ -89,6 +90,7 @@ def resume_run(
     quiet: bool,
     json: bool,
     redo_turn: bool = False,
+    gates: Gates | None = None,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
@@ -104,4 +106,4 @@ def resume_run(
             overrides=layers,
             redo_turn=redo_turn,
         )
-    finish(done, quiet=quiet, json=json)
+    finish(done, quiet=quiet, json=json, gates=gates)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.gating import BaselineOption, FailOnOption, MarginOption, ThresholdOption
 from matrix.cli.options import (
     AtCapOption,
     BudgetOption,
@@ -29,6 +30,12 @@ from matrix.cli.options import (
     overrides_of,
 )
 
+if TYPE_CHECKING:
+    from matrix.api.gating import Gates
+    from matrix.engine.prepared import Prepared
+    from matrix.report.gating import GateWish
+    from matrix.store.run_folder import RunFile
+
 HELP = """Play a matrix to its end and say which variant won.
 
 \b
@@ -37,9 +44,13 @@ HELP = """Play a matrix to its end and say which variant won.
     matrix run --per-cell 40 --stop-early   stop once it is decided
     matrix run --per-cell 10 --set limits.turns=30
     matrix run --dry-run                 only show the plan
+    matrix run --baseline nightly --margin 2 --fail-on regression
+    matrix run --threshold score=75 --fail-on threshold
 
 Ctrl-C once: finish the calls in flight and leave a run that `matrix resume` goes on with.
-Twice: stop at once. Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
+Twice: stop at once. Gates (--baseline, --threshold) are decided at the end: exit code 3 if what
+--fail-on names is shown. Too little data is told, and fails only with --fail-on not-enough-data.
+Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
 """
 
 
@@ -75,6 +86,10 @@ def run(
         str | None,
         typer.Option("--resume", metavar="RUN", help="Go on with a run.", show_default=False),
     ] = None,
+    baseline: BaselineOption = None,
+    margin: MarginOption = None,
+    threshold: ThresholdOption = None,
+    fail_on: FailOnOption = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     cache: CacheOption = None,
     in_process: InProcessOption = False,
@@ -84,9 +99,11 @@ def run(
 ) -> None:
     """Play a matrix."""
     from matrix import api
+    from matrix.api.gating import wanted_gates
     from matrix.cli.finish import finish, listener_for
     from matrix.cli.plan_command import print_plan
     from matrix.cli.resume_command import resume_run
+    from matrix.engine.mistakes import together
 
     layers = overrides_of(
         settings,
@@ -105,10 +122,15 @@ def run(
         name=name,
     )
     executor = "in-process" if in_process else "ray"
+    wished = (baseline, margin, threshold or [], fail_on or [], results)
     if resume is not None:
-        resume_run(resume, results, layers, executor, quiet=quiet, json=json)
+        gates = _checked(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
+        resume_run(resume, results, layers, executor, quiet=quiet, json=json, gates=gates)
         return
-    prepared = api.plan(spec, overrides=layers)
+    prepared, wish = together(
+        lambda: api.plan(spec, overrides=layers), lambda: wanted_gates(*wished)
+    )
+    gates = _checked(wish, prepared, results)
     if dry_run:
         print_plan(prepared, json=json)
         return
@@ -118,17 +140,26 @@ def run(
         done = api.start(
             prepared, results=results, run_id=run_id, executor=executor, listener=listener
         )
-    finish(done, quiet=quiet, json=json)
+    finish(done, quiet=quiet, json=json, gates=gates)
 
 
-def _confirm(prepared: object, yes: bool) -> None:
+def _checked(wish: GateWish, run: Prepared | RunFile, results: str) -> Gates | None:
+    from matrix.api.gating import check_gates
+
+    if not wish.anything:
+        return None
+    gates = check_gates(wish, run, results)
+    for note in gates.notes:
+        typer.echo(f"gate: {note}", err=True)
+    return gates
+
+
+def _confirm(prepared: Prepared, yes: bool) -> None:
     """Ask before a run whose estimate is above its cap; the cap holds either way."""
     import sys
 
-    from matrix.engine.prepared import Prepared
     from matrix.model.money import show_usd
 
-    assert isinstance(prepared, Prepared)
     cap = prepared.spec.limits.cap_nano
     expected = prepared.estimate.middle
     if expected <= cap:

@@ -8,6 +8,7 @@ from typing import TypeVar
 from matrix.model.documents import Document, PathKey
 from matrix.model.errors import BadInput, Mistake
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -42,3 +43,23 @@ class Mistakes:
         """Raise ``BadInput`` with everything collected, if there is anything."""
         if self.found:
             raise BadInput(self.found)
+
+
+def together(first: Callable[[], T], second: Callable[[], S]) -> tuple[T, S]:
+    """What two parts of the input give.
+
+    Raises:
+        BadInput: The mistakes of both.
+    """
+    found: list[Mistake] = []
+    try:
+        one = first()
+    except BadInput as error:
+        found += error.mistakes
+    try:
+        two = second()
+    except BadInput as error:
+        raise BadInput([*found, *error.mistakes]) from None
+    if found:
+        raise BadInput(found)
+    return one, two

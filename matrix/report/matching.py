@@ -13,7 +13,7 @@ from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
 from matrix.report.matchup import NEEDLESS, Matchup, labels
-from matrix.report.pairing import Pairing, pairing_of
+from matrix.report.pairing import pairing_of
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
@@ -71,38 +71,13 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
     Raises:
         BadInput: They have nothing in common that could be paired.
     """
-    pairings = [_whole(run) for _, run in (first, second)]
     one, two = (run for _, run in (first, second))
-    mistakes = []
+    strata, mistakes = _paired_on(one, two)
     if one.run_id == two.run_id and first[0].run_dir == second[0].run_dir:
-        mistakes.append(f"{one.run_id} cannot be compared with itself; name another run")
-    if one.kind != two.kind:
-        mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
-    shared = [name for name in one.plan.factors
-              if set(one.plan.factors[name]) & set(two.plan.factors.get(name, ()))
-              and not _lone(one, two, name)]  # fmt: skip
-    strata: dict[str, Sequence[str]] = {
-        "scenario": [name for name in one.plan.scenarios if name in two.plan.scenarios],
-        **{
-            name: [level for level in one.plan.factors[name] if level in two.plan.factors[name]]
-            for name in shared
-        },
-    }
-    mistakes += [
-        f"{name} has several levels in {run.run_id} and none of them in {other.run_id}, so nothing "
-        "says which belong together"
-        for run, other in ((one, two), (two, one))
-        for name, levels in run.plan.factors.items()
-        if name not in shared and len(levels) > 1
-    ]
-    if not strata["scenario"]:
-        mistakes.append(
-            f"no scenario is in both: {one.run_id} has {', '.join(one.plan.scenarios)}; "
-            f"{two.run_id} has {', '.join(two.plan.scenarios)}"
-        )
-    units = min(pairing.units for pairing in pairings)
+        mistakes.insert(0, f"{one.run_id} cannot be compared with itself; name another run")
     if mistakes:
         raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
+    units = min(pairing_of(run).units for run in (one, two))
     keys, words = labels(strata)
     frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
     return Matchup(
@@ -128,6 +103,78 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         over=all(run.status != "running" for run in (one, two)),
         simulated=one.simulated or two.simulated,
     )
+
+
+def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
+    """All sessions of a run as one variant: for what is asked of the run by itself."""
+    pairing = pairing_of(run)
+    columns = factor_columns(run.plan.factors)
+    factors = {columns[name]: levels for name, levels in pairing.factors.items()}
+    strata: Mapping[str, Sequence[str]] = {**pairing.strata, **factors}
+    data = _read(tables, [*strata, pairing.column])
+    keys, words = labels(strata)
+    return Matchup(
+        factor="run",
+        variants=(run.run_id,),
+        unit=pairing.unit,
+        n_units=pairing.units,
+        basis=pairing.basis,
+        scope=pairing.scope,
+        strata=words,
+        scenarios=_scenarios(strata, keys),
+        ids=data["session_id"].to_numpy(dtype=object),
+        source=np.zeros(len(data), dtype=np.int64),
+        units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
+        places=_places(data, strata, keys),
+        sides=np.zeros(len(data), dtype=np.int64),
+        outcomes=_outcomes(data, needless=False),
+        cost_usd=data["cost_usd"].to_numpy(dtype=float),
+        sources=(tables,),
+        kind=load_kind(run.kind),
+        spec=RunSpec.model_validate(run.spec),
+        metric=run.plan.metric,
+        over=run.status != "running",
+        simulated=run.simulated,
+    )
+
+
+def not_paired(one: RunFile, two: RunFile) -> list[str]:
+    """Why two runs have nothing that could be paired; empty if they have. Neither needs tables."""
+    return _paired_on(one, two)[1]
+
+
+def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], list[str]]:
+    """What sessions of two runs pair on within a round, and why they cannot be paired."""
+    mistakes = [
+        f"{run.run_id} is a branch of {run.branched.run_id}: compare its variants instead"
+        for run in (one, two)
+        if run.branched is not None
+    ]
+    if one.kind != two.kind:
+        mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
+    shared = [name for name in one.plan.factors
+              if set(one.plan.factors[name]) & set(two.plan.factors.get(name, ()))
+              and not _lone(one, two, name)]  # fmt: skip
+    strata: dict[str, Sequence[str]] = {
+        "scenario": [name for name in one.plan.scenarios if name in two.plan.scenarios],
+        **{
+            name: [level for level in one.plan.factors[name] if level in two.plan.factors[name]]
+            for name in shared
+        },
+    }
+    mistakes += [
+        f"{name} has several levels in {run.run_id} and none of them in {other.run_id}, so nothing "
+        "says which belong together"
+        for run, other in ((one, two), (two, one))
+        for name, levels in run.plan.factors.items()
+        if name not in shared and len(levels) > 1
+    ]
+    if not strata["scenario"]:
+        mistakes.append(
+            f"no scenario is in both: {one.run_id} has {', '.join(one.plan.scenarios)}; "
+            f"{two.run_id} has {', '.join(two.plan.scenarios)}"
+        )
+    return strata, mistakes
 
 
 def _lone(one: RunFile, two: RunFile, name: str) -> bool:
@@ -171,13 +218,6 @@ def _of_run(
     data = data[kept].copy()
     data["place"] = _places(data, mine, keys)
     return data
-
-
-def _whole(run: RunFile) -> Pairing:
-    if run.branched is not None:
-        told = f"{run.run_id} is a branch of {run.branched.run_id}: compare its variants instead"
-        raise BadInput([Mistake("matrix compare", None, "", told)])
-    return pairing_of(run)
 
 
 def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:

@@ -7,16 +7,31 @@ from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
+from matrix.report.plan_power import power_as_data, power_facts
+from matrix.report.planning import Pilot
 from matrix.report.text import WIDTH, about, columns, facts, plural, wrapped
 from matrix.stats.rules import MIN_ROUNDS
 
 
-def plan_as_text(prepared: Prepared, *, cells: bool = False, width: int = WIDTH) -> str:
-    """A few lines that say what a run will do; with ``cells``, the whole matrix as well."""
+def plan_as_text(
+    prepared: Prepared,
+    *,
+    cells: bool = False,
+    width: int = WIDTH,
+    pilot: Pilot | None = None,
+) -> str:
+    """A few lines that say what a run will do and can show; with ``cells``, the whole matrix.
+
+    Args:
+        prepared: The run.
+        cells: Whether to list every cell.
+        width: Columns to wrap to.
+        pilot: What an earlier run shows of the spread to be expected.
+    """
     head = f"{prepared.spec.name}: {_shape(prepared)}"
     if prepared.simulated:
         head += ", on simulated models"
-    parts = [wrapped(head, width=width), facts(_facts(prepared), width=width)]
+    parts = [wrapped(head, width=width), facts(_facts(prepared, pilot), width=width)]
     if cells:
         parts += ["", _cells(prepared)]
     return "\n".join(parts)
@@ -32,7 +47,7 @@ def _shape(prepared: Prepared) -> str:
     return " x ".join([plural(scenarios, "scenario"), *factors])
 
 
-def _facts(prepared: Prepared) -> list[tuple[str, str]]:
+def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     spec, plan = prepared.spec, prepared.plan
     rows = [
         (
@@ -55,7 +70,7 @@ def _facts(prepared: Prepared) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    return rows
+    return rows + power_facts(prepared, pilot)
 
 
 def _stop(prepared: Prepared) -> str:
@@ -124,7 +139,7 @@ def _cells(prepared: Prepared) -> str:
     return columns(headers, rows, right=(len(headers) - 3, len(headers) - 2))
 
 
-def plan_as_data(prepared: Prepared) -> JSON:
+def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
     """The same for programs."""
     plan = prepared.plan
     whole, rest = divmod(plan.sessions, len(plan.cells))
@@ -160,6 +175,7 @@ def plan_as_data(prepared: Prepared) -> JSON:
         "stop": prepared.spec.stop,
         "engine": prepared.spec.engine,
         "budget": prepared.spec.limits.budget,
+        "can_show": power_as_data(prepared, pilot),
         "cells": [
             {
                 "scenario": cell.scenario,

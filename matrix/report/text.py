@@ -63,6 +63,14 @@ def interval(low: float | None, high: float | None, digits: int = 1) -> str:
     return f"{low:,.{digits}f} to {high:,.{digits}f}"
 
 
+def metric_value(metric: str, value: float, *, signed: bool = False) -> str:
+    """A value of a metric, or with its sign a difference of two: points of a score to one place."""
+    sign = "+" if signed else ""
+    if metric == "score":
+        return f"{value:{sign},.1f}"
+    return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
+
+
 def duration(seconds: float) -> str:
     """Seconds as people say them: ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)

@@ -61,6 +61,7 @@ from matrix.stats.money import (
 )
 from matrix.stats.multiplicity import benjamini_hochberg, e_benjamini_hochberg, holm, pairwise_level
 from matrix.stats.noise import Doubled, Noise, NoiseSource, noise_shares
+from matrix.stats.planning import RoundsToWin, failure_gate_pairs, rounds_to_win, sd_range
 from matrix.stats.power import (
     ENGINE_FACTORS,
     PowerGoal,
@@ -101,11 +102,13 @@ from matrix.stats.spending import (
     squared_spending,
 )
 from matrix.stats.threshold import (
+    MeanThreshold,
     ThresholdKind,
     ThresholdVerdict,
     beta_binomial_log_e,
     beta_binomial_sequence,
     fixed_threshold,
+    mean_threshold,
     sequential_threshold,
 )
 from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
@@ -132,6 +135,7 @@ __all__ = [
     "LaunchPairs",
     "McNemar",
     "MeanSummary",
+    "MeanThreshold",
     "NewScenarios",
     "Noise",
     "NoiseSource",
@@ -142,6 +146,7 @@ __all__ = [
     "RatioMethod",
     "Reason",
     "RoundTable",
+    "RoundsToWin",
     "Rules",
     "RunningMean",
     "ThresholdKind",
@@ -174,6 +179,7 @@ __all__ = [
     "dominates",
     "e_benjamini_hochberg",
     "failure_contrast",
+    "failure_gate_pairs",
     "fixed_n_comparisons",
     "fixed_n_verdict",
     "fixed_threshold",
@@ -190,6 +196,7 @@ __all__ = [
     "log_gate_capital",
     "manski_bounds",
     "mcnemar",
+    "mean_threshold",
     "new_scenarios",
     "newcombe_independent",
     "newcombe_paired",
@@ -208,8 +215,10 @@ __all__ = [
     "powered_mean",
     "rounds_for",
     "rounds_needed",
+    "rounds_to_win",
     "sd_of_clustered_difference",
     "sd_of_difference",
+    "sd_range",
     "sequential_threshold",
     "smallest_effect",
     "spending_boundary",

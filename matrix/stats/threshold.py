@@ -1,5 +1,6 @@
-"""Does one variant pass often enough? A pass threshold p0, looked at once or after every session.
+"""Does one variant pass often enough, or score high enough? Thresholds for a rate and for a mean.
 
+A pass threshold p0 can be looked at once or after every session; a mean is looked at once.
 "28 of 30 passed, the threshold is .9, so it passes" is a figure about those 30 sessions. A verdict
 is about the next ones: PASS needs a lower bound of the pass rate at p0 or above, FAIL an upper
 bound below it, and everything between is not enough data. Both figures are given, side by side.
@@ -8,14 +9,16 @@ bound below it, and everything between is not enough data. Both figures are give
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log
+from math import isfinite, log
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.interval import Interval, check_alpha
+from matrix.stats.means import summarize
 from matrix.stats.proportions import clopper_pearson_lower, clopper_pearson_upper
+from matrix.stats.rules import MIN_ROUNDS
 from matrix.stats.samples import refuse
 
 ThresholdKind = Literal["pass", "fail", "not_enough_data"]
@@ -50,6 +53,58 @@ class ThresholdVerdict:
     rate_meets: bool | None
     interval: Interval | None
     decided_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MeanThreshold:
+    """Whether a mean lies at or beyond a threshold, and how sure that is.
+
+    Attributes:
+        kind: ``pass``, ``fail``, or ``not_enough_data``.
+        n: Rounds.
+        threshold: Mean asked for.
+        mean: Plain mean; ``None`` without rounds.
+        interval: The two one-sided bounds at alpha each, so at ``1 - 2 alpha``; ``None`` without
+            an estimate of the spread.
+    """
+
+    kind: ThresholdKind
+    n: int
+    threshold: float
+    mean: float | None
+    interval: Interval | None
+
+
+def mean_threshold(
+    rounds: npt.ArrayLike,
+    threshold: float,
+    alpha: float = 0.05,
+    *,
+    higher_is_better: bool = True,
+) -> MeanThreshold:
+    """Verdict from one look at the means of rounds, by one-sided t bounds.
+
+    PASS: the mean is shown to reach the threshold (or, where lower is better, not to exceed it).
+    FAIL: it is shown not to. Below ten rounds, and without any spread, nothing is shown.
+
+    Args:
+        rounds: Mean of each round, shape [n], finite.
+        threshold: Mean asked for, in units of the score.
+        alpha: One-sided error rate of each bound, below 0.5.
+        higher_is_better: Direction of the score.
+    """
+    _check_alpha_and(threshold, alpha)
+    known = summarize(rounds, 2 * alpha)
+    kind: ThresholdKind = "not_enough_data"
+    if known.interval is not None and known.n >= MIN_ROUNDS:
+        low, high = known.interval.low - threshold, known.interval.high - threshold
+        if not higher_is_better:
+            low, high = -high, -low
+        if low >= 0:
+            kind = "pass"
+        elif high < 0:
+            kind = "fail"
+    return MeanThreshold(kind, known.n, threshold, known.mean, known.interval)
 
 
 def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) -> ThresholdVerdict:
@@ -175,6 +230,13 @@ def _verdict(
     rate = passes / n if n else None
     meets = None if rate is None else rate >= threshold
     return ThresholdVerdict(kind, passes, n, threshold, rate, meets, interval, decided_after)
+
+
+def _check_alpha_and(threshold: float, alpha: float) -> None:
+    problems = [] if isfinite(threshold) else [f"a threshold is finite; got {threshold}"]
+    if not 0.0 < alpha < 0.5:
+        problems.append(f"alpha is an error rate below 0.5, such as 0.05; got {alpha}")
+    refuse(problems)
 
 
 def _check(threshold: float, alpha: float) -> None:

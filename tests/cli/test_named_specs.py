@@ -14,6 +14,7 @@ from matrix.engine.catalogue import SIMULATED
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput
 from matrix.report.plan import plan_as_text
+from matrix.report.plan_power import power_facts
 from tests.cli.program import GoldenRun, Matrix
 
 SIZES = {"smoke": 5, "mini": 20, "standard": 100, "full": 300}
@@ -38,6 +39,12 @@ def test_a_shipped_size_has_as_many_sessions_as_it_says_on_real_models(name: str
 @pytest.mark.parametrize("name", [name for name in SIZES if name != "smoke"])
 def test_every_size_above_smoke_has_the_rounds_of_a_verdict(name: str) -> None:
     assert api.plan(name).plan.rounds == 10
+
+
+@pytest.mark.parametrize("name", ["builtin", *(name for name in SIZES if name != "smoke")])
+def test_every_shipped_size_that_compares_can_name_a_winner(name: str) -> None:
+    facts = dict(power_facts(api.plan(RUNS / f"{name}.yaml")))
+    assert facts.keys() == {"can show", "a winner"}, "no warning"
 
 
 @pytest.mark.parametrize("name", SIZES)

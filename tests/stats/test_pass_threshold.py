@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import t
 
 from matrix.stats import (
     beta_binomial_log_e,
     beta_binomial_sequence,
     fixed_threshold,
+    mean_threshold,
     sequential_threshold,
 )
 
@@ -156,3 +158,32 @@ def test_what_means_nothing_is_refused() -> None:
         sequential_threshold([1, 2], 0.9)
     with pytest.raises(ValueError, match="between 0 and n"):
         beta_binomial_sequence(4, 3)
+
+
+# --- a threshold for a mean -----------------------------------------------------------------------
+
+SPREAD = np.tile([-4.0, -1.0, 0.0, 2.0, 3.0], 6)
+
+
+def test_a_mean_passes_exactly_when_its_one_sided_t_bound_reaches_the_threshold() -> None:
+    scores = 80 + SPREAD
+    bound = scores.mean() - t.ppf(0.95, 29) * scores.std(ddof=1) / np.sqrt(30)
+    assert mean_threshold(scores, bound - 1e-9).kind == "pass"
+    assert mean_threshold(scores, bound + 1e-9).kind == "not_enough_data"
+
+
+@given(st.floats(-20, 20), st.floats(-20, 20))
+def test_where_lower_is_better_everything_is_turned_round(mean: float, threshold: float) -> None:
+    values = mean + SPREAD
+    there = mean_threshold(values, threshold)
+    back = mean_threshold(-values, -threshold, higher_is_better=False)
+    assert there.kind == back.kind
+
+
+def test_a_mean_surely_below_fails_and_few_or_equal_rounds_show_nothing() -> None:
+    assert mean_threshold(80 + SPREAD, 90).kind == "fail"
+    assert mean_threshold((80 + SPREAD)[:9], 20).kind == "not_enough_data"
+    assert mean_threshold([80.0] * 30, 20).kind == "not_enough_data"
+    assert mean_threshold([], 20).mean is None
+    with pytest.raises(ValueError, match=r"finite; got nan.*got 0.9"):
+        mean_threshold(SPREAD, float("nan"), 0.9)

@@ -1,0 +1,249 @@
+"""What it takes to show a difference, and what so many rounds can show: the questions of a plan.
+
+Everything here is arithmetic on what was said or seen; no run is read and none is started.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from matrix.model.money import NanoUSD
+from matrix.stats import (
+    PowerGoal,
+    RoundsToWin,
+    failure_gate_pairs,
+    power_of_rounds,
+    rounds_for,
+    rounds_to_win,
+    sd_range,
+    smallest_effect,
+)
+from matrix.stats.rules import MIN_ROUNDS
+
+AROUND = (0.5, 0.75, 1.0, 1.5, 2.0)
+"""Effects of the table, as shares of the one asked about."""
+
+ROUNDS_AROUND = (0.5, 1.0, 2.0)
+"""Its numbers of rounds, as shares of the one that is the answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """What a run shows of the spread, cost and failures that another one will meet.
+
+    Attributes:
+        run_id: The run.
+        rounds: Complete rounds behind ``sd``.
+        sd: Standard deviation of the difference of two variants from round to round, over all
+            pairs of variants (root mean square), in units of the metric.
+        round_nano: What a round cost, in nano-dollars.
+        failure_rate: Share of sessions that failed.
+        simulated: Whether any of its models is simulated.
+    """
+
+    run_id: str
+    rounds: int
+    sd: float
+    round_nano: NanoUSD
+    failure_rate: float
+    simulated: bool
+
+    @property
+    def sd_range(self) -> tuple[float, float]:
+        """95 % interval of the true standard deviation."""
+        return sd_range(self.sd, self.rounds - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A plan and what is asked about it.
+
+    Attributes:
+        goal: Error rate, power, number of variants, engine.
+        sd: Standard deviation of the difference from round to round.
+        effect: Difference to be shown; ``None`` where the question is what rounds can show.
+        rounds: Rounds that are planned; ``None`` where the question is how many.
+        budget_nano: Money for all rounds; ``None`` for no such question.
+        pairs: Pairs of sessions in a round: scenarios times levels of other factors.
+        failure_margin: Fraction by which a winner may fail more often.
+        round_nano: What a round costs, in nano-dollars; ``None`` if it is not known.
+        metric: What is compared.
+        unit: What an independent observation is called.
+        pilot: The run that the spread is from.
+    """
+
+    goal: PowerGoal
+    sd: float
+    effect: float | None = None
+    rounds: int | None = None
+    budget_nano: NanoUSD | None = None
+    pairs: int = 1
+    failure_margin: float = 0.05
+    round_nano: NanoUSD | None = None
+    metric: str = "score"
+    unit: str = "round"
+    pilot: Pilot | None = None
+
+    @property
+    def sessions_per_round(self) -> int:
+        """Sessions of all variants in a round."""
+        return self.pairs * self.goal.n_variants
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What showing one effect takes.
+
+    Attributes:
+        effect: The difference.
+        rounds: For its scores, for failures, for any verdict.
+        sessions: In all rounds.
+        cost_nano: Of all rounds; ``None`` if a round's cost is not known.
+        powers: Chance to show it with each of the table's numbers of rounds, scores alone.
+    """
+
+    effect: float
+    rounds: RoundsToWin
+    sessions: int
+    cost_nano: NanoUSD | None
+    powers: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a number of rounds can show.
+
+    Attributes:
+        rounds: The rounds.
+        effect: The smallest difference that is shown with the power wanted; ``None`` below the
+            ten rounds that any verdict takes.
+        sessions: In all rounds.
+        cost_nano: Of all rounds; ``None`` if a round's cost is not known.
+        can_win: Whether a winner can be named at all, if no session fails.
+    """
+
+    rounds: int
+    effect: float | None
+    sessions: int
+    cost_nano: NanoUSD | None
+    can_win: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a question came to.
+
+    Attributes:
+        question: What was asked.
+        needed: What the effect asked about takes; ``None`` without one.
+        shown: What the rounds that are planned or paid for can show; ``None`` without any.
+        gate_pairs: Pairs without a failure that the failure gate takes.
+        gate_rounds: The same as rounds.
+        gate_rounds_at_rate: Rounds that it takes for about an even chance if sessions fail as
+            often as in the pilot; ``None`` without a pilot with failures, or if none are enough.
+        needed_at_worst: Rounds for the effect if the spread is at the upper end of what the pilot
+            leaves open; ``None`` without a pilot or effect.
+        columns: Numbers of rounds that the table's chances are for.
+        table: Effects around the answer.
+    """
+
+    question: Question
+    needed: Need | None
+    shown: Shown | None
+    gate_pairs: int
+    gate_rounds: int
+    gate_rounds_at_rate: int | None
+    needed_at_worst: int | None
+    columns: tuple[int, ...]
+    table: tuple[Need, ...]
+
+
+def answer(question: Question) -> Answer:
+    """Answer a question, with a small table around the answer."""
+    goal, gate = question.goal, gate_pairs(question)
+    planned = _planned_rounds(question)
+    shown = None if planned is None else shown_by(question, planned)
+    centre = question.effect or (None if shown is None else shown.effect)
+    if centre is None:
+        centre = smallest_effect(MIN_ROUNDS, question.sd, goal) or question.sd
+    around = planned if question.effect is None else _rounds(question, centre).total
+    columns = tuple(
+        dict.fromkeys(max(MIN_ROUNDS, ceil(share * (around or 1))) for share in ROUNDS_AROUND)
+    )
+    return Answer(
+        question=question,
+        needed=None if question.effect is None else _need(question, question.effect, columns),
+        shown=shown,
+        gate_pairs=gate,
+        gate_rounds=ceil(gate / question.pairs),
+        gate_rounds_at_rate=_gate_at_rate(question),
+        needed_at_worst=_at_worst(question),
+        columns=columns,
+        table=tuple(_need(question, share * abs(centre), columns) for share in AROUND),
+    )
+
+
+def gate_pairs(question: Question) -> int:
+    """Pairs without a failure that the failure gate takes."""
+    goal = question.goal
+    pairs = failure_gate_pairs(question.failure_margin, goal.alpha, sequential=_looks(goal))
+    assert pairs is not None  # without failures every margin is shown sooner or later
+    return pairs
+
+
+def shown_by(question: Question, rounds: int) -> Shown:
+    """What a number of rounds of the question's plan can show."""
+    to_win = rounds_to_win(question.goal, question.failure_margin, question.pairs)
+    return Shown(
+        rounds=rounds,
+        effect=smallest_effect(rounds, question.sd, question.goal),
+        sessions=rounds * question.sessions_per_round,
+        cost_nano=None if question.round_nano is None else rounds * question.round_nano,
+        can_win=rounds >= to_win.total,
+    )
+
+
+def _looks(goal: PowerGoal) -> bool:
+    return goal.engine != "fixed"
+
+
+def _planned_rounds(question: Question) -> int | None:
+    if question.budget_nano is None or not question.round_nano:
+        return question.rounds
+    paid = rounds_for(question.budget_nano, question.round_nano)
+    return paid if question.rounds is None else min(paid, question.rounds)
+
+
+def _rounds(question: Question, effect: float) -> RoundsToWin:
+    return rounds_to_win(
+        question.goal, question.failure_margin, question.pairs, effect, question.sd
+    )
+
+
+def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
+    rounds = _rounds(question, effect)
+    cost = None if question.round_nano is None else rounds.total * question.round_nano
+    powers = tuple(power_of_rounds(n, effect, question.sd, question.goal) for n in columns)
+    return Need(effect, rounds, rounds.total * question.sessions_per_round, cost, powers)
+
+
+def _gate_at_rate(question: Question) -> int | None:
+    rate = 0.0 if question.pilot is None else question.pilot.failure_rate
+    if not rate:
+        return None
+    goal = question.goal
+    pairs = failure_gate_pairs(
+        question.failure_margin, goal.alpha, sequential=_looks(goal), rate=rate
+    )
+    return None if pairs is None else ceil(pairs / question.pairs)
+
+
+def _at_worst(question: Question) -> int | None:
+    if question.pilot is None or question.effect is None:
+        return None
+    sd = question.pilot.sd_range[1]
+    return rounds_to_win(
+        question.goal, question.failure_margin, question.pairs, question.effect, sd
+    ).total

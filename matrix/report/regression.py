@@ -1,0 +1,196 @@
+"""Has a run become worse than a baseline run? Scores and failures, both as gates, in one line.
+
+The run passes when it is shown to score worse by less than a margin, if at all, and to fail more
+often by less than the failure margin. It has regressed when either is shown to be worse. Each of
+the two errs at the error rate that the run declares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from matrix.engine.looks import declared_rules
+from matrix.model.records import JSON
+from matrix.report.matchup import FAILED, Matchup
+from matrix.report.text import metric_value, plural
+from matrix.stats import FailureContrast, Gate, GateKind, failure_contrast, gate_paired
+from matrix.stats.rules import MIN_ROUNDS, Rules
+
+BASELINE, CANDIDATE = 0, 1
+"""Variants of a matchup of two runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """What the gate against a baseline came to.
+
+    Attributes:
+        kind: ``pass``, ``regression`` or ``not_enough_data``.
+        metric: What was compared.
+        baseline: The baseline's run id.
+        rounds: Complete rounds that both runs have.
+        scores: The gate on scores; ``None`` where the metric is failures alone.
+        failures: Failures of both on the same pairs; b is the candidate.
+        failure_margin: Fraction by which the candidate may fail more often.
+        failures_kind: The gate on failures.
+        extra: Further rounds until it decides, if things go on as they are; ``None`` where no
+            number can be given, 0 once it has.
+        sentence: All of it for people.
+    """
+
+    kind: GateKind
+    metric: str
+    baseline: str
+    rounds: int
+    scores: Gate | None
+    failures: FailureContrast
+    failure_margin: float
+    failures_kind: GateKind
+    extra: int | None
+    sentence: str
+
+
+def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
+    """Gate the second run of a matchup against the first.
+
+    Args:
+        matchup: Two runs, the baseline first.
+        metric: The declared one if left out; ``failed`` for failures alone.
+        margin: How much worse the run may be, in units of the metric; unused for ``failed``.
+
+    Raises:
+        BadInput: No session has such a metric.
+    """
+    chosen = metric or matchup.metric
+    rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
+    failures, rounds = _failures(matchup, rules)
+    scores = None
+    if chosen != FAILED:
+        table, _ = matchup.round_table(chosen)
+        sides = table.means[:, BASELINE], table.means[:, CANDIDATE]
+        better = not matchup.lower_is_better(chosen)
+        scores = gate_paired(*sides, margin, rules.alpha, higher_is_better=better)
+        rounds = table.n_rounds
+    failed = _failures_kind(failures, rules.failure_margin)
+    found = Regression(
+        kind=_joined(failed if scores is None else scores.kind, failed),
+        metric=chosen,
+        baseline=matchup.variants[BASELINE],
+        rounds=rounds,
+        scores=scores,
+        failures=failures,
+        failure_margin=rules.failure_margin,
+        failures_kind=failed,
+        extra=_extra(scores, failures, rounds, rules.failure_margin),
+        sentence="",
+    )
+    return replace(found, sentence=_sentence(found, matchup))
+
+
+def _failures(matchup: Matchup, rules: Rules) -> tuple[FailureContrast, int]:
+    table, _ = matchup.round_table(FAILED)
+    marked = replace(table, failed=table.scores == 1.0)
+    return failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha), table.n_rounds
+
+
+def _failures_kind(failures: FailureContrast, margin: float) -> GateKind:
+    if failures.b_non_inferior(margin):
+        return "pass"
+    worse = failures.interval is not None and failures.interval.low > 0
+    return "regression" if worse else "not_enough_data"
+
+
+def _joined(scores: GateKind, failures: GateKind) -> GateKind:
+    kinds = (scores, failures)
+    if "regression" in kinds:
+        return "regression"
+    return "pass" if kinds == ("pass", "pass") else "not_enough_data"
+
+
+def _extra(
+    scores: Gate | None, failures: FailureContrast, rounds: int, margin: float
+) -> int | None:
+    more = failures.rounds_to_pass(rounds, margin)
+    if scores is None:
+        return more
+    if scores.extra is None or more is None:
+        return None
+    return max(scores.extra, more)
+
+
+def _sentence(found: Regression, matchup: Matchup) -> str:
+    head = {
+        "pass": "no regression",
+        "regression": "REGRESSION",
+        "not_enough_data": "not enough data",
+    }[found.kind]
+    parts = [_score_words(found), _failure_words(found)]
+    if found.kind == "not_enough_data":
+        parts.append(
+            "no number of rounds can be given until it decides"
+            if found.extra is None
+            else f"about {plural(found.extra, 'more round')} until it decides"
+        )
+    rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
+    parts += [rests, *([matchup.scope] if matchup.scope else [])]
+    parts += ["simulated models"] if matchup.simulated else []
+    return f"{head} against {found.baseline}: {'; '.join(part for part in parts if part)}"
+
+
+def _score_words(found: Regression) -> str:
+    gate, metric = found.scores, found.metric
+    if gate is None:
+        return ""
+    margin = f"margin {metric_value(metric, gate.margin)}"
+    if gate.difference is None:
+        return f"no value of {metric} in both yet"
+    seen = f"{metric} {metric_value(metric, gate.difference, signed=True)}"
+    if gate.reason == "too few rounds":
+        return f"{seen}, {margin}; at least {MIN_ROUNDS} rounds are needed"
+    if gate.interval is None:
+        return f"{seen} in every round, so there is no spread to judge by"
+    low, high = (
+        metric_value(metric, end, signed=True) for end in (gate.interval.low, gate.interval.high)
+    )
+    sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
+    return (
+        f"{seen} ({100 * gate.interval.confidence:.4g} % interval {low} to {high}), {margin}{sure}"
+    )
+
+
+def _failure_words(found: Regression) -> str:
+    contrast = found.failures
+    one, two = contrast.both + contrast.only_a, contrast.both + contrast.only_b
+    told = f"{two:,} of {contrast.pairs:,} failed against {one:,}"
+    if found.failures_kind == "pass":
+        return told
+    margin = f"{100 * found.failure_margin:.3g} points"
+    if found.failures_kind == "regression":
+        return f"{told}, which is shown to be more often"
+    return f"{told}, which does not show yet that it fails at most {margin} more often"
+
+
+def regression_as_data(found: Regression) -> JSON:
+    """The same for programs."""
+    gate = found.scores
+    bounds = None if gate is None else gate.interval
+    return {
+        "verdict": found.kind,
+        "metric": found.metric,
+        "baseline": found.baseline,
+        "sentence": found.sentence,
+        "rounds": found.rounds,
+        "difference": None if gate is None else gate.difference,
+        "low": None if bounds is None else bounds.low,
+        "high": None if bounds is None else bounds.high,
+        "margin": None if gate is None else gate.margin,
+        "scores": None if gate is None else gate.kind,
+        "failures": {
+            "verdict": found.failures_kind,
+            "pairs": found.failures.pairs,
+            "baseline": found.failures.both + found.failures.only_a,
+            "run": found.failures.both + found.failures.only_b,
+            "margin": found.failure_margin,
+        },
+        "still_needed": found.extra,
+    }

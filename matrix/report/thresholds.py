@@ -1,0 +1,191 @@
+"""Is every variant of a run good enough by itself? Thresholds for rates and means.
+
+A score that is yes or no (0 or 1 in every session, with a threshold between them) is a pass rate,
+and a session that failed has not passed. Any other is a mean of round means; failed sessions have
+no score and are counted beside it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from matrix.model.records import JSON
+from matrix.report.matchup import FAILED, Floats, Matchup
+from matrix.report.text import metric_value, plural
+from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
+
+
+@dataclass(frozen=True, slots=True)
+class VariantThreshold:
+    """One variant against the threshold.
+
+    Attributes:
+        level: The variant.
+        kind: ``pass``, ``fail`` or ``not_enough_data``.
+        value: Its rate or mean; ``None`` without data.
+        interval: One-sided bounds around it; ``None`` where none can be stated.
+        n: Sessions of a rate, rounds of a mean.
+        failed: Sessions without a score because they failed.
+    """
+
+    level: str
+    kind: ThresholdKind
+    value: float | None
+    interval: Interval | None
+    n: int
+    failed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold on one metric: passed if every variant passes, failed if any fails."""
+
+    metric: str
+    threshold: float
+    at_most: bool
+    rate: bool
+    unit: str
+    simulated: bool
+    variants: tuple[VariantThreshold, ...]
+
+    @property
+    def kind(self) -> ThresholdKind:
+        """The verdict over all variants."""
+        kinds = {one.kind for one in self.variants}
+        if "fail" in kinds:
+            return "fail"
+        return "pass" if kinds == {"pass"} else "not_enough_data"
+
+    @property
+    def sentence(self) -> str:
+        """All of it for people."""
+        head = {"pass": "met", "fail": "NOT MET", "not_enough_data": "not enough data"}[self.kind]
+        bound = "at most" if self.at_most else "at least"
+        asked = f"{self.metric} {bound} {_shown(self, self.threshold)}"
+        told = "; ".join(_told(self, one) for one in self.variants)
+        return f"{asked}: {head}: {told}{'; simulated models' if self.simulated else ''}"
+
+
+def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:
+    """Hold every variant of a matchup against a threshold.
+
+    The chance that a run passes wrongly is at most ``alpha``, whatever the number of variants; so
+    is the chance that it fails wrongly, because each of k variants fails at ``alpha / k``.
+
+    Args:
+        matchup: The variants.
+        metric: What is asked about; ``failed`` for the rate of failures.
+        threshold: Least rate or mean; the largest where lower is better.
+        alpha: One-sided error rate.
+
+    Raises:
+        BadInput: No session has such a metric.
+    """
+    table, _ = matchup.round_table(metric)
+    lower = matchup.lower_is_better(metric)
+    seen = table.scores[~np.isnan(table.scores)]
+    rate = 0.0 < threshold < 1.0 and bool(np.isin(seen, (0.0, 1.0)).all())
+    found = []
+    for index, level in enumerate(matchup.variants):
+        scores = table.scores[:, :, index]
+        lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
+        bounds = (alpha, alpha / len(matchup.variants))
+        judge = _rate if rate else _mean
+        found.append(judge(level, scores, lost, threshold, bounds, lower))
+    return Threshold(
+        metric=metric,
+        threshold=threshold,
+        at_most=lower,
+        rate=rate,
+        unit=matchup.unit,
+        simulated=matchup.simulated,
+        variants=tuple(found),
+    )
+
+
+def _rate(
+    level: str,
+    scores: Floats,
+    lost: int,
+    threshold: float,
+    alphas: tuple[float, float],
+    lower: bool,
+) -> VariantThreshold:
+    values = scores[~np.isnan(scores)]
+    good = int((values == (0.0 if lower else 1.0)).sum())
+    n = int(values.size) + lost
+    asked = 1.0 - threshold if lower else threshold
+    passing, failing = (fixed_threshold(good, n, asked, alpha) for alpha in alphas)
+    kind = _either(passing.kind, failing.kind)
+    rate, interval = passing.rate, passing.interval
+    if lower:
+        rate = None if rate is None else 1.0 - rate
+        if interval is not None:
+            interval = Interval(1.0 - interval.high, 1.0 - interval.low, interval.confidence)
+    return VariantThreshold(level, kind, rate, interval, n, lost)
+
+
+def _mean(
+    level: str,
+    scores: Floats,
+    lost: int,
+    threshold: float,
+    alphas: tuple[float, float],
+    lower: bool,
+) -> VariantThreshold:
+    kept = scores[~np.isnan(scores).all(axis=1)]
+    rounds = np.nanmean(kept, axis=1) if len(kept) else np.empty(0)
+    passing, failing = (
+        mean_threshold(rounds, threshold, alpha, higher_is_better=not lower) for alpha in alphas
+    )
+    kind = _either(passing.kind, failing.kind)
+    return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)
+
+
+def _either(passing: ThresholdKind, failing: ThresholdKind) -> ThresholdKind:
+    if passing == "pass":
+        return "pass"
+    return "fail" if failing == "fail" else "not_enough_data"
+
+
+def _shown(found: Threshold, value: float) -> str:
+    return f"{100 * value:.3g} %" if found.rate else metric_value(found.metric, value)
+
+
+def _told(found: Threshold, one: VariantThreshold) -> str:
+    if one.value is None:
+        return f"{one.level} has no complete {found.unit} yet"
+    text = f"{one.level} {_shown(found, one.value)}"
+    if one.interval is not None:
+        low, high = _shown(found, one.interval.low), _shown(found, one.interval.high)
+        text += f" ({100 * one.interval.confidence:.4g} % interval {low} to {high})"
+    text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
+    if one.failed and found.metric != FAILED:
+        text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
+    return text
+
+
+def threshold_as_data(found: Threshold) -> JSON:
+    """The same for programs."""
+    return {
+        "verdict": found.kind,
+        "metric": found.metric,
+        "threshold": found.threshold,
+        "at_most": found.at_most,
+        "rate": found.rate,
+        "sentence": found.sentence,
+        "variants": [
+            {
+                "level": one.level,
+                "verdict": one.kind,
+                "value": one.value,
+                "low": None if one.interval is None else one.interval.low,
+                "high": None if one.interval is None else one.interval.high,
+                "n": one.n,
+                "failed": one.failed,
+            }
+            for one in found.variants
+        ],
+    }

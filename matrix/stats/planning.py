@@ -1,0 +1,133 @@
+"""What a plan has to allow for besides the scores: the failure gate, and a spread that is a guess.
+
+A winner must also be shown to fail at most a margin more often, and that takes a number of pairs
+that has nothing to do with how far apart the scores are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf, log, sqrt
+
+from matrix.stats.betting import log_gate_capital
+from matrix.stats.power import PowerGoal, rounds_needed
+from matrix.stats.proportions import newcombe_paired
+from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.samples import refuse
+
+MOST_GATE_PAIRS = 10_000_000
+"""A failure gate that takes more pairs than this counts as out of reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoundsToWin:
+    """Rounds after which a winner can be named, by what they are needed for.
+
+    Attributes:
+        scores: For the difference in scores; ``None`` where no difference was asked about.
+        failures: For the failure gate, as long as no session fails.
+        fewest: What any verdict takes.
+    """
+
+    scores: int | None
+    failures: int
+    fewest: int = MIN_ROUNDS
+
+    @property
+    def total(self) -> int:
+        """Rounds that are enough for all of it."""
+        return max(self.scores or 0, self.failures, self.fewest)
+
+
+def failure_gate_pairs(
+    margin: float, alpha: float = 0.05, *, sequential: bool = False, rate: float = 0.0
+) -> int | None:
+    """Fewest pairs at which a variant can be shown to fail at most ``margin`` more often.
+
+    With no failure on either side 52 for 5 points and 25 for 10, or 79 and 39 when it is looked at
+    after every round. With failures on both sides it takes more, and then the number is the one
+    at which counts that go exactly as the rate says would pass: about an even chance.
+
+    Args:
+        margin: Fraction above 0 and at most 1.
+        alpha: One-sided error rate, below 0.5.
+        sequential: Whether the gate is kept for looks at any time.
+        rate: Share of sessions that fail, the same for both variants, which fail independently.
+
+    Returns:
+        Pairs; ``None`` if it takes more than `MOST_GATE_PAIRS`.
+    """
+    problems = []
+    if not 0.0 < margin <= 1.0:
+        problems.append(f"a failure margin is a fraction above 0 and at most 1; got {margin}")
+    if not 0.0 < alpha < 0.5:
+        problems.append(f"alpha is an error rate below 0.5, such as 0.05; got {alpha}")
+    if not 0.0 <= rate <= 1.0:
+        problems.append(f"a failure rate lies between 0 and 1; got {rate}")
+    refuse(problems)
+
+    def passes(n: int) -> bool:
+        one, both = n * rate * (1 - rate), n * rate * rate
+        if sequential:
+            capital = log_gate_capital(one, one, n - 2 * one, margin)
+            return float(capital) >= log(1.0 / alpha)
+        bounds = newcombe_paired(both, one, one, max(0.0, n - both - 2 * one), 2 * alpha)
+        return bounds is not None and bounds.high < margin
+
+    low, high = 0, 1
+    while not passes(high):
+        low, high = high, high * 2
+        if high > MOST_GATE_PAIRS:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(middle) else (middle, high)
+    return high
+
+
+def rounds_to_win(
+    goal: PowerGoal,
+    failure_margin: float,
+    pairs_per_round: int,
+    effect: float | None = None,
+    sd: float = 1.0,
+) -> RoundsToWin:
+    """Rounds that naming a winner takes.
+
+    Args:
+        goal: Error rate, power, variants and engine.
+        failure_margin: Fraction above 0 and at most 1.
+        pairs_per_round: Pairs of sessions in a round: scenarios times levels of other factors.
+        effect: True difference to be shown; ``None`` for one so large that any number shows it.
+        sd: Standard deviation of the difference from round to round.
+    """
+    if pairs_per_round < 1:
+        raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
+    pairs = failure_gate_pairs(failure_margin, goal.alpha, sequential=goal.engine != "fixed")
+    assert pairs is not None  # without failures every margin is shown sooner or later
+    scores = None if effect is None else rounds_needed(effect, sd, goal)
+    return RoundsToWin(scores, ceil(pairs / pairs_per_round))
+
+
+def sd_range(sd: float, df: float, alpha: float = 0.05) -> tuple[float, float]:
+    """Interval for a true standard deviation, from one that was estimated from normal values.
+
+    ``sd sqrt(df / chi2)`` at both quantiles: from ten rounds it reaches from 0.7 to 1.8 times.
+
+    Args:
+        sd: The estimate, not negative.
+        df: Its degrees of freedom, n - 1; below 1 nothing is known.
+        alpha: Two-sided error rate.
+    """
+    from scipy.special import chdtri
+
+    problems = []
+    if not (sd >= 0.0 and sd < inf):
+        problems.append(f"a standard deviation is finite and not negative; got {sd}")
+    if not 0.0 < alpha < 1.0:
+        problems.append(f"alpha is an error rate between 0 and 1; got {alpha}")
+    refuse(problems)
+    if df < 1:
+        return 0.0, inf
+    least, most = (sd * sqrt(df / float(chdtri(df, tail))) for tail in (alpha / 2, 1 - alpha / 2))
+    return least, most

@@ -1,0 +1,254 @@
+"""Gates: a regression fails, equal runs do not, and whatever is unsure is called so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix.api.gating import check_gates
+from matrix.api.opened import Run
+from matrix.model.errors import BadInput
+from matrix.report.gating import GateReport, gate_as_data, read_wish
+from tests.report.synthetic import MadeUp, Row, make_run
+
+ONE = {"prompt": ("warm",)}
+ROUNDS = 60
+
+
+def rows(
+    shift: float = 0.0, *, rounds: int = ROUNDS, phase: int = 0, failing: int = 0, **more: Any
+) -> list[Row]:
+    """Scores of about 70 + ``shift`` with a spread of their own, the first rounds failing."""
+    return [
+        Row(
+            {"prompt": "warm"},
+            number,
+            score=None if number < failing else 70 + shift + (number * 7 + phase) % 11 - 5,
+            outcome="failed" if number < failing else "completed",
+            **more,
+        )
+        for number in range(rounds)
+    ]
+
+
+def made(path: Path, of: Sequence[Row], **more: Any) -> MadeUp:
+    return make_run(path, of, ONE, compared=None, **more)
+
+
+def gated(tmp_path: Path, candidate: Sequence[Row], margin: float = 3.0, **more: Any) -> GateReport:
+    made(tmp_path / "before", rows())
+    made(tmp_path / "after", candidate)
+    return Run(tmp_path / "after").gate("before", margin=margin, **more)
+
+
+# --- against a baseline ---------------------------------------------------------------------------
+
+
+def test_a_run_that_is_as_good_passes(tmp_path: Path) -> None:
+    report = gated(tmp_path, rows(phase=3))
+    assert report.against is not None
+    assert report.against.kind == "pass"
+    assert not report.failed
+    (line,) = report.lines
+    assert line.startswith("gate passed: no regression against before: score ")
+
+
+def test_a_run_that_scores_worse_has_regressed_and_the_line_says_by_how_much(
+    tmp_path: Path,
+) -> None:
+    report = gated(tmp_path, rows(-8, phase=3))
+    assert report.failed
+    (line,) = report.lines
+    assert line.startswith("gate FAILED: REGRESSION against before: score -7.9 (90 % interval -")
+
+
+def test_a_run_that_fails_more_often_has_regressed_whatever_it_scores(tmp_path: Path) -> None:
+    report = gated(tmp_path, rows(+5, phase=3, failing=12))
+    assert report.against is not None
+    assert report.against.scores is not None
+    assert report.against.scores.kind == "pass"
+    assert report.failed
+    assert "12 of 60 failed against 0, which is shown to be more often" in report.lines[0]
+
+
+def test_too_few_pairs_for_the_failure_gate_are_not_enough_data_and_do_not_fail(
+    tmp_path: Path,
+) -> None:
+    made(tmp_path / "before", rows(rounds=30))
+    made(tmp_path / "after", rows(rounds=30, phase=3))
+    run = Run(tmp_path / "after")
+    report = run.gate("before", margin=3)
+    assert report.against is not None
+    assert (report.against.kind, report.against.extra) == ("not_enough_data", 22)
+    assert not report.failed
+    assert report.lines[0].startswith("gate undecided (fails only with --fail-on not-enough-data)")
+    assert "about 22 more rounds until it decides" in report.lines[0]
+    strict = run.gate("before", margin=3, fail_on=["not-enough-data"])
+    assert strict.failed
+
+
+def test_a_declared_failure_margin_is_the_one_of_the_gate(tmp_path: Path) -> None:
+    made(tmp_path / "before", rows(rounds=30))
+    spec = {"compare": {"failure_margin": 10, "margin": 3}}
+    made(tmp_path / "after", rows(rounds=30, phase=3), spec=spec)
+    report = Run(tmp_path / "after").gate("before")
+    assert report.against is not None
+    assert report.against.kind == "pass", "25 pairs show 10 points; the margin is the spec's"
+
+
+def test_without_fail_on_a_gate_only_tells(tmp_path: Path) -> None:
+    report = gated(tmp_path, rows(-8, phase=3), fail_on=[])
+    assert not report.failed
+    assert report.lines[0].startswith("gate not passed (fails only with --fail-on regression): REG")
+
+
+def test_the_very_same_scores_have_no_spread_to_judge_by(tmp_path: Path) -> None:
+    report = gated(tmp_path, rows())
+    assert report.against is not None
+    assert report.against.kind == "not_enough_data"
+    assert "score +0.0 in every round, so there is no spread to judge by" in report.lines[0]
+
+
+def test_lower_is_better_where_it_is_money(tmp_path: Path) -> None:
+    cheap = [Row(row.levels, row.round, cost=10**7 + row.round % 5 * 10**5) for row in rows()]
+    dear = [Row(row.levels, row.round, cost=2 * 10**7 + row.round % 7 * 10**5) for row in rows()]
+    made(tmp_path / "before", cheap)
+    made(tmp_path / "after", dear)
+    forth = Run(tmp_path / "after").gate("before", metric="cost_usd", margin=0.002)
+    back = Run(tmp_path / "before").gate("after", metric="cost_usd", margin=0.002)
+    assert forth.failed
+    assert not back.failed
+    assert back.against is not None
+    assert back.against.kind == "pass"
+
+
+def test_failures_alone_can_be_compared_and_need_no_margin_of_scores(tmp_path: Path) -> None:
+    made(tmp_path / "before", rows())
+    made(tmp_path / "after", rows(failing=12))
+    report = Run(tmp_path / "after").gate("before", metric="failed")
+    assert report.failed
+    assert report.against is not None
+    assert report.against.scores is None
+
+
+# --- thresholds -----------------------------------------------------------------------------------
+
+
+def test_a_mean_is_held_against_its_threshold(tmp_path: Path) -> None:
+    made(tmp_path / "run", rows())
+    run = Run(tmp_path / "run")
+    kinds = [run.gate(thresholds={"score": x}).thresholds[0].kind for x in (68, 70, 72)]
+    assert kinds == ["pass", "not_enough_data", "fail"]
+    line = run.gate(thresholds={"score": 72}).lines[0]
+    assert line.startswith("gate FAILED: score at least 72.0: NOT MET: run 70.0 (90 % interval ")
+
+
+def test_of_several_variants_every_one_has_to_reach_it(tmp_path: Path) -> None:
+    both = rows() + [
+        Row({"prompt": "cold"}, row.round, score=(row.score or 0) - 9) for row in rows()
+    ]
+    make_run(tmp_path / "run", both, {"prompt": ("warm", "cold")})
+    (found,) = Run(tmp_path / "run").gate(thresholds={"score": 68}).thresholds
+    assert [(one.level, one.kind) for one in found.variants] == [("warm", "pass"), ("cold", "fail")]
+    assert found.kind == "fail"
+
+
+@pytest.mark.parametrize(("passing", "kind"), [(60, "pass"), (56, "not_enough_data"), (40, "fail")])
+def test_a_score_of_yes_and_no_is_a_pass_rate(tmp_path: Path, passing: int, kind: str) -> None:
+    found = [
+        Row({"prompt": "warm"}, number, scores={"fun": float(number < passing)})
+        for number in range(ROUNDS)
+    ]
+    made(tmp_path / "run", found)
+    (threshold,) = Run(tmp_path / "run").gate(thresholds={"fun": 0.9}).thresholds
+    assert (threshold.kind, threshold.rate) == (kind, True)
+    assert threshold.variants[0].value == pytest.approx(passing / ROUNDS)
+
+
+def test_a_session_that_failed_has_not_passed(tmp_path: Path) -> None:
+    found = [
+        Row(
+            {"prompt": "warm"},
+            number,
+            scores={"fun": 1.0} if number >= 20 else {},
+            outcome="completed" if number >= 20 else "failed",
+        )
+        for number in range(ROUNDS)
+    ]
+    made(tmp_path / "run", found)
+    (threshold,) = Run(tmp_path / "run").gate(thresholds={"fun": 0.9}).thresholds
+    assert threshold.kind == "fail"
+    assert "20 of them failed" in threshold.sentence
+
+
+def test_failures_may_be_at_most_so_many(tmp_path: Path) -> None:
+    made(tmp_path / "run", rows(failing=20))
+    made(tmp_path / "fine", rows())
+    bad = Run(tmp_path / "run").gate(thresholds={"failed": 0.05})
+    good = Run(tmp_path / "fine").gate(thresholds={"failed": 0.05})
+    assert bad.lines[0].startswith("gate FAILED: failed at most 5 %: NOT MET: run 33.3 %")
+    assert good.thresholds[0].kind == "pass", "60 sessions without a failure; 59 are needed"
+
+
+# --- bad input ------------------------------------------------------------------------------------
+
+
+def test_every_mistake_in_the_options_is_found_at_once() -> None:
+    with pytest.raises(BadInput) as caught:
+        read_wish(None, -1, ["score", "a=1", "a=2", "b=inf"], ["regresion", "regression"])
+    assert [str(mistake) for mistake in caught.value.mistakes] == [
+        "--threshold: found 'score'; must be NAME=NUMBER, e.g. score=75 or failed=.05",
+        "--threshold: a is given twice; each metric once",
+        "--threshold: found 'b=inf'; must be NAME=NUMBER, e.g. score=75 or failed=.05",
+        "--fail-on: found 'regresion'; can be regression, threshold, not-enough-data; did you mean"
+        " 'regression'?",
+        "--fail-on: regression against what? name a run with --baseline",
+        "--margin: found -1; must be above 0, in units of the metric",
+    ]
+    with pytest.raises(
+        BadInput, match=r"threshold of what.*\n.*not-enough-data for what.*\n.*name"
+    ):
+        read_wish(None, 2, [], ["threshold", "not-enough-data"])
+
+
+def test_every_gate_that_cannot_be_decided_is_found_at_once(tmp_path: Path) -> None:
+    made(tmp_path / "before", rows(scenario="b"), scenarios=("b",))
+    made(tmp_path / "after", rows())
+    wish = read_wish("before", None, ["failed=0"], [])
+    with pytest.raises(BadInput) as caught:
+        check_gates(wish, Run(tmp_path / "after").file, tmp_path)
+    told = "\n".join(str(mistake) for mistake in caught.value.mistakes)
+    assert len(caught.value.mistakes) == 3
+    for part in ("no scenario is in both", "needs a margin", "failed=0"):
+        assert part in told
+
+
+def test_an_unknown_baseline_is_told_with_the_other_mistakes(tmp_path: Path) -> None:
+    made(tmp_path / "after", rows())
+    wish = read_wish("befor", 2, ["failed=0"], [])
+    with pytest.raises(
+        BadInput, match=r"--baseline: no run .*\n(.*\n)*--threshold: found failed=0"
+    ):
+        check_gates(wish, Run(tmp_path / "after").file, tmp_path)
+
+
+def test_plans_that_are_too_short_are_told_before_the_start(tmp_path: Path) -> None:
+    made(tmp_path / "before", rows(rounds=9))
+    made(tmp_path / "after", rows(rounds=5))
+    gates = check_gates(read_wish("before", 2, [], []), Run(tmp_path / "after").file, tmp_path)
+    assert [note.partition(",")[0] for note in gates.notes] == [
+        "this run plans 5 whole rounds",
+        "the baseline plans 9 whole rounds",
+    ]
+
+
+def test_the_report_for_programs_has_what_the_lines_say(tmp_path: Path) -> None:
+    data: Any = gate_as_data(gated(tmp_path, rows(-8, phase=3), thresholds={"score": 50}))
+    assert data["failed"]
+    assert data["baseline"]["verdict"] == "regression"
+    assert data["baseline"]["high"] < 0 < data["baseline"]["margin"]
+    assert data["thresholds"][0]["verdict"] == "pass"
+    assert len(data["lines"]) == 2
