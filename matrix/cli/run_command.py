@@ -41,7 +41,7 @@ HELP = """Play a matrix to its end and say which variant won.
 \b
     matrix run --sessions 500            the built-in matrix, simulated
     matrix run matrix.yaml --max-cost 5  your own, under a cap of 5 dollars
-    matrix run --per-cell 40 --stop-early   stop once it is decided
+    matrix run --per-cell 40 --stop-early  stop once it is decided
     matrix run --per-cell 10 --set limits.turns=30
     matrix run --dry-run                 only show the plan
     matrix run --baseline nightly --margin 2 --fail-on regression

@@ -23,6 +23,10 @@ from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import MIN_ROUNDS
 
+TABLES = 500
+"""Tables that are made of the scores in a whole run, about: of many rounds, several are looked at
+together. Each has its look all the same, and what they come to does not depend on it."""
+
 FEWEST_OPEN_ROUNDS = 2
 """Rounds that are launched beyond the newest look, at least."""
 
@@ -88,6 +92,7 @@ class Looks:
     _ended: list[tuple[int, int, int, float, str]] = field(default_factory=list)
     _counts: dict[int, int] = field(default_factory=dict)
     _seen: int = 0
+    _tabled: int = 0
     _strata: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -162,11 +167,15 @@ class Looks:
         return Unplayed(missing)
 
     def _prefix_grew(self) -> bool:
-        """Whether more rounds have all their sessions than at the last time of asking."""
-        before = self._seen
+        """Whether enough more rounds have all their sessions to look at them."""
         while self._seen < self.plan.rounds and self._has_all(self._seen):
             self._seen += 1
-        return self._seen > before and self._seen >= MIN_ROUNDS
+        step = max(1, self.plan.rounds // TABLES)
+        enough = self._seen - self._tabled >= step or self._seen == self.plan.rounds
+        if self._seen < MIN_ROUNDS or self._seen == self._tabled or not enough:
+            return False
+        self._tabled = self._seen
+        return True
 
     def _has_all(self, number: int) -> bool:
         first = number * len(self.plan.cells)

@@ -212,3 +212,11 @@ def test_infrastructure_errors_block_nothing() -> None:
     drive = Drive(looks_of(plan), scores(plan, CLEAR), random.Random(1), outcome=outcome)
     drive.play()
     assert drive.made[-1].decided == "winner"
+
+
+def test_a_long_run_makes_few_tables_and_every_look() -> None:
+    plan = plan_of(1000)
+    drive = Drive(looks_of(plan), scores(plan, EQUAL), random.Random(3), limit=50)
+    drive.play()
+    assert [look.rounds for look in drive.made] == list(range(MIN_ROUNDS, 1001))
+    assert len(drive.launched) == plan.sessions
