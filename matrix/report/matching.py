@@ -45,6 +45,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
         scope=pairing.scope,
         strata=words,
         scenarios=_scenarios(strata, keys),
+        within=_within([*pairing.strata, *(n for n in pairing.factors if n != chosen)], keys),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
@@ -114,6 +115,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         scope=_common(strata, one, two),
         strata=words,
         scenarios=_scenarios(strata, keys),
+        within=_within(list(strata), keys),
         ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
         source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
         units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
@@ -185,6 +187,8 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
     if name is None or name not in factors:
         found = "no factor given" if name is None else f"found {name!r}"
         hint = did_you_mean(name or "", comparable)
+        if not comparable:
+            hint = "; `matrix compare RUN_A RUN_B` compares two runs"
         there = f"factors with several levels: {', '.join(comparable) or 'none'}"
         raise BadInput([Mistake("--factor", None, "", f"{found}; {there}{hint}")])
     if name not in comparable:
@@ -222,6 +226,11 @@ def _scenarios(
     if "scenario" not in names:
         return tuple("" for _ in keys)
     return tuple(key[names.index("scenario")] for key in keys)
+
+
+def _within(names: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """What pairs agree on, by name -> its level in each stratum."""
+    return {name: tuple(key[place] for key in keys) for place, name in enumerate(names)}
 
 
 def _outcomes(data: Any, *, needless: bool) -> npt.NDArray[np.object_]:
