@@ -38,7 +38,7 @@ def session_scores(
     found: dict[str, NDArray[np.float64]] = {}
     for piece in tables.pieces("scores", _COLUMNS):
         whole = piece.filter(pc.is_null(piece["turn"]))
-        index: pa.ChunkedArray[Any] = pc.index_in(whole["session_id"], value_set=ids)
+        index: Any = pc.index_in(whole["session_id"], value_set=ids)
         rows = index.fill_null(-1).to_numpy()
         values = whole["value"].to_numpy()  # null becomes NaN
         names = whole["name"].combine_chunks().dictionary_encode()
