@@ -23,6 +23,7 @@ class Sizes:
         growth_turns: Turn limit in both, so that many sessions end in little time.
         entries: Journal entries, at least, that tables are made from.
         journal_sessions: Play-tests that those entries are copies of.
+        compared_sessions: Sessions of the results folder that is compared.
         profiled: Play-tests that are profiled.
         repeats: Repeats of what is cheap; the median is reported.
         adapter_seconds: How long each client asks, per length of history.
@@ -44,6 +45,7 @@ class Sizes:
     growth_turns: int = 6
     entries: int = 50_000
     journal_sessions: int = 20
+    compared_sessions: int = 100_000
     profiled: int = 40
     repeats: int = 3
     adapter_seconds: int = 4

@@ -8,7 +8,7 @@ import typer
 
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 
-HELP = """Say which variant is better, how sure that is, and what it cost.
+HELP = """Say which variant is better, and how sure that is.
 
 \b
     matrix compare last                            what the spec declares

@@ -30,6 +30,9 @@ FAILED = "failed"
 OF_FAILURES_TOO = (FAILED, "cost_usd")
 """Metrics that failed sessions have as well: they failed, and they cost."""
 
+COMPOSITE = "composite"
+"""Another word for the primary score, as play-tests call theirs."""
+
 JUDGE = "judge."
 """How names of scores begin that are repeats of the judge."""
 
@@ -179,7 +182,8 @@ class Matchup:
         known = [*SESSION_METRICS, FAILED, *self.score_names()]
         shown = [name for name in known if not name.startswith(JUDGE)]
         who = "this run has" if len(self.sources) == 1 else "these runs have"
-        told = f"found {metric!r}; {who}: {', '.join(shown)}{did_you_mean(metric, known)}"
+        hint = did_you_mean(metric, [*known, COMPOSITE])
+        told = f"found {metric!r}; {who}: {', '.join(shown)}{hint}"
         return Mistake("--metric", None, "", told)
 
     def lower_is_better(self, metric: str) -> bool:
@@ -199,7 +203,8 @@ class Matchup:
         """
         values, outcomes = self.values(metric), self.outcomes
         if metric in OF_FAILURES_TOO:
-            outcomes = np.where(np.isin(outcomes, ("failed", "timeout")), "completed", outcomes)
+            # as at a limit: it has its value, and counts as a failure all the same
+            outcomes = np.where(outcomes == "failed", "timeout", outcomes)
         missing = np.zeros(len(values), dtype=np.bool_)
         if metric not in ("score", self.metric):
             missing = np.isnan(values) & np.isin(outcomes, ("completed", "timeout"))

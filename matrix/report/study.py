@@ -19,15 +19,12 @@ from matrix.report.caveats import caveats_of
 from matrix.report.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
 from matrix.report.cost_quality import CostQuality, cost_quality_of
 from matrix.report.leading import leading_pair
-from matrix.report.matchup import Matchup
+from matrix.report.matchup import COMPOSITE, Matchup
 from matrix.report.noise_sources import Agreement, NoiseReport, agreement_of, noise_of
 from matrix.report.pairs import PairRow, pair_rows
 from matrix.report.secondary import Secondary, secondary_of
 from matrix.report.settling import Settling, settling_of
 from matrix.stats import Verdict
-
-COMPOSITE = "composite"
-"""Another word for the primary score, as play-tests call theirs."""
 
 
 @dataclass(frozen=True, slots=True)

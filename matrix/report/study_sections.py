@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from matrix.report.cost_quality import CostQuality
 from matrix.report.noise_sources import NoiseRow
 from matrix.report.secondary import Secondary, SecondaryRow
 from matrix.report.study import Study
 from matrix.report.study_words import Figures, chance, short
 from matrix.report.text import columns, interval, number, plural, wrapped
+from matrix.stats import MIN_ROUNDS
 
 _NOISE = {
     "scenario": "scenario (some are harder)",
@@ -61,8 +63,10 @@ def secondary_text(study: Study, width: int, *, all_metrics: bool) -> str:
         return ""
     shown = found.rows if all_metrics else found.found
     untested = len(found.rows) - found.tested
-    counted = f"{len(found.found)} of {plural(found.tested, 'other metric')} tested"
-    title = f"Other metrics, {found.first} minus {found.second}: {counted} differ"
+    counted = f"{len(found.found)} of {plural(found.tested, 'other metric')} tested differ"
+    if not found.tested:
+        counted = "none could be tested"
+    title = f"Other metrics, {found.first} minus {found.second}: {counted}"
     lines = [wrapped(f"{title}{':' if shown else '.'}", width=width)]
     if shown:
         lines.append(_secondary_table(found, shown, all_metrics=all_metrics))
@@ -106,7 +110,7 @@ def _why_not(found: Secondary) -> str:
     for row in found.rows:
         if row.untested:
             counts[row.untested] = counts.get(row.untested, 0) + 1
-    return ", ".join(f"{count} {why}" for why, count in counts.items())
+    return ", ".join(f"{count} with {why}" for why, count in counts.items())
 
 
 def cost_quality_text(study: Study, width: int) -> str:
@@ -118,7 +122,7 @@ def cost_quality_text(study: Study, width: int) -> str:
     confidence = f"about {100 * found.confidence:.4g} %"
     headers = [
         study.factor, study.metric, "$ a session", f"x {found.reference}", confidence,
-        "on frontier", "of draws",
+        "on frontier", "share of draws",
     ]  # fmt: skip
     rows = [
         [
@@ -132,10 +136,7 @@ def cost_quality_text(study: Study, width: int) -> str:
         ]
         for row in found.rows
     ]
-    told = [f"{who} dominates {whom}: shown to be no worse, and cheaper." for who, whom in
-            found.dominating]  # fmt: skip
-    if not told:
-        told = ["No variant is shown to dominate another (no worse, and cheaper)."]
+    told = _dominance(found)
     if found.margin is None:
         told.append("Without a margin, only what is shown to be better counts as no worse.")
     told.append(
@@ -151,6 +152,17 @@ def cost_quality_text(study: Study, width: int) -> str:
     )
 
 
+def _dominance(found: CostQuality) -> list[str]:
+    """Who dominates whom, a sentence for each who does."""
+    beaten: dict[str, list[str]] = {}
+    for who, whom in found.dominating:
+        beaten.setdefault(who, []).append(whom)
+    if not beaten:
+        return ["No variant is shown to dominate another (to be no worse, and cheaper)."]
+    told = [f"{who} dominates {' and '.join(whom)}." for who, whom in beaten.items()]
+    return [*told, "That is: shown to be no worse, and cheaper."]
+
+
 def noise_text(study: Study, width: int) -> str:
     """Where the noise comes from, and what to buy."""
     found = study.noise
@@ -158,9 +170,12 @@ def noise_text(study: Study, width: int) -> str:
         return ""
     headers = ["source", "share", "sd"]
     rows = [_noise_cells(row, study) for row in found.rows if row.share is not None]
-    apart = [row.source for row in found.rows if row.share is None]
+    inside = {name for row in found.rows for name in row.includes}
+    apart = [row.source for row in found.rows if row.share is None and row.source not in inside]
     rounds = plural(found.rounds, "whole round")
     notes = [found.advice]
+    if found.rounds < MIN_ROUNDS:
+        notes.append("From so few rounds, all this is rough.")
     if any(row.below_zero for row in found.rows):
         notes.append("An estimate below 0 is shown as 0.")
     if apart:
