@@ -11,13 +11,14 @@ from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 HELP = """Say which variant is better, and how sure that is.
 
 \b
-    matrix compare last                            what the spec declares
+    matrix compare last                      what the spec declares
     matrix compare last --factor narrator --metric composite
     matrix compare last --by story --margin 2
-    matrix compare last --against baseline         every prompt with one only
+    matrix compare last --against baseline   every prompt with one only
     matrix compare last --metric cost_usd --json
-    matrix compare playtest-2026-a playtest-2026-b two runs
+    matrix compare play-2026-a play-2026-b   two runs
 
+RUN is an id, the beginning of one, a path, or 'last'.
 METRIC is a score (composite: the primary one), failed, cost_usd, turns, calls, duration_s,
 tokens_in or tokens_out.
 """
