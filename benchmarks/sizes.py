@@ -23,6 +23,7 @@ class Sizes:
         growth_turns: Turn limit in both, so that many sessions end in little time.
         entries: Journal entries, at least, that tables are made from.
         journal_sessions: Play-tests that those entries are copies of.
+        compared_sessions: Sessions of the results folder that is compared.
         profiled: Play-tests that are profiled.
         overhead: Play-tests in which the journal's share is measured.
         repeats: Repeats of what is cheap; the median is reported.
@@ -45,6 +46,7 @@ class Sizes:
     growth_turns: int = 6
     entries: int = 50_000
     journal_sessions: int = 20
+    compared_sessions: int = 100_000
     profiled: int = 40
     overhead: int = 200
     repeats: int = 3

@@ -11,6 +11,7 @@ from matrix.api.branching import (
     replay,
     start_branching,
 )
+from matrix.api.comparing import compare
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
 from matrix.api.exporting import checkpoint, diff, export, export_all, read_checkpoint
@@ -32,6 +33,7 @@ __all__ = [
     "branch",
     "budgets",
     "checkpoint",
+    "compare",
     "diff",
     "doctor",
     "export",

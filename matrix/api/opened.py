@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from matrix.report.compare import FactorComparison
     from matrix.report.gating import FailOn, GateReport
+    from matrix.report.study import Study
     from matrix.report.summary import Summary
     from matrix.store.transcript import Transcript
 
@@ -65,13 +65,21 @@ class Run:
         return self.frame("sessions")
 
     def compare(
-        self, factor: str | None = None, metric: str | None = None, *, margin: float | None = None
-    ) -> FactorComparison:
-        """Compare a factor's levels; the factor and metric of the spec if left out."""
-        from matrix.report.compare import compare_factor
-        from matrix.store.reader import RunTables
+        self,
+        factor: str | None = None,
+        metric: str | None = None,
+        *,
+        other: Run | None = None,
+        margin: float | None = None,
+        by: str | None = None,
+        against: str | None = None,
+    ) -> Study:
+        """Compare a factor's levels, or this run with another; see :func:`matrix.compare`."""
+        from matrix.api.comparing import compare
 
-        return compare_factor(RunTables(self.path), self.file, factor, metric, margin)
+        return compare(
+            self, other, factor=factor, metric=metric, margin=margin, by=by, against=against
+        )
 
     def gate(
         self,

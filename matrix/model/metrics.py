@@ -49,13 +49,13 @@ def measured(metric: str, ended: Ended) -> float | None:
 def counted_as(metric: str, outcome: Outcome, value: float | None) -> Outcome:
     """What a session's outcome means to a comparison on a metric.
 
-    A failed session has failed and has cost, so for those metrics it counts like any other. Of
-    metrics other than the score, a session may have no value because there was nothing to measure,
-    such as how tangents ended in one without any: its pair is left out, as after an infrastructure
-    error.
+    A failed session has failed and has cost, so for those metrics it has its value, like one at the
+    limit of turns, and counts as a failure all the same. Of metrics other than the score, a session
+    may have no value because there was nothing to measure, such as how tangents ended in one
+    without any: its pair is left out, as after an infrastructure error.
     """
-    if metric in OF_FAILURES_TOO and outcome in ("failed", "timeout"):
-        return "completed"
+    if metric in OF_FAILURES_TOO and outcome == "failed":
+        return "timeout"
     if metric != "score" and value is None and outcome in ("completed", "timeout"):
         return "errored"
     return outcome

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
+import numpy as np
+
 from matrix.engine.looks import declared_rules
+from matrix.model.errors import BadInput, Mistake
 from matrix.report.matching import factor_matchup
 from matrix.report.matchup import Matchup
 from matrix.report.text import plural
-from matrix.stats import Verdict, verdict_of, verdict_sentence
+from matrix.stats import RoundTable, Verdict, verdict_of, verdict_sentence
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
@@ -81,27 +84,91 @@ def compare(
     """Compare the variants of a matchup on one metric, the declared one if left out.
 
     Raises:
-        BadInput: There is no such metric.
+        BadInput: There is no such metric, or the margin is none.
+    """
+    return comparison_of(judge(matchup, metric, margin))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """A matchup with its verdict on one metric: what every section of a comparison starts from.
+
+    Attributes:
+        matchup: Who competes.
+        metric: On what.
+        table: Complete rounds of it.
+        left_out: Pairs left out because a session has no value.
+        outside: Lowest and highest score, if they lie outside the range that the kind declares.
+        verdict: What can be said.
+    """
+
+    matchup: Matchup
+    metric: str
+    table: RoundTable
+    left_out: int
+    outside: tuple[float, float] | None
+    verdict: Verdict
+
+    @property
+    def sign(self) -> int:
+        """1 if more of the metric is better, -1 if less."""
+        return 1 if self.verdict.rules.higher_is_better else -1
+
+
+def judge(matchup: Matchup, metric: str | None = None, margin: float | None = None) -> Judged:
+    """Give the verdict on one metric, the declared one if left out.
+
+    Raises:
+        BadInput: There is no such metric, or the margin is none.
     """
     chosen = metric or matchup.metric
+    if margin is not None and not 0.0 < margin < inf:
+        told = f"found {margin:g}; a margin is a number above 0, in units of the metric"
+        raise BadInput([Mistake("--margin", None, "", told)])
     table, left_out = matchup.round_table(chosen)
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen, margin=margin)
+    outside = _outside(table, rules.score_bounds)
+    rules = replace(
+        rules,
+        higher_is_better=not matchup.lower_is_better(chosen),
+        score_bounds=None if outside else rules.score_bounds,
+    )
     verdict = verdict_of(table, rules, plan_over=matchup.over)
+    return Judged(matchup, chosen, table, left_out, outside, verdict)
+
+
+def comparison_of(judged: Judged) -> FactorComparison:
+    """The table, the verdict and the sentence that says it."""
+    matchup, verdict, metric = judged.matchup, judged.verdict, judged.metric
     return FactorComparison(
         factor=matchup.factor,
-        metric=chosen,
+        metric=metric,
         rows=tuple(_row(matchup, verdict, index) for index in range(len(matchup.variants))),
         verdict=verdict,
         sentence=verdict_sentence(
             verdict,
             matchup.variants,
-            "" if chosen == "score" else chosen,
-            "points" if chosen == "score" else "",
+            "" if metric == "score" else metric,
+            unit_of(metric),
             matchup.unit,
         ),
-        rests_on=_rests_on(verdict, matchup, left_out),
+        rests_on=_rests_on(judged),
         simulated=matchup.simulated,
     )
+
+
+def unit_of(metric: str) -> str:
+    """What differences of a metric are counted in; empty where its name says it."""
+    return "points" if metric == "score" else ""
+
+
+def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The range of the scores if it goes beyond the declared one, which then bounds nothing."""
+    known = table.scores[~np.isnan(table.scores)]
+    if bounds is None or not known.size:
+        return None
+    low, high = float(known.min()), float(known.max())
+    return (low, high) if low < bounds[0] or high > bounds[1] else None
 
 
 def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
@@ -126,7 +193,8 @@ def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
     )
 
 
-def _rests_on(verdict: Verdict, matchup: Matchup, left_out: int) -> str:
+def _rests_on(judged: Judged) -> str:
+    matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
     unit = matchup.unit
     parts = [
         f"{plural(verdict.rounds_used, f'complete {unit}')} of "
@@ -150,6 +218,9 @@ def _rests_on(verdict: Verdict, matchup: Matchup, left_out: int) -> str:
         parts.append(
             f"{plural(verdict.pairs_unscored, 'pair')} without a score because a variant failed"
         )
+    if judged.outside is not None:
+        low, high = judged.outside
+        parts.append(f"scores from {low:g} to {high:g}, beyond the range that the kind declares")
     flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
     parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]
     if matchup.simulated:

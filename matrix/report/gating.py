@@ -15,11 +15,11 @@ from typing import Literal, get_args
 from matrix.engine.check_comparison import known_metrics
 from matrix.engine.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.metrics import SESSION_METRICS
+from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
 from matrix.report.matching import factor_matchup, not_paired, runs_matchup, whole_matchup
-from matrix.report.matchup import FAILED, Matchup
+from matrix.report.matchup import Matchup
 from matrix.report.regression import Regression, regression, regression_as_data
 from matrix.report.text import plural
 from matrix.report.thresholds import Threshold, threshold_as_data, threshold_of

@@ -35,6 +35,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     strata: Mapping[str, Sequence[str]] = {**pairing.strata, **others}
     levels = tuple(pairing.factors[chosen])
     data = _read(tables, [columns[chosen], *strata, pairing.column])
+    spec = RunSpec.model_validate(run.spec)
     keys, words = labels(strata)
     return Matchup(
         factor=chosen,
@@ -45,6 +46,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
         scope=pairing.scope,
         strata=words,
         scenarios=_scenarios(strata, keys),
+        within=_within([*pairing.strata, *(n for n in pairing.factors if n != chosen)], keys),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
@@ -54,7 +56,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
         cost_usd=data["cost_usd"].to_numpy(dtype=float),
         sources=(tables,),
         kind=load_kind(run.kind),
-        spec=RunSpec.model_validate(run.spec),
+        spec=spec if chosen == run.plan.compared else _looked_at_once(spec),
         metric=run.plan.metric,
         over=run.status != "running",
         simulated=run.simulated,
@@ -89,6 +91,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         scope=_common(strata, one, two),
         strata=words,
         scenarios=_scenarios(strata, keys),
+        within=_within(list(strata), keys),
         ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
         source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
         units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
@@ -98,11 +101,17 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
         sources=(first[0], second[0]),
         kind=load_kind(one.kind),
-        spec=RunSpec.model_validate(two.spec),
+        spec=_looked_at_once(RunSpec.model_validate(two.spec)),
         metric=two.plan.metric,
         over=all(run.status != "running" for run in (one, two)),
         simulated=one.simulated or two.simulated,
     )
+
+
+def _looked_at_once(spec: RunSpec) -> RunSpec:
+    """The spec for a comparison that it does not declare: rounds were not stopped for its sake."""
+    compare = spec.compare.model_copy(update={"engine": "fixed"})
+    return spec.model_copy(update={"compare": compare, "stop": "never"})
 
 
 def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
@@ -122,6 +131,7 @@ def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
         scope=pairing.scope,
         strata=words,
         scenarios=_scenarios(strata, keys),
+        within=_within([*pairing.strata, *pairing.factors], keys),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
@@ -131,7 +141,7 @@ def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
         cost_usd=data["cost_usd"].to_numpy(dtype=float),
         sources=(tables,),
         kind=load_kind(run.kind),
-        spec=RunSpec.model_validate(run.spec),
+        spec=_looked_at_once(RunSpec.model_validate(run.spec)),
         metric=run.plan.metric,
         over=run.status != "running",
         simulated=run.simulated,
@@ -225,6 +235,8 @@ def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
     if name is None or name not in factors:
         found = "no factor given" if name is None else f"found {name!r}"
         hint = did_you_mean(name or "", comparable)
+        if not comparable:
+            hint = "; `matrix compare RUN_A RUN_B` compares two runs"
         there = f"factors with several levels: {', '.join(comparable) or 'none'}"
         raise BadInput([Mistake("--factor", None, "", f"{found}; {there}{hint}")])
     if name not in comparable:
@@ -262,6 +274,11 @@ def _scenarios(
     if "scenario" not in names:
         return tuple("" for _ in keys)
     return tuple(key[names.index("scenario")] for key in keys)
+
+
+def _within(names: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """What pairs agree on, by name -> its level in each stratum."""
+    return {name: tuple(key[place] for key in keys) for place, name in enumerate(names)}
 
 
 def _outcomes(data: Any, *, needless: bool) -> npt.NDArray[np.object_]:

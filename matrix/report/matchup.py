@@ -13,19 +13,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from matrix.judging.repeats import MAX_REPEATS, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.metrics import LOWER_IS_BETTER, SESSION_METRICS
+from matrix.model.metrics import FAILED, LOWER_IS_BETTER, OF_FAILURES_TOO, SESSION_METRICS
 from matrix.model.spec import RunSpec
 from matrix.stats import complete_rounds
 from matrix.stats.round_table import RoundTable
+from matrix.store.judgings import stacked
 from matrix.store.reader import RunTables
+from matrix.store.session_scores import session_scores
 
-FAILED = "failed"
-"""The metric that is 1 for a session that failed or timed out, else 0."""
+COMPOSITE = "composite"
+"""Another word for the primary score, as play-tests call theirs."""
 
-OF_FAILURES_TOO = (FAILED, "cost_usd")
-"""Metrics that failed sessions have as well: they failed, and they cost."""
+JUDGE = "judge."
+"""How names of scores begin that are repeats of the judge."""
 
 NEEDLESS = ("decided", "dropped")
 """Why sessions were not launched that a look at the scores made needless."""
@@ -48,6 +51,8 @@ class Matchup:
         scope: What a verdict is about where its flags do not say it; may be empty.
         strata: What pairs agree on within a unit, as words: scenario and levels of other factors.
         scenarios: The scenario of each stratum.
+        within: What a breakdown can be by -> the level of each stratum: ``scenario`` (of a branch,
+            ``repeat``) and every other factor.
         ids: Session ids, by source.
         source: Which of ``sources`` a session is in.
         units: Its unit, from 0.
@@ -72,6 +77,7 @@ class Matchup:
     scope: str
     strata: tuple[str, ...]
     scenarios: tuple[str, ...]
+    within: Mapping[str, tuple[str, ...]]
     ids: npt.NDArray[np.object_]
     source: npt.NDArray[np.int64]
     units: npt.NDArray[np.int64]
@@ -87,6 +93,39 @@ class Matchup:
     simulated: bool
     dropped_later: Sequence[tuple[int, int, int]] = ()
     _names: list[str] = field(default_factory=list)
+    _read: dict[str, Floats] = field(default_factory=dict)
+
+    def read_all(self, judged: str) -> None:
+        """Read every metric at once: the table ``scores`` is large, and is read in one pass.
+
+        Args:
+            judged: The metric whose repeats of the judge are wanted too.
+        """
+        repeats = frozenset(repeat_name(number, judged) for number in range(1, MAX_REPEATS + 1))
+
+        def wanted(name: str) -> bool:
+            return not name.startswith(JUDGE) or name in repeats
+
+        for index, tables in enumerate(self.sources):
+            mine = np.flatnonzero(self.source == index)
+            ids = self.ids[mine]
+            frame = tables.frame("sessions", ["session_id", *SESSION_METRICS])
+            by_id = frame.drop_duplicates("session_id", keep="last").set_index("session_id")
+            of_sessions = by_id.reindex(ids)
+            found = session_scores(tables, ids.tolist(), wanted)
+            found |= {name: of_sessions[name].to_numpy(dtype=float) for name in SESSION_METRICS}
+            for name, values in found.items():
+                column = self._read.setdefault(name, np.full(len(self.ids), np.nan))
+                column[mine] = values
+
+    def judge_repeats(self, judged: str) -> Floats:
+        """What each repeat makes of each session, [sessions, repeats]; after reading all."""
+        return stacked(self._read, len(self.ids), judged)
+
+    def measured(self) -> list[str]:
+        """Everything that sessions can be compared on, after reading all; repeats left out."""
+        names = {name for name in self._read if not name.startswith(JUDGE)}
+        return [*SESSION_METRICS, FAILED, *sorted(names - {*SESSION_METRICS, FAILED})]
 
     def values(self, metric: str) -> Floats:
         """A metric of every session; NaN where it has none.
@@ -98,6 +137,8 @@ class Matchup:
             return np.where(np.isin(self.outcomes, ("failed", "timeout")), 1.0, 0.0)
         if metric == "cost_usd":
             return self.cost_usd
+        if metric in self._read:
+            return self._read[metric]
         found = np.full(len(self.ids), np.nan)
         known = False
         for index, tables in enumerate(self.sources):
@@ -120,7 +161,9 @@ class Matchup:
 
     def score_names(self) -> list[str]:
         """Scores that sessions as a whole have, besides ``score`` itself; read once."""
-        if not self._names:
+        if not self._names and self._read:
+            self._names.extend(sorted(set(self._read) - set(SESSION_METRICS)))
+        elif not self._names:
             names = {
                 str(name)
                 for tables in self.sources
@@ -131,15 +174,15 @@ class Matchup:
 
     def _unknown(self, metric: str) -> Mistake:
         known = [*SESSION_METRICS, FAILED, *self.score_names()]
-        shown = [name for name in known if not name.startswith("judge.")]
+        shown = [name for name in known if not name.startswith(JUDGE)]
         who = "this run has" if len(self.sources) == 1 else "these runs have"
-        told = f"found {metric!r}; {who}: {', '.join(shown)}{did_you_mean(metric, known)}"
+        hint = did_you_mean(metric, [*known, COMPOSITE])
+        told = f"found {metric!r}; {who}: {', '.join(shown)}{hint}"
         return Mistake("--metric", None, "", told)
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether less of a metric is better."""
-        worse = metric in LOWER_IS_BETTER or metric == FAILED
-        return worse or metric in self.kind.lower_is_better
+        return metric in LOWER_IS_BETTER or metric in self.kind.lower_is_better
 
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.
@@ -153,9 +196,10 @@ class Matchup:
         """
         values, outcomes = self.values(metric), self.outcomes
         if metric in OF_FAILURES_TOO:
-            outcomes = np.where(np.isin(outcomes, ("failed", "timeout")), "completed", outcomes)
+            # as at a limit: it has its value, and counts as a failure all the same
+            outcomes = np.where(outcomes == "failed", "timeout", outcomes)
         missing = np.zeros(len(values), dtype=np.bool_)
-        if metric not in ("score", self.metric):
+        if metric != "score":
             missing = np.isnan(values) & np.isin(outcomes, ("completed", "timeout"))
             outcomes = np.where(missing, "errored", outcomes)
         places = zip(self.units[missing], self.places[missing], strict=True)

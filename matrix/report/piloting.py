@@ -8,7 +8,8 @@ from math import sqrt
 import numpy as np
 
 from matrix.model.errors import BadInput, Mistake
-from matrix.report.matchup import FAILED, Matchup
+from matrix.model.metrics import FAILED
+from matrix.report.matchup import Matchup
 from matrix.report.planning import Pilot
 from matrix.report.text import plural
 from matrix.stats.round_table import RoundTable

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from matrix.engine.looks import declared_rules
+from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
-from matrix.report.matchup import FAILED, Matchup
+from matrix.report.matchup import Matchup
 from matrix.report.text import metric_value, plural
 from matrix.stats import FailureContrast, Gate, GateKind, failure_contrast, gate_paired
 from matrix.stats.rules import MIN_ROUNDS, Rules

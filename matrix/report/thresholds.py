@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
-from matrix.report.matchup import FAILED, Floats, Matchup
+from matrix.report.matchup import Floats, Matchup
 from matrix.report.text import metric_value, plural
 from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
 

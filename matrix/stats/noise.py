@@ -251,6 +251,8 @@ def _source(
 
 def _judge(repeats: Iterable[npt.ArrayLike]) -> MeanSquare | None:
     """Variance of one rating around the mean of its transcript's; ``None`` without repeats."""
+    if isinstance(repeats, np.ndarray) and repeats.ndim == 2:
+        return _judge_table(repeats.astype(np.float64))
     squares, df = 0.0, 0
     for row in repeats:
         ratings = np.asarray(row, dtype=np.float64)
@@ -261,3 +263,17 @@ def _judge(repeats: Iterable[npt.ArrayLike]) -> MeanSquare | None:
             squares += float(((known - known.mean()) ** 2).sum())
             df += known.size - 1
     return MeanSquare(squares / df, df) if df else None
+
+
+def _judge_table(repeats: npt.NDArray[np.float64]) -> MeanSquare | None:
+    """The same of a whole table at once, for many transcripts."""
+    known = ~np.isnan(repeats)
+    finite_sample(repeats[known])
+    twice = known.sum(axis=1) >= 2
+    known, ratings = known[twice], np.where(known, repeats, 0.0)[twice]
+    if not twice.any():
+        return None
+    means = ratings.sum(axis=1) / known.sum(axis=1)
+    squares = float((np.where(known, ratings - means[:, None], 0.0) ** 2).sum())
+    df = int(known.sum()) - int(twice.sum())
+    return MeanSquare(squares / df, df)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.store.reader import RunTables
+from matrix.store.session_scores import session_scores
 
 
 def judge_repeats(
@@ -34,19 +33,19 @@ def judge_repeats(
         StoreError: A file is damaged.
     """
     if sessions is None:
-        ids = tables.table("sessions", ["session_id"])["session_id"].combine_chunks()
-    else:
-        ids = pa.array(sessions, pa.string())
-    scores = tables.table("scores", ["session_id", "turn", "name", "value"])
-    names = pa.array([repeat_name(number, metric) for number in range(1, MAX_REPEATS + 1)])
-    repeat = pc.index_in(scores["name"], value_set=names)
-    row = pc.index_in(scores["session_id"], value_set=ids)
-    of_interest = pc.and_(
-        pc.and_(pc.is_valid(repeat), pc.is_valid(row)), pc.is_null(scores["turn"])
-    )
-    columns = repeat.filter(of_interest).to_numpy()
-    found = np.full((len(ids), int(columns.max(initial=-1)) + 1), np.nan)
-    found[row.filter(of_interest).to_numpy(), columns] = (
-        scores["value"].filter(of_interest).to_numpy()  # null becomes NaN
-    )
-    return found
+        column = tables.table("sessions", ["session_id"])["session_id"]
+        sessions = [str(session_id) for session_id in column.to_pylist()]
+    names = [repeat_name(number, metric) for number in range(1, MAX_REPEATS + 1)]
+    found = session_scores(tables, sessions, frozenset(names).__contains__)
+    return stacked(found, len(sessions), metric)
+
+
+def stacked(
+    scores: Mapping[str, NDArray[np.float64]], sessions: int, metric: str = SESSION_SCORE
+) -> NDArray[np.float64]:
+    """Repeats of the judge among scores by name, as [sessions, repeats]."""
+    names = [repeat_name(number, metric) for number in range(1, MAX_REPEATS + 1)]
+    there = [index for index, name in enumerate(names) if name in scores]
+    gap = np.full(sessions, np.nan)
+    columns = [scores.get(name, gap) for name in names[: max(there, default=-1) + 1]]
+    return np.stack(columns, axis=1) if columns else np.empty((sessions, 0))

@@ -19,6 +19,9 @@ from matrix.store.tables import columns_of
 ROW_GROUP_BYTES: Final = 64 * 1024 * 1024
 """Bound on the uncompressed size of a row group, in bytes."""
 
+VERSION_KEY: Final = b"matrix.schema_version"
+"""Where a file's footer has the version of the schema that it was written with."""
+
 _ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     "text": pa.string(),
     "id": pa.string(),
@@ -38,7 +41,7 @@ def arrow_schema(table: Table, info: RunInfo) -> pa.Schema:
     return pa.schema(
         fields,
         metadata={
-            "matrix.schema_version": str(SCHEMA_VERSION),
+            VERSION_KEY.decode(): str(SCHEMA_VERSION),
             "matrix.table": table.name,
             "matrix.run_id": info.run_id,
             "matrix.spec_hash": info.spec_hash,

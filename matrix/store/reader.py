@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
 from matrix.store.folders import WORK_FOLDER
-from matrix.store.parquet import arrow_schema, conform
+from matrix.store.parquet import VERSION_KEY, arrow_schema, conform
 from matrix.store.parts import Part, parts_in
 from matrix.store.run_folder import RUN_FILE, RunFile, read_run
 from matrix.store.schema import RunInfo
@@ -74,11 +74,45 @@ class RunTables:
             except FileNotFoundError:  # compacted since it was listed
                 continue
             except (OSError, pa.ArrowException) as error:
-                raise StoreError(
-                    f"cannot read table {name} of {self.run_dir}: {error}; the tables can be "
-                    "made again from the journal (Publisher.rebuild)"
-                ) from None
-        raise StoreError(f"the files of table {name} of {self.run_dir} vanish while being read")
+                raise self._damaged(name, error) from None
+        raise self._vanishing(name)
+
+    def pieces(self, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
+        """Some columns of a table, piece by piece, for what is too large to be read whole.
+
+        All of it is the table as it is when the first piece is asked for.
+
+        Raises:
+            StoreError: As :meth:`table`.
+        """
+        declared = arrow_schema(table_named(name), self._info)
+        files = self._opened(name)
+        try:
+            schema = pa.unify_schemas(
+                [declared, *(file.schema_arrow for file in files)], promote_options="default"
+            )
+            schema = _selected(schema, columns)
+            for file in files:
+                yield from _read_rows(file, schema, {})
+        except (OSError, pa.ArrowException) as error:
+            raise self._damaged(name, error) from None
+        finally:
+            for file in files:
+                file.close()
+
+    def schema_versions(self, name: str) -> frozenset[str]:
+        """Versions of the schema that a table's files were written with, from their footers.
+
+        Raises:
+            StoreError: As :meth:`table`.
+        """
+        files = self._opened(name)
+        try:
+            footers = [file.schema_arrow.metadata or {} for file in files]
+        finally:
+            for file in files:
+                file.close()
+        return frozenset(footer.get(VERSION_KEY, b"?").decode() for footer in footers)
 
     def distinct(self, name: str, column: str, *, where_null: str) -> list[object]:
         """The different values of a column, of rows that have no value in another one.
@@ -110,6 +144,30 @@ class RunTables:
         frame = polars.from_arrow(self.table(name, columns))
         assert isinstance(frame, polars.DataFrame)
         return frame
+
+    def _opened(self, name: str) -> list[pq.ParquetFile]:
+        """The files of a table, open: they stay whole even if they are compacted meanwhile."""
+        for _ in range(_TRIES):
+            files: list[pq.ParquetFile] = []
+            try:
+                for part in self._parts(name):
+                    files.append(pq.ParquetFile(part.path))
+                return files
+            except (OSError, pa.ArrowException) as error:
+                for file in files:
+                    file.close()
+                if not isinstance(error, FileNotFoundError):
+                    raise self._damaged(name, error) from None
+        raise self._vanishing(name)
+
+    def _damaged(self, name: str, error: Exception) -> StoreError:
+        return StoreError(
+            f"cannot read table {name} of {self.run_dir}: {error}; the tables can be "
+            "made again from the journal (Publisher.rebuild)"
+        )
+
+    def _vanishing(self, name: str) -> StoreError:
+        return StoreError(f"the files of table {name} of {self.run_dir} vanish while being read")
 
     @property
     def _info(self) -> RunInfo:

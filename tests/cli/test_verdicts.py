@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import matrix
-from matrix.report.compare import FactorComparison
+from matrix.report.study import Study
 
 SABOTAGE = [
     {"factor": "prompt", "level": "baseline", "trait": trait, "add": 0.9}
@@ -20,7 +20,7 @@ ROUNDS = 56
 """With one story, the failure gate of a winner needs 52 sessions a variant without a failure."""
 
 
-def compared(project: Path, effects: list[dict[str, Any]], seed: int) -> FactorComparison:
+def compared(project: Path, effects: list[dict[str, Any]], seed: int) -> Study:
     run = matrix.run(
         project,
         per_cell=ROUNDS,

@@ -62,8 +62,8 @@ def test_a_failed_session_failed_and_cost_and_has_nothing_else(
         ("recovery_rate", "timeout", 0.5, "timeout"),
         ("recovery_rate", "failed", None, "failed"),
         ("recovery_rate", "censored", None, "censored"),
-        ("failed", "failed", 1.0, "completed"),
-        ("cost_usd", "timeout", 0.1, "completed"),
+        ("failed", "failed", 1.0, "timeout"),
+        ("cost_usd", "timeout", 0.1, "timeout"),
         ("cost_usd", "censored", None, "censored"),
     ],
 )

@@ -1,0 +1,71 @@
+"""Which two variants the sections of a comparison look at more closely, and their cost by round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.report.compare import Judged
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """Two variants, by index; every difference is ``first`` minus ``second``.
+
+    Attributes:
+        first: The one with the better mean.
+        second: The one that comes closest to it, or the baseline.
+    """
+
+    first: int
+    second: int
+
+
+def leading_pair(judged: Judged, against: int | None = None) -> Lead | None:
+    """The variant that is ahead and its closest rival; ``None`` with fewer than two means.
+
+    Beaten variants are rivals only if nobody else is left. With a baseline, the pair is the best of
+    the others and the baseline, the better one first.
+    """
+    verdict = judged.verdict
+    decisive = None if verdict.kind == "equivalent" else verdict.decisive
+    if against is None and decisive is not None:
+        return Lead(decisive.b, decisive.a)  # the pair that the verdict's sentence is about
+    beaten = {one.variant for one in verdict.beaten}
+    known = [
+        (one.index in beaten, -judged.sign * one.mean, one.index)
+        for one in verdict.variants
+        if one.mean is not None
+    ]
+    ranked = [index for _, _, index in sorted(known)]
+    if against is not None and against in ranked:
+        others = [index for index in ranked if index != against]
+        ranked = sorted([against, *others[:1]], key=ranked.index)
+    return Lead(ranked[0], ranked[1]) if len(ranked) > 1 else None
+
+
+def cube_of(judged: Judged, values: Floats) -> Floats:
+    """A value of every session of the complete prefix, [rounds, strata, variants]; NaN if none."""
+    table, matchup = judged.table, judged.matchup
+    cube = np.full((table.prefix_length, table.n_scenarios, table.n_variants), np.nan)
+    inside = matchup.units < table.prefix_length
+    cube[matchup.units[inside], matchup.places[inside], matchup.sides[inside]] = values[inside]
+    return cube
+
+
+def costs_by_round(judged: Judged) -> Floats:
+    """Mean cost of a session in US dollars, [rounds used, variants]; failures included.
+
+    The rounds are those of the score means. Pairs lost to infrastructure are left out, as they are
+    there; NaN for a variant that took no part in a round.
+    """
+    table = judged.table
+    cost = cube_of(judged, judged.matchup.cost_usd)[table.rounds]
+    kept = ~table.errored[table.rounds]
+    sessions = kept.sum(axis=1)[:, None]
+    total = np.where(kept[:, :, None], cost, 0.0).sum(axis=1)
+    return np.where(table.live[table.rounds], total / np.maximum(sessions, 1), np.nan)

@@ -1,0 +1,92 @@
+"""How many more rounds would settle a comparison, and what they would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
+from matrix.report.compare import Judged
+from matrix.report.leading import cube_of
+from matrix.report.text import plural
+
+TWICE_AS_CLOSE = 3
+"""Times the rounds so far that it takes on top of them to halve an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What more rounds would do.
+
+    Attributes:
+        rounds: Further rounds to a verdict; 0 if there is one, ``None`` if no number can be given.
+        cost_nano: What these would cost; ``None`` where it is not known.
+        round_nano: Mean cost of a round of the variants still in the run, in nano-dollars; ``None``
+            before the first round is complete.
+        sentence: The same in words.
+    """
+
+    rounds: int | None
+    cost_nano: NanoUSD | None
+    round_nano: NanoUSD | None
+    sentence: str
+
+
+def settling_of(judged: Judged) -> Settling:
+    """What it would take to settle this, at this run's cost of a round."""
+    verdict = judged.verdict
+    each = _round_nano(judged)
+    unit = judged.matchup.unit
+    if verdict.kind in ("winner", "equivalent"):
+        return Settling(0, 0, each, f"Settled: this verdict needs no more {unit}s.")
+    if verdict.kind == "no_difference":
+        more = TWICE_AS_CLOSE * max(verdict.rounds_used, 1)
+        why = (
+            "No margin was declared, so nothing says how closely the difference has to be known."
+            if verdict.rules.delta is None
+            else "The plan has said what it can: the difference is known to within the margin."
+        )
+        told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
+        return Settling(None, None, each, f"{told} {_PLAN}")
+    rounds = verdict.extra_rounds
+    if rounds is None:
+        told = f"How many more {unit}s would settle it cannot be said from these scores. {_PLAN}"
+        return Settling(None, None, each, told)
+    cost = None if each is None else rounds * each
+    about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
+    lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
+    needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
+    told = f"{needed[0].upper()}{needed[1:]} would be needed to say more. {_PLAN}"
+    return Settling(rounds, cost, each, told)
+
+
+_PLAN = "`matrix power` plans it in full."
+
+
+def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
+    counted = plural(rounds, f"more {unit}")
+    if each is None:
+        return counted
+    return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {unit} so far)"
+
+
+def _round_nano(judged: Judged) -> NanoUSD | None:
+    """Mean cost of a round of the variants that are still in the run, preludes included."""
+    table = judged.table
+    if not table.prefix_length:
+        return None
+    live = table.live[-1]
+    cost = float(np.nansum(cube_of(judged, judged.matchup.cost_usd)[:, :, live]))
+    return round(cost / table.prefix_length * _overhead(judged) * NANO_PER_USD)
+
+
+def _overhead(judged: Judged) -> float:
+    """What a run cost in all, over what its sessions did: they share preludes."""
+    matchup = judged.matchup
+    if len(matchup.sources) != 1:
+        return 1.0
+    totals, sessions = matchup.sources[0].run.totals, float(matchup.cost_usd.sum())
+    if totals is None or sessions <= 0:
+        return 1.0
+    return max(1.0, (totals.settled_nano + totals.presumed_nano) / NANO_PER_USD / sessions)

@@ -1,0 +1,179 @@
+"""A comparison as text: variants, verdict, differences, and what would settle it."""
+
+from __future__ import annotations
+
+from matrix.report.compare import VariantRow
+from matrix.report.pairs import PairRow
+from matrix.report.study import Study
+from matrix.report.study_sections import (
+    breakdown_text,
+    cost_quality_text,
+    elsewhere_text,
+    noise_text,
+    secondary_text,
+)
+from matrix.report.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
+from matrix.report.text import WIDTH, columns, harmless, interval, plural, wrapped
+from matrix.stats import AGREEMENT_WARN_BELOW
+
+
+def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH) -> str:
+    """All sections, at most ``width`` wide where lines can be broken.
+
+    Args:
+        study: What to show.
+        all_metrics: List every secondary metric, not only those on which variants differ.
+        width: Columns.
+    """
+    parts = [
+        _head(study, width),
+        _variants(study),
+        _verdict(study, width),
+        _pairs(study, width),
+        breakdown_text(study, width),
+        elsewhere_text(study, width),
+        secondary_text(study, width, all_metrics=all_metrics),
+        cost_quality_text(study, width),
+        noise_text(study, width),
+    ]
+    return harmless("\n\n".join(part for part in parts if part))
+
+
+def _head(study: Study, width: int) -> str:
+    verdict = study.verdict
+    what = "2 runs" if study.factor == "run" else plural(len(study.rows), study.factor)
+    rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
+    better = "more" if verdict.rules.higher_is_better else "less"
+    margin = verdict.rules.delta
+    within = "no margin declared" if margin is None else f"margin {margin:g}"
+    simulated = "; simulated models" if study.simulated else ""
+    line = (
+        f"{what} compared on {study.metric} ({better} is better; {within}): {rounds} of "
+        f"{verdict.rounds_planned:,} planned{simulated}"
+    )
+    return "\n".join(
+        [wrapped(line, width=width)]
+        + [wrapped(told, "  caveat: ", width=width) for told in study.caveats]
+    )
+
+
+def _variants(study: Study) -> str:
+    confidence = f"{100 * (1 - study.verdict.rules.alpha):.4g} % interval"
+    headers = [study.factor, "n", study.metric, confidence, "failed", "errored", "censored"]
+    headers.append("$ per completed")
+    figures = Figures(study.metric)
+    rows = [_variant_cells(row, figures) for row in study.rows]
+    return columns(headers, rows, right=(1, 2, 4, 5, 6, 7))
+
+
+def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
+    cost = row.cost_per_completed_usd
+    return [
+        row.level,
+        f"{row.ended:,}/{row.sessions:,}",
+        figures.number(row.mean),
+        interval(row.low, row.high, figures.digits),
+        f"{row.failed:,}/{row.sessions:,}",
+        f"{row.errored:,}/{row.sessions:,}",
+        f"{row.censored:,}/{row.sessions:,}",
+        "-" if cost is None else f"{cost:.4f}",
+    ]
+
+
+def _verdict(study: Study, width: int) -> str:
+    verdict = study.verdict
+    simulated = " (simulated)" if study.simulated else ""
+    lines = [wrapped(study.sentence + simulated, "Verdict: ", width=width)]
+    lines += [
+        wrapped(REASONS[reason].format(unit=study.unit), "  because:  ", width=width)
+        for reason in verdict.reasons
+    ]
+    lines += [
+        wrapped(FLAGS[flag], "  mind:     ", width=width)
+        for flag in verdict.flags
+        if not (flag == "these scenarios only" and study.unit != "round")
+    ]
+    lines += _agreement(study, width)
+    lines.append(wrapped(study.settling.sentence, "  more:     ", width=width))
+    lines.append(wrapped(study.rests_on, "  rests on: ", width=width))
+    return "\n".join(lines)
+
+
+def _agreement(study: Study, width: int) -> list[str]:
+    found = study.agreement
+    if found is None:
+        return []
+    judged = plural(found.transcripts, "transcript")
+    told = f"judged up to {found.ratings} times each, {judged}"
+    if found.alpha is None:
+        said = f"its agreement with itself is not defined: every rating is the same ({told})."
+        return [wrapped(said, "  judge:    ", width=width)]
+    said = f"agrees with itself {found.alpha:.2f} (Krippendorff's alpha: 1 always, 0 by chance; "
+    said += f"{told})."
+    if found.low:
+        said += (
+            f" Warning: below {AGREEMENT_WARN_BELOW:g} its scores are too unlike each other to "
+            "lean on."
+        )
+    return [wrapped(said, "  judge:    ", width=width)]
+
+
+def _pairs(study: Study, width: int) -> str:
+    if not study.pairs:
+        return ""
+    rules, one = study.verdict.rules, study.pairs[0]
+    confidence = f"{100 * (1 - one.level):.4g} % interval"
+    tests = ["e"] if rules.engine == "open-ended" else ["p"] if rules.engine == "fixed" else []
+    tests += ["Holm's p"] if study.against is not None and tests else []
+    headers = ["better mean", "other", "rounds", "difference", confidence, *tests, "finding"]
+    headers[2] = f"{study.unit}s"
+    figures = Figures(study.metric)
+    rows = [_pair_cells(row, figures, tests) for row in study.pairs]
+    right = (2, 3, *range(5, 5 + len(tests)))
+    title = f"Differences on {study.metric}, the better mean first"
+    if study.against is not None:
+        title += f", against {study.against} only"
+    notes = _pair_notes(study, one)
+    return "\n".join(
+        [f"{title}:", columns(headers, rows, right=right)]
+        + [wrapped(note, "  ", width=width) for note in notes]
+    )
+
+
+def _pair_cells(row: PairRow, figures: Figures, tests: list[str]) -> list[str]:
+    cells = {"p": chance(row.p), "e": "-" if row.e is None else f"{row.e:.3g}"}
+    cells["Holm's p"] = chance(row.adjusted)
+    return [
+        row.first,
+        row.second,
+        f"{row.rounds:,}",
+        figures.difference(row.difference),
+        figures.interval(row.low, row.high),
+        *(cells[name] for name in tests),
+        FINDINGS[row.finding].format(first=row.first),
+    ]
+
+
+def _pair_notes(study: Study, one: PairRow) -> list[str]:
+    rules = study.verdict.rules
+    notes = []
+    if len(study.rows) > 2 and study.against is None:
+        notes.append(
+            f"Each pair is tested at {one.level:.3g}, so that among equal variants one is called "
+            f"better than all others at most {100 * rules.alpha:.3g} % of the time."
+        )
+    if study.against is not None and rules.engine != "planned":
+        notes.append(
+            "Holm's p allows for the number of comparisons and is to be below "
+            f"{rules.alpha:g}; it can find what the intervals, which hold all at once, do not."
+        )
+    if rules.engine == "planned":
+        notes.append(
+            "Looked at after every round of a planned number: the intervals allow for it, and a "
+            "single p-value would not."
+        )
+    if rules.engine == "open-ended":
+        notes.append(
+            f"An e-value of {1 / one.level:.3g} or more shows a difference, whenever one looks."
+        )
+    return notes

@@ -1,0 +1,108 @@
+"""Words and figures of a comparison: what each code of a verdict means in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from matrix.report.text import number
+from matrix.stats import Interval
+from matrix.stats.figures import decimals_for, ends
+from matrix.stats.rules import Flag, Reason
+
+REASONS: Mapping[Reason, str] = {
+    "too few rounds": "below ten complete {unit}s, chance alone can look like anything.",
+    "plan not over": "the plan is not over, so this is not the last word.",
+    "too few discordant pairs": "the variants came out alike in almost all pairs of sessions, and "
+    "only those that differ say anything.",
+    "identical so far": "the difference was the same in every {unit}, which leaves nothing to "
+    "judge chance by.",
+    "interval wider than margin": "the difference is known less closely than the margin.",
+    "failure gate not passed": "a better score is not enough: a winner must also be shown not to "
+    "fail noticeably more often.",
+    "inside the margin": "every difference that the data allow is smaller than the margin.",
+    "beats every other variant": "it is better than each other variant by more than chance "
+    "explains, and shown not to fail noticeably more often.",
+    "interval includes 0": "what the data allow includes no difference at all.",
+    "stopped early": "looks at the scores had settled it, so the rest was not played.",
+    "ended by censored session": "a session was cut short (cost cap, time limit or interrupt); "
+    "only the {unit}s before it are complete and compared.",
+    "ended by missing score": "a session completed without a value; only the {unit}s before it "
+    "are compared.",
+}
+"""What each reason of a verdict says to people."""
+
+FLAGS: Mapping[Flag, str] = {
+    "fragile": "fragile. Some sessions have no score, because they failed or were lost. If those "
+    "had gone as badly, or as well, as can be, the verdict would be another.",
+    "these scenarios only": "this is about the scenarios that were played, not about others like "
+    "them.",
+}
+"""What each flag says to people."""
+
+FINDINGS: Mapping[str, str] = {
+    "better": "{first} better",
+    "equivalent": "within the margin",
+    "not shown": "none shown",
+    "identical": "identical so far",
+    "too few": "too little data",
+    "too early": "plan not over",
+}
+"""What a pair shows, in the words of a table."""
+
+_DIGITS = {
+    "score": 1,
+    "cost_usd": 4,
+    "turns": 1,
+    "calls": 1,
+    "duration_s": 1,
+    "tokens_in": 0,
+    "tokens_out": 0,
+}
+_OTHERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """How figures of one metric are written."""
+
+    metric: str
+
+    @property
+    def digits(self) -> int:
+        """Decimals of its means."""
+        return _DIGITS.get(self.metric, _OTHERS)
+
+    def number(self, value: float | None) -> str:
+        """A mean."""
+        return number(value, self.digits)
+
+    def difference(self, value: float | None) -> str:
+        """A difference, with its sign."""
+        return "-" if value is None else f"{value + 0.0:+,.{self.digits}f}"
+
+    def interval(self, low: float | None, high: float | None) -> str:
+        """An interval of differences, in as many figures as it is worth."""
+        if low is None or high is None:
+            return "-"
+        found = Interval(low, high, 0.95)  # its figures do not depend on the confidence
+        if decimals_for(found) <= self.digits:
+            return f"{low + 0.0:,.{self.digits}f} to {high + 0.0:,.{self.digits}f}"
+        return " to ".join(ends(found))
+
+
+def short(value: float | None) -> str:
+    """A figure of unknown size in three figures or so."""
+    if value is None:
+        return "-"
+    size = abs(value)
+    if size >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if size >= 100 else f"{value + 0.0:.3g}"
+
+
+def chance(p: float | None) -> str:
+    """A p-value."""
+    if p is None:
+        return "-"
+    return "< .0001" if p < 0.0001 else f"{p:.4f}" if p < 0.01 else f"{p:.3f}"

@@ -1,0 +1,99 @@
+"""`matrix compare`: whole outputs, and the same for programs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import matrix as api
+from matrix.report.study_data import study_as_data
+from tests.cli.program import GoldenRun, Matrix
+from tests.cli.test_verdicts import SABOTAGE
+
+SETTINGS = {
+    "scenarios": ["the-borrowed-hour", "house-too-many"],
+    "options.group_size_max": 2,
+    "limits.turns": 8,
+}
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with the run ``planted``, in which a prompt is bad, and the smaller ``other``."""
+    folder = tmp_path_factory.mktemp("compared")
+    api.init(folder)
+    planted = {"simulation.effects": SABOTAGE, "options.judge_repeats": 2}
+    for run_id, per_cell, seed, more in (("planted", 12, 1, planted), ("other", 3, 2, {})):
+        api.run(
+            folder,
+            per_cell=per_cell,
+            seed=seed,
+            max_cost=100,
+            run_id=run_id,
+            settings={**SETTINGS, **more},
+            results=folder / "results",
+            executor="in-process",
+        )
+    return folder
+
+
+@pytest.fixture
+def runs(here: Path, compared: Path) -> Path:
+    shutil.copytree(compared, here, dirs_exist_ok=True)
+    return here
+
+
+def test_a_run_is_compared_as_its_spec_declares(runs: Path, golden_run: GoldenRun) -> None:
+    assert golden_run("compare", "compare", "planted").code == 0
+
+
+def test_every_metric_can_be_listed_against_a_baseline(runs: Path, golden_run: GoldenRun) -> None:
+    flags = ("--against", "baseline", "--by", "story", "--margin", "2", "--all-metrics")
+    golden_run("compare-against", "compare", "planted", "--metric", "composite", *flags)
+
+
+def test_money_is_compared_as_a_metric(runs: Path, golden_run: GoldenRun) -> None:
+    golden_run("compare-cost", "compare", "planted", "--metric", "cost_usd")
+
+
+def test_two_runs_are_compared(runs: Path, golden_run: GoldenRun) -> None:
+    golden_run("compare-runs", "compare", "other", "planted")
+
+
+def test_a_run_of_two_rounds_says_what_is_missing(finished: Path, golden_run: GoldenRun) -> None:
+    golden_run("compare-few", "compare")
+
+
+def test_every_mistake_is_named_at_once(runs: Path, golden_run: GoldenRun) -> None:
+    flags = ("--metric", "compsite", "--by", "narator", "--against", "warmest", "--margin", "0")
+    assert golden_run("compare-mistakes", "compare", "planted", *flags).code == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (("planted", "planted"), "planted cannot be compared with itself; name another run"),
+        (("planted", "other", "--factor", "prompt"), "two runs are compared as they are"),
+        (("planted", "--factor", "promt"), "did you mean 'prompt'?"),
+        (("nope",), "no run 'nope'"),
+    ],
+)
+def test_what_cannot_be_compared_is_said_in_a_sentence(
+    runs: Path, matrix: Matrix, args: tuple[str, ...], said: str
+) -> None:
+    result = matrix("compare", *args)
+    assert said in result.stderr
+    assert (result.stdout, result.code) == ("", 2)
+
+
+def test_programs_get_what_python_gets(runs: Path, matrix: Matrix) -> None:
+    printed = json.loads(matrix("compare", "planted", "--json").stdout)
+    study = api.compare("planted", results=runs / "results")
+    assert printed == json.loads(json.dumps(study_as_data(study)))
+    assert study_as_data(api.open_run("planted", results=runs / "results").compare()) == (
+        study_as_data(study)
+    )
+    assert printed["sentence"] in " ".join(matrix("compare", "planted").stdout.split())

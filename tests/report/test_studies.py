@@ -1,0 +1,502 @@
+"""A whole comparison: every section, its labels, and what it refuses to say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from matrix.model.errors import BadInput
+from matrix.model.money import NANO_PER_USD
+from matrix.report.matching import factor_matchup, runs_matchup
+from matrix.report.study import Study, study_of
+from matrix.report.study_data import study_as_data
+from matrix.report.study_text import study_as_text
+from matrix.store.reader import RunTables
+from matrix.store.run_folder import read_run
+from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired
+
+TWO = {"prompt": ("plain", "warm")}
+THREE = {"prompt": ("plain", "warm", "cold")}
+FIVE = ("a", "b", "c", "d", "e")
+
+
+def study(run: MadeUp, factor: str | None = None, metric: str | None = None, **more: Any) -> Study:
+    return study_of(factor_matchup(RunTables(run.path), read_run(run.path), factor), metric, **more)
+
+
+def both(one: MadeUp, two: MadeUp, **more: Any) -> Study:
+    first, second = ((RunTables(run.path), read_run(run.path)) for run in (one, two))
+    return study_of(runs_matchup(first, second), **more)
+
+
+def planted(
+    folder: Path, effect: Mapping[str, float], rounds: int = 60, **more: Any
+) -> tuple[MadeUp, list[Row]]:
+    rows = paired(effect, rounds, scenarios=more.get("scenarios", ("a",)))
+    return make_run(folder, rows, {"prompt": tuple(effect)}, **more), rows
+
+
+# --- the verdict and its laws ---------------------------------------------------------------------
+
+
+def test_a_planted_effect_is_named_and_everything_says_the_same(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 4.0, "cold": -2.0})
+    found = study(run)
+    assert found.winner == "warm"
+    assert found.sentence.startswith("warm beats both other variants, the closest being plain")
+    assert [(row.first, row.second, row.finding) for row in found.pairs] == [
+        ("warm", "plain", "better"),
+        ("plain", "cold", "better"),
+        ("warm", "cold", "better"),
+    ]
+    assert found.settling.rounds == 0
+    assert found.caveats == ()
+
+
+def test_without_an_effect_there_is_no_winner_and_more_rounds_have_a_price(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 0.0}, rounds=20)
+    found = study(run)
+    assert found.winner is None
+    assert "takes 60 more rounds (about $1.20, at $0.02 a round so far)" in found.settling.sentence
+
+
+def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
+    rows = paired({"plain": 0.0, "warm": 1.0, "cold": 0.5}, 15, scenarios=FIVE)
+    rows = [
+        Row(row.levels, row.round, row.scenario, score=row.score, scores={"fun": row.score},
+            cost=CENT + 1000 * ((row.round * 7) % 13))
+        for row in rows
+    ]  # fmt: skip
+    mixed = list(rows)
+    random.Random(3).shuffle(mixed)
+    told = [
+        study_as_data(study(make_run(tmp_path / name, given, THREE, scenarios=FIVE)))
+        for name, given in (("one", rows), ("two", mixed))
+    ]
+    assert told[0] == told[1]
+
+
+def test_the_figures_of_the_data_are_those_of_the_text(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 1.3}, rounds=12, scenarios=FIVE)
+    found = study(run)
+    data, text = study_as_data(found), study_as_text(found, all_metrics=True)
+    assert isinstance(data, dict)
+    assert " ".join(data["sentence"].split()) in " ".join(text.split())
+    (pair,) = data["differences"]
+    (row,) = [line for line in text.splitlines() if line.startswith("warm ") and "+" in line]
+    assert f"{pair['difference']:+.1f}" in row
+    for variant in data["variants"]:
+        (row, *_) = [line for line in text.splitlines() if line.startswith(variant["level"])]
+        assert f"{variant['mean']:.1f}" in row
+        assert f"{variant['ended']}/{variant['sessions']}" in row
+    for level in data["breakdown"]["rows"]:
+        assert any(
+            line.split()[:2] == [level["level"], str(level["pairs"])]
+            and line.endswith(f"{level['difference']:+.1f}")
+            for line in text.splitlines()
+        )
+    listed = text.split("Other metrics")[1].split("Cost beside")[0]
+    assert all(f"\n{other['metric']} " in listed for other in data["other_metrics"]["rows"])
+
+
+def test_the_same_tables_give_the_same_draws(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 0.1}, rounds=12)
+    assert study_as_data(study(run)) == study_as_data(study(run))
+
+
+@pytest.mark.parametrize("engine", ["planned", "open-ended"])
+def test_a_run_that_was_looked_at_has_its_own_intervals_and_correction(
+    tmp_path: Path, engine: str
+) -> None:
+    rows = [
+        Row(row.levels, row.round, score=row.score, scores={"fun": row.score})
+        for row in paired({"plain": 0.0, "warm": 4.0}, 90)
+    ]
+    run = make_run(
+        tmp_path / "run", rows, TWO, spec={"stop": "when-decided", "compare": {"engine": engine}}
+    )
+    found = study(run)
+    assert found.winner == "warm"
+    (pair,) = found.pairs
+    assert (pair.e is not None) is (pair.p is not None) is (engine == "open-ended")
+    assert found.secondary is not None
+    assert found.secondary.method == "e-BH"
+    assert [row.metric for row in found.secondary.found] == ["fun"]
+    assert found.secondary.found[0].p is None
+    assert ("e  finding" in study_as_text(found)) is (engine == "open-ended")
+
+
+# --- against a baseline ---------------------------------------------------------------------------
+
+
+def test_against_a_baseline_only_its_pairs_are_told_with_holms_p(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 4.0, "cold": 0.0}, rounds=20)
+    found = study(run, against="plain")
+    assert {frozenset((row.first, row.second)) for row in found.pairs} == {
+        frozenset(("warm", "plain")),
+        frozenset(("cold", "plain")),
+    }
+    for row in found.pairs:
+        assert row.p is not None
+        assert row.adjusted is not None
+        assert row.p <= row.adjusted <= 1
+    assert [row.finding == "better" for row in found.pairs] == [
+        row.adjusted is not None and row.adjusted <= 0.05 for row in found.pairs
+    ]
+    assert found.breakdown is None, "one scenario"
+    assert found.secondary is not None
+    assert (found.secondary.first, found.secondary.second) == ("warm", "plain")
+
+
+# --- breakdown and other scenarios ----------------------------------------------------------------
+
+
+def test_differences_by_scenario_average_to_the_difference_of_the_pair(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 2.0}, rounds=12, scenarios=FIVE)
+    for by in (None, "scenario", "story"):
+        found = study(run, by=by)
+        assert found.breakdown is not None
+        assert [row.level for row in found.breakdown.rows] == list(FIVE)
+        assert {row.pairs for row in found.breakdown.rows} == {12}
+        differences = [row.difference or 0.0 for row in found.breakdown.rows]
+        assert sum(differences) / 5 == pytest.approx(found.pairs[0].difference)
+
+
+def test_a_breakdown_by_another_factor_has_its_levels(tmp_path: Path) -> None:
+    factors = {"prompt": ("plain", "warm"), "turns": ("2", "4")}
+    rows = [
+        Row({"prompt": row.levels["prompt"], "turns": turns}, row.round,
+            score=(row.score or 0) + (5 if (turns, row.levels["prompt"]) == ("4", "warm") else 0))
+        for row in paired({"plain": 0.0, "warm": 1.0}, 12)
+        for turns in ("2", "4")
+    ]  # fmt: skip
+    found = study(make_run(tmp_path / "run", rows, factors), by="turns").breakdown
+    assert found is not None
+    two, four = found.rows
+    assert (two.level, four.level) == ("2", "4")
+    assert (four.difference or 0) - (two.difference or 0) == pytest.approx(5.0)
+
+
+def test_nothing_is_said_of_other_scenarios_below_five(tmp_path: Path) -> None:
+    few, _ = planted(tmp_path / "few", {"plain": 0.0, "warm": 4.0}, 12, scenarios=FIVE[:4])
+    many, _ = planted(tmp_path / "many", {"plain": 0.0, "warm": 4.0}, 12, scenarios=FIVE)
+    refused = study(few).elsewhere
+    assert (refused.difference, refused.p) == (None, None)
+    assert "at least 5 scenarios, and here are 4" in refused.sentence
+    same = study(many).elsewhere
+    assert "the same in all of these" in same.sentence, "synthetic scenarios are all alike"
+
+
+def test_scenarios_that_disagree_carry_no_claim_about_others(tmp_path: Path) -> None:
+    lean = dict(zip(FIVE, (9.0, -8.0, 7.0, -5.0, 4.0), strict=True))
+    rows = [
+        Row(row.levels, row.round, row.scenario,
+            score=(row.score or 0) + (lean[row.scenario] if row.levels["prompt"] == "warm" else 0))
+        for row in paired({"plain": 0.0, "warm": 0.0}, 60, scenarios=FIVE)
+    ]  # fmt: skip
+    found = study(make_run(tmp_path / "run", rows, TWO, scenarios=FIVE))
+    assert found.winner == "warm", "of these scenarios it is surely the better one"
+    assert "warm is not shown to be better than plain" in found.elsewhere.sentence
+    assert found.elsewhere.low is not None
+    assert found.elsewhere.low < 0
+    assert found.noise is not None
+    (tilt,) = [row for row in found.noise.rows if row.source == "scenario x variant"]
+    assert (tilt.share or 0) > 0.5
+    assert "more scenarios for one on others" in found.noise.advice
+
+
+# --- other metrics --------------------------------------------------------------------------------
+
+
+def test_other_metrics_are_corrected_together_and_repeats_are_none_of_them(tmp_path: Path) -> None:
+    rows = [
+        Row(row.levels, row.round, score=row.score, turns=5 + row.round % 2,
+            scores={"fun": row.score, "same": 1.0, "gone": None, "judge.1": row.score,
+                    "dull": float((row.round * 5 + len(row.levels["prompt"])) % 7)})
+        for row in paired({"plain": 0.0, "warm": 4.0}, 20)
+    ]  # fmt: skip
+    found = study(make_run(tmp_path / "run", rows, TWO)).secondary
+    assert found is not None
+    by_name = {row.metric: row for row in found.rows}
+    assert "judge.1" not in by_name
+    assert "score" not in by_name
+    assert [row.metric for row in found.found] == ["fun"]
+    assert by_name["gone"].untested == "no values"
+    assert by_name["same"].untested == "the same difference in every round"
+    assert found.tested == sum(not row.untested for row in found.rows) == 2
+    p = by_name["fun"].p
+    assert p is not None
+    assert by_name["fun"].adjusted == pytest.approx(2 * p), "the smaller of two p-values"
+
+
+def test_only_metrics_that_differ_are_listed_unless_all_are_asked_for(tmp_path: Path) -> None:
+    rows = [
+        Row(row.levels, row.round, score=row.score, scores={"fun": row.score, "same": 1.0})
+        for row in paired({"plain": 0.0, "warm": 4.0}, 20)
+    ]
+    found = study(make_run(tmp_path / "run", rows, TWO))
+    short, whole = study_as_text(found), study_as_text(found, all_metrics=True)
+    assert "1 of 1 other metric tested differ" in short
+    assert "\nfun " in short
+    assert "\nsame " not in short
+    assert "\nsame " in whole
+
+
+# --- cost beside quality --------------------------------------------------------------------------
+
+
+def test_who_is_better_and_cheaper_dominates_and_is_alone_on_the_frontier(tmp_path: Path) -> None:
+    rows = [
+        Row(row.levels, row.round, score=row.score,
+            cost=(CENT if row.levels["prompt"] == "warm" else 2 * CENT) + 10_000 * (row.round % 7))
+        for row in paired({"plain": 0.0, "warm": 4.0}, 20)
+    ]  # fmt: skip
+    found = study(make_run(tmp_path / "run", rows, TWO)).cost_quality
+    assert found is not None
+    assert found.dominating == (("warm", "plain"),)
+    plain, warm = found.rows
+    assert (warm.on_frontier, warm.membership, warm.ratio) == (True, 1.0, None)
+    assert (plain.on_frontier, plain.membership) == (False, 0.0)
+    assert plain.ratio == pytest.approx(2.0, abs=0.02)
+    assert plain.low is not None
+    assert plain.low > 1
+
+
+def test_money_itself_is_not_set_beside_money(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 4.0}, rounds=12)
+    assert study(run, metric="cost_usd").cost_quality is None
+
+
+def test_a_round_costs_what_its_sessions_cost(tmp_path: Path) -> None:
+    rows = [
+        Row({"prompt": level}, round_, scenario, cost=CENT * (1 + (level == "warm")))
+        for level in ("plain", "warm")
+        for round_ in range(4)
+        for scenario in FIVE
+    ]
+    settling = study(make_run(tmp_path / "run", rows, TWO, scenarios=FIVE)).settling
+    assert settling.round_nano == 15 * CENT
+    assert settling.rounds == 6
+    assert settling.cost_nano == 6 * 15 * CENT
+    assert study_as_data(study(MadeUp(tmp_path / "run")))["settling"]["cost_usd"] == (
+        6 * 15 * CENT / NANO_PER_USD
+    )
+
+
+# --- judges ---------------------------------------------------------------------------------------
+
+
+def judged(folder: Path, wander: float) -> Study:
+    draws = random.Random(5)
+    rows = []
+    for row in paired({"plain": 0.0, "warm": 2.0}, 20):
+        repeats = [(row.score or 0) + draws.gauss(0, wander) for _ in range(3)]
+        named: dict[str, float | None] = {f"judge.{i}": x for i, x in enumerate(repeats, 1)}
+        rows.append(Row(row.levels, row.round, score=sum(repeats) / 3, scores=named))
+    return study(make_run(folder, rows, TWO))
+
+
+def test_a_judge_that_wavers_is_warned_of_beside_the_verdict(tmp_path: Path) -> None:
+    steady, wavering = judged(tmp_path / "steady", 0.5), judged(tmp_path / "wavering", 12.0)
+    assert steady.agreement is not None
+    assert wavering.agreement is not None
+    assert (steady.agreement.low, wavering.agreement.low) == (False, True)
+    assert (steady.agreement.transcripts, steady.agreement.ratings) == (40, 3)
+    assert "Warning: below 0.6" in study_as_text(wavering)
+    assert "Warning" not in study_as_text(steady)
+    assert wavering.noise is not None
+    assert "buy a better judge, or more ratings" in wavering.noise.advice
+    assert study(planted(tmp_path / "none", {"plain": 0.0, "warm": 1.0})[0]).agreement is None
+
+
+# --- what was declared ----------------------------------------------------------------------------
+
+
+def test_a_margin_given_afterwards_is_post_hoc_and_the_declared_one_is_not(tmp_path: Path) -> None:
+    spec = {"compare": {"margin": 3.0}}
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 0.1}, 20, spec=spec)
+    assert study(run).caveats == study(run, margin=3.0).caveats == ()
+    (caveat,) = study(run, margin=5.0).caveats
+    assert caveat.startswith("Post hoc: the margin of 5 was given after launch (3 was declared")
+    assert study(run, margin=5.0).verdict.kind == "equivalent"
+    bare, _ = planted(tmp_path / "bare", {"plain": 0.0, "warm": 0.1}, 20)
+    assert "none was declared" in study(bare, margin=5.0).caveats[0]
+
+
+def test_another_metric_or_factor_than_the_declared_one_is_said_to_be_so(tmp_path: Path) -> None:
+    factors = {"prompt": ("plain", "warm"), "narrator": ("x", "y")}
+    rows = [
+        Row({"prompt": row.levels["prompt"], "narrator": narrator}, row.round, score=row.score)
+        for row in paired({"plain": 0.0, "warm": 4.0}, 12)
+        for narrator in ("x", "y")
+    ]
+    run = make_run(tmp_path / "run", rows, factors)
+    assert study(run).caveats == ()
+    assert study(run, metric="composite").caveats == ()
+    assert "narrator was not declared before launch" in study(run, "narrator").caveats[0]
+    caveats = study(run, metric="cost_usd").caveats
+    assert "cost_usd was not declared before launch as the metric (score was)" in caveats[0]
+
+
+# --- what cannot be compared ----------------------------------------------------------------------
+
+
+def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 1.0}, rounds=3)
+    with pytest.raises(BadInput) as raised:
+        study(run, metric="scroe", margin=-1.0, by="prompt", against="worm")
+    text = str(raised.value)
+    assert "--metric: found 'scroe'" in text
+    assert "--margin: found -1; a margin is a number above 0" in text
+    assert "--by: 'prompt' is what is compared; differences can be broken down by: scen" in text
+    assert "--against: found 'worm'; the variants are: plain, warm; did you mean 'warm'" in text
+
+
+@pytest.mark.parametrize("margin", [0.0, float("nan"), float("inf")])
+def test_a_margin_is_a_number_above_zero(tmp_path: Path, margin: float) -> None:
+    run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 1.0}, rounds=3)
+    with pytest.raises(BadInput, match=r"--margin: found .*; a margin is a number above 0"):
+        study(run, margin=margin)
+
+
+def test_a_metric_without_any_value_is_named(tmp_path: Path) -> None:
+    rows = [
+        Row({"prompt": level}, round_, scores={"gone": None, "nan": float("nan")})
+        for level in ("plain", "warm")
+        for round_ in range(12)
+    ]
+    run = make_run(tmp_path / "run", rows, TWO)
+    for metric in ("gone", "nan"):
+        with pytest.raises(BadInput, match=f"none of the 24 sessions .* a value of '{metric}'"):
+            study(run, metric=metric)
+
+
+def sayings(found: Study) -> str:
+    """All that is said of a comparison, and that nobody has won."""
+    assert found.winner is None
+    return " ".join(study_as_text(found).split())
+
+
+def values_of(values: Sequence[float | None]) -> list[Row]:
+    return [
+        Row({"prompt": level}, round_, score=value)
+        for level in ("plain", "warm")
+        for round_, value in enumerate(values)
+    ]
+
+
+def test_a_constant_metric_tells_nobody_apart(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", values_of([50.0] * 12), TWO)
+    said = sayings(study(run))
+    assert "Every session has the same score, 50: it tells nobody apart." in said
+    assert "identical so far" in said
+
+
+@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+def test_scores_that_are_all_missing_make_no_winner(tmp_path: Path, value: float | None) -> None:
+    run = make_run(tmp_path / "run", values_of([value] * 12), TWO)
+    assert "None of the 24 sessions that ended has a score." in sayings(study(run))
+
+
+def test_a_missing_score_ends_what_is_compared_and_says_where(tmp_path: Path) -> None:
+    scores: list[float | None] = [40.0 + round_ % 5 for round_ in range(12)]
+    scores[4] = None
+    said = sayings(study(make_run(tmp_path / "run", values_of(scores), TWO)))
+    assert "A session of round 5 completed without a score, so only the rounds before it" in said
+
+
+def test_scores_beyond_the_declared_range_are_told_and_bound_nothing(tmp_path: Path) -> None:
+    rows = values_of([90.0 + 3 * (round_ % 7) for round_ in range(12)])
+    found = study(make_run(tmp_path / "run", rows, TWO))
+    assert "scores from 90 to 108, beyond the range that the kind declares" in found.rests_on
+
+
+def test_one_variant_is_nothing_to_compare_and_the_remedy_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", [Row({"prompt": "plain"})], {"prompt": ("plain",)})
+    with pytest.raises(BadInput, match="'prompt' has only one level"):
+        study(run, "prompt")
+    bare = make_run(tmp_path / "bare", [Row({})], {}, compared=None)
+    with pytest.raises(BadInput, match="none; `matrix compare RUN_A RUN_B` compares two runs"):
+        study(bare)
+
+
+def test_a_run_that_has_just_begun_can_be_looked_at(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", [], TWO, rounds=20, status="running", totals=False)
+    found = study(run)
+    assert found.verdict.kind == "not_enough_data"
+    assert (found.secondary, found.noise, found.cost_quality, found.breakdown) == (None,) * 4
+    assert "0 complete rounds" in study_as_text(found)
+
+
+def test_a_live_run_tests_nothing_that_looks_once(tmp_path: Path) -> None:
+    rows = [
+        Row(row.levels, row.round, score=row.score, scores={"fun": row.score})
+        for row in paired({"plain": 0.0, "warm": 9.0}, 15)
+    ]
+    run = make_run(tmp_path / "run", rows, TWO, rounds=40, status="running", totals=False)
+    found = study(run)
+    assert {row.finding for row in found.pairs} == {"too early"}
+    assert found.secondary is not None
+    assert found.secondary.tested == 0
+    assert found.settling.rounds == 25
+    assert found.cost_quality is None or found.cost_quality.dominating == ()
+
+
+# --- two runs -------------------------------------------------------------------------------------
+
+
+def test_two_runs_are_compared_and_the_better_one_is_named(tmp_path: Path) -> None:
+    rows = paired({"plain": 0.0, "warm": 4.0}, 60)
+    runs = [
+        make_run(tmp_path / name, [row for row in rows if row.levels["prompt"] == name],
+                 {"prompt": (name,)}, compared=None)
+        for name in ("plain", "warm")
+    ]  # fmt: skip
+    found = both(*runs)
+    assert (found.factor, found.winner) == ("run", "warm")
+    assert [row.level for row in found.rows] == ["plain", "warm"]
+    assert found.breakdown is None
+    with pytest.raises(BadInput, match="plain cannot be compared with itself"):
+        both(runs[0], runs[0])
+
+
+def test_runs_without_a_complete_round_in_common_name_no_winner(tmp_path: Path) -> None:
+    full = make_run(tmp_path / "full", values_of([50.0, 60.0]), TWO)
+    rows = [Row({"prompt": level}, outcome="censored", score=None) for level in ("plain", "warm")]
+    cut = make_run(tmp_path / "cut", rows, TWO, status="incomplete", end_reason="cap")
+    assert "The runs have no complete round in common" in sayings(both(full, cut))
+
+
+def test_tables_of_several_schema_versions_are_united_and_it_is_said(tmp_path: Path) -> None:
+    one, two = (
+        planted(tmp_path / name, {"plain": 0.0, "warm": 1.0}, rounds=12)[0]
+        for name in ("one", "two")
+    )
+    (path,) = (two.path / "sessions").glob("*.parquet")
+    table = pq.read_table(path).drop_columns(["changed", "tokens_in"])
+    metadata = {**(table.schema.metadata or {}), b"matrix.schema_version": b"0"}
+    pq.write_table(table.replace_schema_metadata(metadata), path)
+    found = both(one, two)
+    assert any("schema versions 0 and 1" in caveat for caveat in found.caveats)
+    assert found.secondary is not None
+    (tokens,) = [row for row in found.secondary.rows if row.metric == "tokens_in"]
+    assert tokens.untested == "no values"
+
+
+def test_a_variant_that_is_cheaper_because_it_crashes_is_no_winner(tmp_path: Path) -> None:
+    rows = [
+        Row({"prompt": level}, round_, outcome="failed" if crash else "completed",
+            score=None if crash else 60.0 + round_ % 3,
+            cost=(CENT // 2 if level == "warm" else CENT) + 1000 * (round_ * len(level) % 7))
+        for round_ in range(60)
+        for level in ("plain", "warm")
+        for crash in [level == "warm" and round_ % 3 == 0]
+    ]  # fmt: skip
+    said = sayings(study(make_run(tmp_path / "run", rows, TWO), metric="cost_usd"))
+    assert "No winner: warm scores better than plain on cost_usd" in said
+    assert "failed: 20 of 60 sessions, against 0 of 60" in said
