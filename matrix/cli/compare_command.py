@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.gating import (
+    BaselineOption,
+    FailOnOption,
+    ThresholdOption,
+    exit_code,
+    print_gate,
+)
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
+
+if TYPE_CHECKING:
+    from matrix.report.gating import GateReport
 
 HELP = """Say which variant is better, and how sure that is.
 
@@ -17,10 +27,12 @@ HELP = """Say which variant is better, and how sure that is.
     matrix compare last --against baseline   every prompt with one only
     matrix compare last --metric cost_usd --json
     matrix compare play-2026-a play-2026-b   two runs
+    matrix compare last --baseline main --margin 2 --fail-on regression
 
 RUN is an id, the beginning of one, a path, or 'last'.
 METRIC is a score (composite: the primary one), failed, cost_usd, turns, calls, duration_s,
-tokens_in or tokens_out.
+tokens_in or tokens_out. With --baseline, RUN is compared with that run. Gates (--baseline,
+--threshold) tell what they found; what --fail-on names ends with exit code 3.
 """
 
 OtherRunArgument = Annotated[
@@ -79,17 +91,25 @@ def compare(
     against: AgainstOption = None,
     all_metrics: AllMetricsOption = False,
     results: ResultsOption = "results",
+    baseline: BaselineOption = None,
+    threshold: ThresholdOption = None,
+    fail_on: FailOnOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare variants."""
     from matrix import api
     from matrix.cli.printing import print_json, text_width
+    from matrix.report.gating import gate_as_data
     from matrix.report.study_data import study_as_data
     from matrix.report.study_text import study_as_text
 
+    report = _gate(run, other, metric, margin, baseline, threshold, fail_on, results)
+    first, second = run, other
+    if baseline is not None and factor is None:
+        first, second = baseline, run
     study = api.compare(
-        run,
-        other,
+        first,
+        second,
         factor=factor,
         metric=metric,
         margin=margin,
@@ -98,6 +118,41 @@ def compare(
         results=results,
     )
     if json:
-        print_json(study_as_data(study))
+        gated = {} if report is None else {"gate": gate_as_data(report)}
+        print_json({**study_as_data(study), **gated})
     else:
         typer.echo(study_as_text(study, all_metrics=all_metrics, width=text_width()))
+        if report is not None:
+            typer.echo("")
+            print_gate(report)
+    if code := exit_code(report):
+        raise typer.Exit(code)
+
+
+def _gate(
+    run: str,
+    other: str | None,
+    metric: str | None,
+    margin: float | None,
+    baseline: str | None,
+    threshold: list[str] | None,
+    fail_on: list[str] | None,
+    results: str,
+) -> GateReport | None:
+    """What the gates that were asked for say of the run; everything wrong is found first."""
+    from dataclasses import replace
+
+    from matrix import api
+    from matrix.api.gating import check_gates, wanted_gates
+    from matrix.model.errors import BadInput, Mistake
+
+    if baseline is not None and other is not None:
+        told = f"found {baseline!r} beside a second run; name the baseline as one of the two only"
+        raise BadInput([Mistake("--baseline", None, "", told)])
+    gate_margin = margin if baseline is not None else None
+    wish = wanted_gates(baseline, gate_margin, threshold or [], fail_on or [], results)
+    if not wish.anything:
+        return None
+    opened = api.open_run(run, results=results)
+    wish = replace(wish, metric=metric) if metric is not None else wish
+    return check_gates(wish, opened.file, results).decide(opened)

@@ -222,9 +222,9 @@ def _unknown_thresholds(wish: GateWish, run: RunFile) -> list[Mistake]:
     known = known_metrics(load_kind(run.kind))
     mistakes = []
     for name, value in (wish.thresholds or {}).items():
-        if known is not None and name not in (*known, FAILED):
-            told = f"found {name!r}; sessions have: {', '.join((*known, FAILED))}"
-            told += did_you_mean(name, (*known, FAILED))
+        if known is not None and name not in known:
+            told = f"found {name!r}; sessions have: {', '.join(known)}"
+            told += did_you_mean(name, list(known))
             mistakes.append(Mistake("--threshold", None, "", told))
         elif name == FAILED and not 0.0 < value < 1.0:
             told = (

@@ -8,6 +8,7 @@ the names of the parts where to go on, and no row is lost or doubled.
 from __future__ import annotations
 
 import fcntl
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,8 @@ from matrix.store.journal import Row as JournalRow
 from matrix.store.projection import PROJECTED, Projection
 from matrix.store.schema import Row, RunInfo
 from matrix.store.tables import TABLES
+
+_LOOK_EVERY_S: Final = 0.1
 
 _UNFINISHED_BATCH: Final = 10_000
 """Rows for sessions that did not end are added in batches of this many."""
@@ -49,9 +52,17 @@ class Publisher:
     """The one publisher of a run. Use from one thread at a time, and close it."""
 
     def __init__(
-        self, run_dir: Path, info: RunInfo, *, disk: Disk | None = None, pace: Pace | None = None
+        self,
+        run_dir: Path,
+        info: RunInfo,
+        *,
+        disk: Disk | None = None,
+        pace: Pace | None = None,
+        patience_s: float = 0.0,
     ) -> None:
         """Take the tables over as the last publisher left them, however it ended.
+
+        ``patience_s`` is how long to wait for another publisher to let go of them.
 
         Raises:
             RunLocked: Another process is publishing this run.
@@ -66,7 +77,7 @@ class Publisher:
         self._read_to = 0
         with self._storing():
             (run_dir / WORK_FOLDER).mkdir(parents=True, exist_ok=True)
-            self._lock = _lock(run_dir)
+            self._lock = _lock(run_dir, patience_s)
             try:
                 self._folders.recover()
             except BaseException:
@@ -232,15 +243,24 @@ class Publisher:
             ) from error
 
 
-def _lock(run_dir: Path) -> IO[bytes]:
+def _lock(run_dir: Path, patience_s: float) -> IO[bytes]:
     """A lock that dies with its process: two publishers would publish everything twice."""
     handle = (run_dir / WORK_FOLDER / "lock").open("ab")
+    deadline = time.monotonic() + patience_s
+    while not _try_lock(handle):
+        if time.monotonic() >= deadline:
+            handle.close()
+            raise RunLocked(
+                f"another process is publishing the tables of {run_dir.name}; "
+                "wait for it or stop it first"
+            )
+        time.sleep(_LOOK_EVERY_S)
+    return handle
+
+
+def _try_lock(handle: IO[bytes]) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        handle.close()
-        raise RunLocked(
-            f"another process is publishing the tables of {run_dir.name}; "
-            "wait for it or stop it first"
-        ) from None
-    return handle
+        return False
+    return True

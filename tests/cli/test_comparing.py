@@ -97,3 +97,27 @@ def test_programs_get_what_python_gets(runs: Path, matrix: Matrix) -> None:
         study_as_data(study)
     )
     assert printed["sentence"] in " ".join(matrix("compare", "planted").stdout.split())
+
+
+def test_a_run_is_gated_by_a_baseline_after_the_fact(runs: Path, matrix: Matrix) -> None:
+    gate = ("--baseline", "planted", "--margin", "30", "--fail-on", "regression")
+    told = matrix("compare", "other", *gate)
+    assert told.code == 0, "too little data is told, and fails nothing"
+    assert told.stdout.splitlines()[0].startswith("2 runs compared on score")
+    assert "gate undecided" in told.stdout.splitlines()[-1]
+    strict = matrix("compare", "other", *gate, "--fail-on", "not-enough-data")
+    assert strict.code == 3
+    data = json.loads(matrix("compare", "other", *gate, "--json").stdout)
+    assert data["gate"]["failed"] is False
+    assert data["factor"] == "run"
+
+
+def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) -> None:
+    low = matrix("compare", "planted", "--threshold", "score=1", "--fail-on", "threshold")
+    assert low.code == 0
+    assert "gate passed" in low.stdout.splitlines()[-1]
+    high = matrix("compare", "planted", "--threshold", "score=99", "--fail-on", "threshold")
+    assert high.code == 3
+    both = matrix("compare", "planted", "other", "--baseline", "other")
+    assert both.code == 2
+    assert "beside a second run" in both.stderr

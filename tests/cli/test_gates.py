@@ -77,13 +77,15 @@ def test_a_gate_that_cannot_be_decided_stops_a_run_before_it_starts(
     assert not (nightly / "results" / "never").exists()
 
 
-def test_a_metric_that_no_session_has_is_told_after_what_the_run_came_to(
+def test_a_metric_that_sessions_of_the_kind_never_have_stops_a_run_before_it_starts(
     nightly: Path, matrix: Matrix
 ) -> None:
-    result = matrix(*RUN, "--per-cell", "1", "--threshold", "scroe=3", "--fail-on", "threshold")
+    gate = ("--threshold", "scroe=3", "--fail-on", "threshold", "--run-id", "never")
+    result = matrix(*RUN, "--per-cell", "1", *gate)
     assert result.code == 2
-    assert result.stdout.startswith("No factor with several levels")
-    assert "\n--threshold: found 'scroe'; this run has: score, " in result.stderr
+    assert result.stderr.startswith("--threshold: found 'scroe'; sessions have: score, ")
+    assert "did you mean 'score'?" in result.stderr
+    assert not (nightly / "results" / "never").exists()
 
 
 def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> None:

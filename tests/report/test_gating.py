@@ -159,11 +159,11 @@ def test_of_several_variants_every_one_has_to_reach_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("passing", "kind"), [(60, "pass"), (56, "not_enough_data"), (40, "fail")])
 def test_a_score_of_yes_and_no_is_a_pass_rate(tmp_path: Path, passing: int, kind: str) -> None:
     found = [
-        Row({"prompt": "warm"}, number, scores={"fun": float(number < passing)})
+        Row({"prompt": "warm"}, number, scores={"concluded": float(number < passing)})
         for number in range(ROUNDS)
     ]
     made(tmp_path / "run", found)
-    (threshold,) = Run(tmp_path / "run").gate(thresholds={"fun": 0.9}).thresholds
+    (threshold,) = Run(tmp_path / "run").gate(thresholds={"concluded": 0.9}).thresholds
     assert (threshold.kind, threshold.rate) == (kind, True)
     assert threshold.variants[0].value == pytest.approx(passing / ROUNDS)
 
@@ -173,13 +173,13 @@ def test_a_session_that_failed_has_not_passed(tmp_path: Path) -> None:
         Row(
             {"prompt": "warm"},
             number,
-            scores={"fun": 1.0} if number >= 20 else {},
+            scores={"concluded": 1.0} if number >= 20 else {},
             outcome="completed" if number >= 20 else "failed",
         )
         for number in range(ROUNDS)
     ]
     made(tmp_path / "run", found)
-    (threshold,) = Run(tmp_path / "run").gate(thresholds={"fun": 0.9}).thresholds
+    (threshold,) = Run(tmp_path / "run").gate(thresholds={"concluded": 0.9}).thresholds
     assert threshold.kind == "fail"
     assert "20 of them failed" in threshold.sentence
 
