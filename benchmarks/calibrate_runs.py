@@ -135,8 +135,9 @@ def play(spec: Mapping[str, Any], seed: int) -> Ran:
     verdict = comparison.verdict
     winner = "" if verdict.winner is None else comparison.rows[verdict.winner].level
     decided, looked = ("", 0) if stopping is None else (stopping.decided, stopping.looked)
-    if stopping is not None and (decided == "winner") != bool(winner):
-        raise Contradiction(f"seed {seed}: stopped for {decided!r}, compared: {winner!r}; {spec}")
+    told = (decided == "winner", looked if decided else None)
+    if stopping is not None and told != (bool(winner), verdict.decided_at):
+        raise Contradiction(f"seed {seed}: stopped with {stopping}, compared: {verdict}; {spec}")
     return Ran(winner, decided, looked, planned - left_out, planned)
 
 
