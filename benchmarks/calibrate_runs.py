@@ -201,32 +201,49 @@ def equal(players: Players, kinds: Iterable[str], runs: int) -> Iterator[Sequenc
             yield kind, engine, ROUNDS, runs, Rate(sum(bool(one.winner) for one in ran), runs)
 
 
+EFFECT_COLUMNS: Final = (
+    *("sessions", "engine", "difference in sd", "planned for", "rounds planned", "runs", "found"),
+    *("predicted", "wrong one", "rounds at the end", "sessions played", "fixed plan", "saved"),
+)
+
+
 def effects(players: Players, kinds: Iterable[str], runs: int) -> Iterator[Sequence[object]]:
-    """A planted difference: how often found, and what is played in place of the fixed plan."""
-    yield (
-        *("sessions", "engine", "difference in sd", "rounds planned", "runs", "found"),
-        *("predicted", "wrong one", "rounds at the end", "sessions played", "fixed plan", "saved"),
-    )
+    """The difference that was planned for: how often found, and with how many sessions."""
+    yield EFFECT_COLUMNS
     for kind in kinds:
         question = planted(kind)
-        truth = (question.effect, question.sd)
-        fixed = 2 * rounds_needed(*truth)
         for engine in ENGINES:
-            goal = PowerGoal(engine=engine)
-            rounds = rounds_needed(*truth, goal)
-            ran = players.play(question, engine, rounds, runs)
-            found = sum(one.winner == question.better for one in ran)
-            wrong = sum(bool(one.winner) for one in ran) - found
-            sessions = float(np.mean([one.played for one in ran]))
-            yield (
-                *(kind, engine, f"{question.effect / question.sd:.3f}", rounds, runs),
-                *(Rate(found, runs), f"{power_of_rounds(rounds, *truth, goal):.4f}"),
-                *(Rate(wrong, runs), f"{np.mean([one.looked for one in ran]):.1f}"),
-                *(f"{sessions:.1f}", fixed, f"{100 * (1 - sessions / fixed):.0f} %"),
-            )
+            yield _effect(players, question, question.effect, engine, runs)
 
 
-SECTIONS: Final = {"equal": equal, "effects": effects}
+def larger(players: Players, kinds: Iterable[str], runs: int) -> Iterator[Sequence[object]]:
+    """A difference that is larger, by the root of two, than was planned for."""
+    yield EFFECT_COLUMNS
+    for kind in kinds:
+        question = planted(kind)
+        for engine in ENGINES:
+            yield _effect(players, question, question.effect / sqrt(2), engine, runs)
+
+
+def _effect(
+    players: Players, question: Question, expected: float, engine: Engine, runs: int
+) -> Sequence[object]:
+    """Plan for 80 % power at ``expected`` points, play, and compare with one look at the end."""
+    goal, sd = PowerGoal(engine=engine), question.sd
+    rounds, fixed = rounds_needed(expected, sd, goal), 2 * rounds_needed(expected, sd)
+    ran = players.play(question, engine, rounds, runs)
+    found = sum(one.winner == question.better for one in ran)
+    wrong = sum(bool(one.winner) for one in ran) - found
+    sessions = float(np.mean([one.played for one in ran]))
+    return (
+        *(question.kind, engine, f"{question.effect / sd:.3f}", f"{expected / sd:.3f}", rounds),
+        *(runs, Rate(found, runs), f"{power_of_rounds(rounds, question.effect, sd, goal):.4f}"),
+        *(Rate(wrong, runs), f"{np.mean([one.looked for one in ran]):.1f}"),
+        *(f"{sessions:.1f}", fixed, f"{100 * (1 - sessions / fixed):.0f} %"),
+    )
+
+
+SECTIONS: Final = {"equal": equal, "effects": effects, "larger": larger}
 
 
 def main() -> None:
