@@ -41,8 +41,9 @@ format: install  ## put the code into shape
 bench: install  ## speed and memory, on this machine
 	$(BIN)/python -m benchmarks
 
-calibrate: install  ## how often verdicts err, by simulation; half an hour
+calibrate: install  ## how often verdicts and whole runs err, by simulation; some hours
 	$(BIN)/python -m benchmarks.calibrate
+	$(BIN)/python -m benchmarks.calibrate_runs
 
 docs: install  ## build the documentation into site/
 	$(BIN)/mkdocs build --strict --quiet

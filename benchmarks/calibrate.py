@@ -40,7 +40,7 @@ def _ternary(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
 
 
 def _crashes(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
-    """The trap: 5 % crashes counted as 0. No verdict is ever made of such scores."""
+    """5 % crashes counted as 0, in both variants alike, so that differences stay symmetric."""
     scores = rng.normal(80, 5, shape)
     return np.where(rng.random(shape) < 0.05, 0.0, scores)
 
@@ -98,6 +98,20 @@ def errors(runs: int) -> Iterator[Sequence[object]]:
                 rng = np.random.default_rng([seed, n])
                 found = (_verdict(draw(rng, (n, 1, 2)), rules) for _ in range(runs))
                 yield engine, name, n, Rate(sum(one.winner is not None for one in found), runs)
+
+
+def zeros(runs: int) -> Iterator[Sequence[object]]:
+    """The trap: crashes of one variant counted as 0, its other scores better by as much."""
+    yield "engine", "rounds", "false winners"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for n in (10, 30, 100):
+            rng, named = np.random.default_rng([len(DISTRIBUTIONS), n]), 0
+            for _ in range(runs):
+                scores = rng.normal(np.array([76.0, 80.0]), 5, (n, 1, 2))
+                scores[:, :, 1] *= rng.random((n, 1)) >= 0.05
+                named += _verdict(scores, rules).winner is not None
+            yield engine, n, Rate(named, runs)
 
 
 def several(runs: int) -> Iterator[Sequence[object]]:
@@ -159,6 +173,7 @@ def gate(runs: int) -> Iterator[Sequence[object]]:
 
 SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "errors": errors,
+    "zeros": zeros,
     "several": several,
     "power": power,
     "gate": gate,
