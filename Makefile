@@ -41,7 +41,7 @@ format: install  ## put the code into shape
 bench: install  ## speed and memory, on this machine
 	$(BIN)/python -m benchmarks
 
-calibrate: install  ## how often verdicts and whole runs err, by simulation; some hours
+calibrate: install  ## how often verdicts and whole runs err, by simulation; an hour or two
 	$(BIN)/python -m benchmarks.calibrate
 	$(BIN)/python -m benchmarks.calibrate_runs
 
