@@ -101,14 +101,15 @@ class RunTables:
                 file.close()
 
     def schema_versions(self, name: str) -> frozenset[str]:
-        """Versions of the schema that a table's files were written with, from their footers.
+        """Versions of the schema that a table's rows were written with, from the files' footers.
 
         Raises:
             StoreError: As :meth:`table`.
         """
         files = self._opened(name)
         try:
-            footers = [file.schema_arrow.metadata or {} for file in files]
+            filled = (file for file in files if file.metadata.num_rows)
+            footers = [file.schema_arrow.metadata or {} for file in filled]
         finally:
             for file in files:
                 file.close()
