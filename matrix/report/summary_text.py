@@ -204,6 +204,8 @@ def _next(summary: Summary) -> list[str]:
     if run.status in ("incomplete", "failed"):
         more = " --max-cost USD" if run.end_reason == "cap" else ""
         lines.append(f"matrix resume {run.run_id}{where}{more}")
+    if summary.comparison is not None:
+        lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
     if "worst" in summary.extremes:
         lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
     lines.append(
