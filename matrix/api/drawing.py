@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,12 +103,9 @@ def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
 
 def spent_so_far(run_dir: Path) -> NanoUSD:
     """What a run has spent according to its journal, open holds counted as spent."""
-    reader = JournalReader(run_dir / JOURNAL_NAME)
-    try:
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
         rows = reader.rows(0, reader.last_seq(), kinds=(HELD, SETTLED))
         history, open_holds = fold_money(row.entry for row in rows)
-    finally:
-        reader.close()
     held = sum(hold.amount for hold in open_holds)
     return history.settled + history.presumed + history.overrun + held
 

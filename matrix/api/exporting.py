@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -138,8 +139,7 @@ def export_all(
 def _find(run: str | Path, session: str, results: str | Path) -> _Found:
     opened = open_run(run, results=results)
     transcript = opened.session(session)
-    reader = JournalReader(opened.path / JOURNAL_NAME)
-    try:
+    with closing(JournalReader(opened.path / JOURNAL_NAME)) as reader:
         prelude_id = transcript.plan.prelude_id
         ends = [e for e in reader.session(prelude_id) if isinstance(e, Ended)] if prelude_id else []
         prelude = ends[-1].result if ends else None
@@ -147,8 +147,6 @@ def _find(run: str | Path, session: str, results: str | Path) -> _Found:
         files = BlobStore(opened.path)
         content = RunContent(opened.id, spec, reader.resources(), files)
         return _Found(content, opened.file.simulated, transcript, prelude, _keys(opened.path, spec))
-    finally:
-        reader.close()
 
 
 def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:

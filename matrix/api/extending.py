@@ -10,15 +10,13 @@ from matrix.engine.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal import newest_look
 
 COUNTS = (("sessions",), ("per_cell",))
 """What of the spec says how many sessions are played."""
 
 
-def extended(
-    prepared: Prepared, spec: RunSpec, run_dir: Path, overrides: Iterable[Override]
-) -> Prepared:
+def extended(prepared: Prepared, run_dir: Path, overrides: Iterable[Override]) -> Prepared:
     """A prepared run with the sessions that its spec asks for now.
 
     A comparison that was planned for a number of rounds errs more often than it says if rounds
@@ -29,20 +27,20 @@ def extended(
         BadInput: Fewer sessions than planned, or more than the comparison allows.
     """
     origins = [origin for path, value, origin in overrides if path in COUNTS and value is not None]
-    planned, cells = prepared.plan.sessions, len(prepared.plan.cells)
+    spec, planned, cells = prepared.spec, prepared.plan.sessions, len(prepared.plan.cells)
     wanted = spec.sessions or (spec.per_cell or 0) * cells
     if not origins or wanted == planned:
         return prepared
-    if why := _refused(prepared, spec, run_dir, wanted):
+    if why := _refused(prepared, run_dir, wanted):
         raise BadInput([Mistake(origins[-1], None, "", f"found {_count(spec)}; {why}")])
-    return replace(prepared, spec=spec, plan=replace(prepared.plan, sessions=wanted))
+    return replace(prepared, plan=replace(prepared.plan, sessions=wanted))
 
 
 def _count(spec: RunSpec) -> str:
     return f"{spec.sessions or spec.per_cell:,}"
 
 
-def _refused(prepared: Prepared, spec: RunSpec, run_dir: Path, wanted: int) -> str:
+def _refused(prepared: Prepared, run_dir: Path, wanted: int) -> str:
     """Why a run cannot go on to so many sessions; empty if it can."""
     planned = f"{prepared.plan.sessions:,} sessions"
     if prepared.plan.continued is not None:
@@ -51,20 +49,14 @@ def _refused(prepared: Prepared, spec: RunSpec, run_dir: Path, wanted: int) -> s
         return f"the run was planned with {planned}, and what was planned is never taken back"
     if prepared.compare_factor is None:
         return ""
-    if spec.engine != "open-ended":
+    engine = prepared.spec.engine
+    if engine != "open-ended":
         return (
-            f"its comparison was planned for {planned} ({spec.engine} engine), and adding more "
+            f"its comparison was planned for {planned} ({engine} engine), and adding more "
             "after looking would make it err more often than it says; start a new run, with "
             "`compare.engine: open-ended` if rounds may be added"
         )
-    decided = _decided_after(run_dir)
-    return f"it was decided after round {decided}, so nothing more is played" if decided else ""
-
-
-def _decided_after(run_dir: Path) -> int | None:
-    reader = JournalReader(run_dir / JOURNAL_NAME)
-    try:
-        look = reader.newest_look()
-    finally:
-        reader.close()
-    return look.rounds if look is not None and look.decided else None
+    look = newest_look(run_dir)
+    if look is None or not look.decided:
+        return ""
+    return f"it was decided after round {look.rounds}, so nothing more is played"

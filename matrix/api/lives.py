@@ -182,13 +182,14 @@ def resume(
             sessions are asked for than its comparison allows.
     """
     run_dir = find_run(Path(results), str(run))
-    prepared = _prepare_again(run_dir, list(overrides))
+    stored = read_plan(run_dir)
+    prepared = _prepare_again(stored, run_dir, list(overrides))
     require_keys(prepared, os.environ)
     require_local_models(prepared.models, prepared.source)
     listener = listener or Silent()
     for found in recover_run(run_dir):
         listener.note(found)
-    if prepared.plan.sessions != read_plan(run_dir).plan.sessions:
+    if prepared.plan.sessions != stored.plan.sessions:
         write_plan(run_dir, prepared)
     prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=time.time())
     engine, spent = load_executor(executor), spent_so_far(run_dir)
@@ -279,9 +280,8 @@ def _set_up(
         ) from None
 
 
-def _prepare_again(run_dir: Path, overrides: list[Override]) -> Prepared:
+def _prepare_again(stored: Prepared, run_dir: Path, overrides: list[Override]) -> Prepared:
     """The prepared run of an existing folder, with new limits where they were given."""
-    prepared = read_plan(run_dir)
     message = "cannot change when a run is resumed; limits, cache and more sessions can"
     foreign = [
         Mistake(origin, None, "", message)
@@ -291,8 +291,8 @@ def _prepare_again(run_dir: Path, overrides: list[Override]) -> Prepared:
     ]
     if foreign:
         raise BadInput(foreign)
-    spec = check(overlay(_as_document(prepared.spec), overrides), RunSpec)
-    return extended(replace(prepared, spec=spec), spec, run_dir, overrides)
+    spec = check(overlay(_as_document(stored.spec), overrides), RunSpec)
+    return extended(replace(stored, spec=spec), run_dir, overrides)
 
 
 def _as_document(spec: RunSpec) -> Document:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -128,11 +129,8 @@ class Run:
             from matrix.report.summary import extreme_session
 
             text = extreme_session(self.path, text)
-        reader = JournalReader(self.path / JOURNAL_NAME)
-        try:
+        with closing(JournalReader(self.path / JOURNAL_NAME)) as reader:
             return transcript(reader, find_session(reader, text))
-        finally:
-            reader.close()
 
     def replay(self, session: str, *, turn: int, **more: Any) -> Run:
         """Play on from one of its sessions after a turn; see :func:`matrix.replay`.

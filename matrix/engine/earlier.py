@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,8 +39,7 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
     latest: dict[str, Past] = {}
     saved: Counter[str] = Counter()
     costs: dict[str, dict[int, NanoUSD]] = {}
-    reader = JournalReader(path)
-    try:
+    with closing(JournalReader(path)) as reader:
         for row in reader.rows(0, reader.last_seq(), kinds=(OPENED, ENDED, SETTLED)):
             match row.entry:
                 case Opened() as opened if opened.redo:
@@ -52,8 +52,6 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
                     costs.setdefault(settled.key.session_id, {})[settled.hold_id] = settled.cost
                     saved[settled.key.session_id] += settled.saved
         look = reader.newest_look()
-    finally:
-        reader.close()
     done = {
         key: past._replace(cost=past.cost + saved[key])  # as if there had been no response cache
         for key, past in latest.items()

@@ -6,6 +6,7 @@ resumed now. Texts are not in it: they are in the journal, by content hash.
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -121,11 +122,8 @@ def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
 
 
 def _resources(run_dir: Path) -> dict[str, JSON]:
-    reader = JournalReader(run_dir / JOURNAL_NAME)
-    try:
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
         return reader.resources()
-    finally:
-        reader.close()
 
 
 def _continued_out(continued: Continued | None) -> list[Any] | None:

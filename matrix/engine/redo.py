@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -118,12 +119,9 @@ def prepare_open_sessions(run_dir: Path, kind: Kind, *, redo: bool, at: float) -
         StateMismatch: The installed kind does not fit them; nothing was written.
         RunLocked: The run is alive.
     """
-    reader = JournalReader(run_dir / JOURNAL_NAME)
-    try:
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
         rows = reader.rows(0, reader.last_seq(), kinds=(OPENED, TURN_DONE, ENDED))
         left_open = sessions_left_open((row.entry for row in rows), redo)
-    finally:
-        reader.close()
     check_states(kind, left_open, run_dir.name, redo)
     if not redo:
         return 0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -286,6 +286,14 @@ class JournalReader:
     def close(self) -> None:
         """Close the connection."""
         self._db.close()
+
+
+def newest_look(run_dir: Path) -> Looked | None:
+    """The newest look of a run; ``None`` where there is no journal, or it was not looked at."""
+    if not (run_dir / JOURNAL_NAME).is_file():
+        return None
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        return reader.newest_look()
 
 
 def _rows(read: Reading, after: int, up_to: int, kinds: Iterable[int] | None) -> Iterator[Row]:
