@@ -18,6 +18,7 @@ from matrix.api.choosing import (
 )
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
+from matrix.engine.mistakes import together
 from matrix.engine.progress import Listener
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
@@ -68,22 +69,13 @@ def plan_branch(
     Raises:
         BadInput: Every mistake.
     """
-    mistakes: list[Mistake] = []
-    wanted = condition = None
-    try:
-        values = {name: tuple(given) for name, given in variants.items()}
-        wanted = wanted_of(values, times, "branch")
-    except BadInput as error:
-        mistakes += error.mistakes
-    if (where is None) == (session is None) or (session is None) != (turn is None):
-        message = "say where to branch: SESSION with --turn N, or --where CONDITION"
-        mistakes.append(Mistake("matrix branch", None, "", message))
-    try:
-        condition = None if where is None else parse_condition(where, "--where")
-    except BadInput as error:
-        mistakes += error.mistakes
-    if mistakes or wanted is None:
-        raise BadInput(mistakes)
+    values = {name: tuple(given) for name, given in variants.items()}
+    (wanted, _), condition = together(
+        lambda: together(
+            lambda: wanted_of(values, times, "branch"), lambda: _one_place(session, turn, where)
+        ),
+        lambda: None if where is None else parse_condition(where, "--where"),
+    )
     parent = open_run(run, results=results)
     places = [(session, turn)] if session is not None and turn is not None else []
     if condition is not None:
@@ -91,6 +83,13 @@ def plan_branch(
     moments = moments_of(parent, places)
     project = project_of_run(parent.path)
     return Branching(go_on(moments, wanted, project, max_cost, overrides), where or "")
+
+
+def _one_place(session: str | None, turn: int | None, where: str | None) -> None:
+    """Raise ``BadInput`` unless it is said in exactly one way where to branch."""
+    if (where is None) == (session is None) or (session is None) != (turn is None):
+        message = "say where to branch: SESSION with --turn N, or --where CONDITION"
+        raise BadInput([Mistake("matrix branch", None, "", message)])
 
 
 def replay(

@@ -10,9 +10,9 @@ from matrix.api.choosing import Branching, go_on, replay_of
 from matrix.api.exporting import read_checkpoint
 from matrix.api.opened import RESULTS, Run
 from matrix.engine.checkpoint_reading import moment_in
+from matrix.engine.mistakes import together
 from matrix.engine.progress import Listener
 from matrix.model.checkpoint import Checkpoint
-from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.model.records import JSON
 
@@ -32,18 +32,10 @@ def plan_replay_checkpoint(
     Raises:
         BadInput: Every mistake.
     """
-    mistakes: list[Mistake] = []
-    wanted = moment = None
-    try:
-        wanted = replay_of(changes, times)
-    except BadInput as error:
-        mistakes += error.mistakes
-    try:
-        moment = _moment(checkpoint, Path(project), trust_addresses)
-    except BadInput as error:
-        mistakes += error.mistakes
-    if wanted is None or moment is None:
-        raise BadInput(mistakes)
+    wanted, moment = together(
+        lambda: replay_of(changes, times),
+        lambda: _moment(checkpoint, Path(project), trust_addresses),
+    )
     return Branching(go_on([moment], wanted, Path(project), max_cost, overrides))
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from matrix.engine.mistakes import together
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.seeds import derive_seed
 from matrix.report.breakdown import (
@@ -123,23 +124,13 @@ def study_of(
     Raises:
         BadInput: All that is wrong with these.
     """
-    mistakes: list[Mistake] = []
-    baseline, chosen_by = None, None
-    try:
-        baseline = _baseline(matchup, against)
-    except BadInput as error:
-        mistakes += error.mistakes
-    try:
-        chosen_by = chosen_breakdown(matchup, by)
-    except BadInput as error:
-        mistakes += error.mistakes
     asked = _metric(matchup, metric)
-    try:
-        judged = _judged(matchup, asked, margin)
-    except BadInput as error:
-        raise BadInput([*mistakes, *error.mistakes]) from None
-    if mistakes:
-        raise BadInput(mistakes)
+    (baseline, chosen_by), judged = together(
+        lambda: together(
+            lambda: _baseline(matchup, against), lambda: chosen_breakdown(matchup, by)
+        ),
+        lambda: _judged(matchup, asked, margin),
+    )
     return _assembled(judged, margin, chosen_by, baseline)
 
 
