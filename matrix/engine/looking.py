@@ -10,7 +10,7 @@ from matrix.engine.looks import Looks, declared_rules
 from matrix.engine.messages import SessionEnded
 from matrix.engine.prepared import Prepared
 from matrix.model.entries import Looked
-from matrix.model.metrics import counted_as, measured
+from matrix.model.metrics import counted_as, measured, name_of, unit_of
 from matrix.model.records import Outcome, SessionPlan
 from matrix.stats import verdict_sentence
 
@@ -74,8 +74,7 @@ class Looking:
             if one not in known
         ]
         if look.decided and self.looks.verdict is not None:
-            metric = "" if self._metric == "score" else self._metric
-            unit = "points" if self._metric == "score" else ""
+            metric, unit = name_of(self._metric), unit_of(self._metric)
             sentence = verdict_sentence(self.looks.verdict, self.looks.levels, metric, unit)
             when = f"decided after round {look.rounds} of {self.looks.plan.rounds}"
             told.append(f"{when}: {sentence}")

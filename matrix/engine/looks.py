@@ -15,7 +15,7 @@ import numpy as np
 
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Dropped, Looked
-from matrix.model.metrics import LOWER_IS_BETTER
+from matrix.model.metrics import lower_is_better
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.model.spec import RunSpec
@@ -51,7 +51,7 @@ def declared_rules(
     return Rules(
         alpha=round(1.0 - compare.confidence, 12),
         delta=margin if margin is not None else compare.margin,
-        higher_is_better=chosen not in LOWER_IS_BETTER and chosen not in kind.lower_is_better,
+        higher_is_better=not lower_is_better(chosen, kind.lower_is_better),
         failure_margin=compare.failure_margin / 100.0,
         score_bounds=kind.score_range if chosen == "score" else None,
         engine=spec.engine if chosen == compare.metric else "fixed",
@@ -101,6 +101,10 @@ class Looks:
         for index, cell in enumerate(self.plan.cells):
             others = tuple((f, v) for f, v in cell.levels.items() if f != self.factor)
             self._strata[index] = keys.setdefault((cell.scenario, others), len(keys))
+
+    @property
+    def _n_strata(self) -> int:
+        return len(set(self._strata.values()))
 
     @property
     def lag(self) -> int:
@@ -190,7 +194,9 @@ class Looks:
 
     def _table(self) -> RoundTable:
         rows = [row for row in self._ended if row[0] < self._seen]
-        rows += self._left_out()
+        if self.newest is not None:
+            gone = self.newest.left_out(self.levels, self._n_strata, self._seen)
+            rows += [(*place, float("nan"), "dropped") for place in gone]
         rounds, strata, variants, values, outcomes = zip(*rows, strict=True)
         return complete_rounds(
             np.array(rounds),
@@ -199,16 +205,9 @@ class Looks:
             np.array(values),
             np.array(outcomes),
             n_rounds_planned=self.plan.rounds,
-            n_scenarios=len(set(self._strata.values())),
+            n_scenarios=self._n_strata,
             n_variants=len(self.levels),
         )
-
-    def _left_out(self) -> Iterator[tuple[int, int, int, float, str]]:
-        for gone in () if self.newest is None else self.newest.dropped:
-            variant = self.levels.index(gone.level)
-            for number in range(gone.from_round, self._seen):
-                for stratum in set(self._strata.values()):
-                    yield number, stratum, variant, float("nan"), "dropped"
 
     def _look(self, verdict: Verdict, rounds: int, at: float) -> Looked:
         """The look after so many rounds; what earlier ones said stays."""

@@ -8,7 +8,7 @@ only; how they are written is the store's business.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -189,6 +189,10 @@ RUN: Final = "@run"
 """What entries belong to that are about the run and none of its sessions; no session's id."""
 
 
+NEEDLESS: Final = ("decided", "dropped")
+"""Why sessions are not launched that a look at the scores made needless."""
+
+
 class Dropped(NamedTuple):
     """A level of the compared factor that gets no sessions from a round on, and what beat it."""
 
@@ -223,6 +227,21 @@ class Looked(NamedTuple):
         level = plan.levels.get(self.factor)
         gone = any(d.level == level and plan.round >= d.from_round for d in self.dropped)
         return "dropped" if gone else ""
+
+    def left_out(
+        self, levels: Sequence[str], strata: int, rounds: int
+    ) -> Iterator[tuple[int, int, int]]:
+        """Round, stratum and variant of every session that is not launched as its level is dropped.
+
+        Args:
+            levels: Levels of the compared factor: a variant's number is its place here.
+            strata: How many sessions of each level a round has.
+            rounds: The first round, from 0, that is not wanted any more.
+        """
+        for gone in self.dropped:
+            for number in range(gone.from_round, rounds):
+                for stratum in range(strata):
+                    yield number, stratum, levels.index(gone.level)
 
 
 Entry: TypeAlias = Opened | Held | Settled | TurnDone | Ended | Acted | Looked

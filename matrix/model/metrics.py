@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
 from matrix.model.entries import Ended
@@ -30,6 +30,22 @@ OF_FAILURES_TOO: Final = frozenset({FAILED, "cost_usd"})
 
 LOWER_IS_BETTER: Final = frozenset({*SESSION_METRICS, FAILED}) - {"score"}
 """Those of them of which less is better."""
+
+
+def lower_is_better(metric: str, of_kind: Collection[str]) -> bool:
+    """Whether less of a metric is better; ``of_kind`` are the scores of which the kind says so."""
+    return metric in LOWER_IS_BETTER or metric in of_kind
+
+
+def unit_of(metric: str) -> str:
+    """What differences of a metric are counted in; empty where its name says it."""
+    return "points" if metric == "score" else ""
+
+
+def name_of(metric: str) -> str:
+    """What a sentence calls a metric; the score goes without saying."""
+    return "" if metric == "score" else metric
+
 
 _CAME_TO_AN_END: Final = ("completed", "timeout", "failed")
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from matrix.engine.looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.metrics import name_of, unit_of
 from matrix.report.matching import factor_matchup
 from matrix.report.matchup import Matchup
 from matrix.report.text import plural
@@ -130,7 +131,6 @@ def judge(matchup: Matchup, metric: str | None = None, margin: float | None = No
     outside = _outside(table, rules.score_bounds)
     rules = replace(
         rules,
-        higher_is_better=not matchup.lower_is_better(chosen),
         score_bounds=None if outside else rules.score_bounds,
     )
     verdict = verdict_of(table, rules, plan_over=matchup.over)
@@ -148,18 +148,13 @@ def comparison_of(judged: Judged) -> FactorComparison:
         sentence=verdict_sentence(
             verdict,
             matchup.variants,
-            "" if metric == "score" else metric,
+            name_of(metric),
             unit_of(metric),
             matchup.unit,
         ),
         rests_on=_rests_on(judged),
         simulated=matchup.simulated,
     )
-
-
-def unit_of(metric: str) -> str:
-    """What differences of a metric are counted in; empty where its name says it."""
-    return "points" if metric == "score" else ""
 
 
 def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from matrix.engine.registry import load_kind
-from matrix.model.entries import Looked
+from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import RunSpec
-from matrix.report.matchup import NEEDLESS, Matchup, labels
+from matrix.report.matchup import Matchup, labels
 from matrix.report.pairing import pairing_of
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal import newest_look
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 from matrix.store.tables import factor_columns
@@ -30,38 +31,63 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     """
     pairing = pairing_of(run)
     chosen = _factor(factor or run.plan.compared, pairing.factors)
-    columns = factor_columns(run.plan.factors)
-    others = {columns[name]: seen for name, seen in pairing.factors.items() if name != chosen}
-    strata: Mapping[str, Sequence[str]] = {**pairing.strata, **others}
+    column = factor_columns(run.plan.factors)[chosen]
     levels = tuple(pairing.factors[chosen])
-    data = _read(tables, [columns[chosen], *strata, pairing.column])
-    spec = RunSpec.model_validate(run.spec)
-    keys, words = labels(strata)
-    return Matchup(
+    others = [name for name in pairing.factors if name != chosen]
+    data, matchup = _of_one(tables, run, others, column)
+    declared = chosen == run.plan.compared
+    return replace(
+        matchup,
         factor=chosen,
         variants=levels,
+        sides=_codes(data[column].astype(str), levels),
+        outcomes=_outcomes(data, needless=declared),
+        spec=RunSpec.model_validate(run.spec) if declared else matchup.spec,
+        dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
+    )
+
+
+def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
+    """All sessions of a run as one variant: for what is asked of the run by itself."""
+    return _of_one(tables, run, list(pairing_of(run).factors))[1]
+
+
+def _of_one(
+    tables: RunTables, run: RunFile, factors: Sequence[str], *extra: str
+) -> tuple[Any, Matchup]:
+    """All sessions of a run as one variant, paired on these factors too; and the rows read."""
+    pairing = pairing_of(run)
+    columns = factor_columns(run.plan.factors)
+    strata: Mapping[str, Sequence[str]] = {
+        **pairing.strata,
+        **{columns[name]: pairing.factors[name] for name in factors},
+    }
+    data = _read(tables, [*extra, *strata, pairing.column])
+    keys, words = labels(strata)
+    matchup = Matchup(
+        factor="run",
+        variants=(run.run_id,),
         unit=pairing.unit,
         n_units=pairing.units,
         basis=pairing.basis,
         scope=pairing.scope,
         strata=words,
-        scenarios=_scenarios(strata, keys),
-        within=_within([*pairing.strata, *(n for n in pairing.factors if n != chosen)], keys),
+        within=_within([*pairing.strata, *factors], keys),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
         places=_places(data, strata, keys),
-        sides=_codes(data[columns[chosen]].astype(str), levels),
-        outcomes=_outcomes(data, needless=chosen == run.plan.compared),
+        sides=np.zeros(len(data), dtype=np.int64),
+        outcomes=_outcomes(data, needless=False),
         cost_usd=data["cost_usd"].to_numpy(dtype=float),
         sources=(tables,),
         kind=load_kind(run.kind),
-        spec=spec if chosen == run.plan.compared else _looked_at_once(spec),
+        spec=_looked_at_once(RunSpec.model_validate(run.spec)),
         metric=run.plan.metric,
         over=run.status != "running",
         simulated=run.simulated,
-        dropped_later=_unlaunched(tables, run, chosen, levels, len(keys)),
     )
+    return data, matchup
 
 
 def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunFile]) -> Matchup:
@@ -90,7 +116,6 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         basis=_basis(one, two),
         scope=_common(strata, one, two),
         strata=words,
-        scenarios=_scenarios(strata, keys),
         within=_within(list(strata), keys),
         ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
         source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
@@ -112,40 +137,6 @@ def _looked_at_once(spec: RunSpec) -> RunSpec:
     """The spec for a comparison that it does not declare: rounds were not stopped for its sake."""
     compare = spec.compare.model_copy(update={"engine": "fixed"})
     return spec.model_copy(update={"compare": compare, "stop": "never"})
-
-
-def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
-    """All sessions of a run as one variant: for what is asked of the run by itself."""
-    pairing = pairing_of(run)
-    columns = factor_columns(run.plan.factors)
-    factors = {columns[name]: levels for name, levels in pairing.factors.items()}
-    strata: Mapping[str, Sequence[str]] = {**pairing.strata, **factors}
-    data = _read(tables, [*strata, pairing.column])
-    keys, words = labels(strata)
-    return Matchup(
-        factor="run",
-        variants=(run.run_id,),
-        unit=pairing.unit,
-        n_units=pairing.units,
-        basis=pairing.basis,
-        scope=pairing.scope,
-        strata=words,
-        scenarios=_scenarios(strata, keys),
-        within=_within([*pairing.strata, *pairing.factors], keys),
-        ids=data["session_id"].to_numpy(dtype=object),
-        source=np.zeros(len(data), dtype=np.int64),
-        units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
-        places=_places(data, strata, keys),
-        sides=np.zeros(len(data), dtype=np.int64),
-        outcomes=_outcomes(data, needless=False),
-        cost_usd=data["cost_usd"].to_numpy(dtype=float),
-        sources=(tables,),
-        kind=load_kind(run.kind),
-        spec=_looked_at_once(RunSpec.model_validate(run.spec)),
-        metric=run.plan.metric,
-        over=run.status != "running",
-        simulated=run.simulated,
-    )
 
 
 def not_paired(one: RunFile, two: RunFile) -> list[str]:
@@ -266,16 +257,6 @@ def _places(
     return place
 
 
-def _scenarios(
-    strata: Mapping[str, Sequence[str]], keys: Sequence[tuple[str, ...]]
-) -> tuple[str, ...]:
-    """The scenario of each stratum; of a branch, which has none of its own, its only one."""
-    names = list(strata)
-    if "scenario" not in names:
-        return tuple("" for _ in keys)
-    return tuple(key[names.index("scenario")] for key in keys)
-
-
 def _within(names: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     """What pairs agree on, by name -> its level in each stratum."""
     return {name: tuple(key[place] for key in keys) for place, name in enumerate(names)}
@@ -292,23 +273,7 @@ def _unlaunched(
     tables: RunTables, run: RunFile, factor: str, levels: Sequence[str], strata: int
 ) -> list[tuple[int, int, int]]:
     """Places of a live run that have no row yet because a look dropped their variant."""
-    look = _newest_look(tables) if run.status == "running" else None
+    look = newest_look(tables.run_dir) if run.status == "running" else None
     if look is None or look.factor != factor:
         return []
-    return [
-        (number, stratum, levels.index(gone.level))
-        for gone in look.dropped
-        for number in range(gone.from_round, look.rounds)
-        for stratum in range(strata)
-    ]
-
-
-def _newest_look(tables: RunTables) -> Looked | None:
-    path = tables.run_dir / JOURNAL_NAME
-    if not path.is_file():
-        return None
-    reader = JournalReader(path)
-    try:
-        return reader.newest_look()
-    finally:
-        reader.close()
+    return list(look.left_out(levels, strata, look.rounds))

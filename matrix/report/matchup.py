@@ -16,7 +16,7 @@ import numpy.typing as npt
 from matrix.judging.repeats import MAX_REPEATS, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.metrics import FAILED, LOWER_IS_BETTER, OF_FAILURES_TOO, SESSION_METRICS
+from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
 from matrix.model.spec import RunSpec
 from matrix.stats import complete_rounds
 from matrix.stats.round_table import RoundTable
@@ -29,9 +29,6 @@ COMPOSITE = "composite"
 
 JUDGE = "judge."
 """How names of scores begin that are repeats of the judge."""
-
-NEEDLESS = ("decided", "dropped")
-"""Why sessions were not launched that a look at the scores made needless."""
 
 _OF_SCORE = ("session_id", "turn", "value")
 
@@ -50,7 +47,6 @@ class Matchup:
         basis: What they are, in words that follow their number.
         scope: What a verdict is about where its flags do not say it; may be empty.
         strata: What pairs agree on within a unit, as words: scenario and levels of other factors.
-        scenarios: The scenario of each stratum.
         within: What a breakdown can be by -> the level of each stratum: ``scenario`` (of a branch,
             ``repeat``) and every other factor.
         ids: Session ids, by source.
@@ -76,7 +72,6 @@ class Matchup:
     basis: str
     scope: str
     strata: tuple[str, ...]
-    scenarios: tuple[str, ...]
     within: Mapping[str, tuple[str, ...]]
     ids: npt.NDArray[np.object_]
     source: npt.NDArray[np.int64]
@@ -182,7 +177,7 @@ class Matchup:
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether less of a metric is better."""
-        return metric in LOWER_IS_BETTER or metric in self.kind.lower_is_better
+        return lower_is_better(metric, self.kind.lower_is_better)
 
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.

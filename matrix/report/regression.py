@@ -15,6 +15,7 @@ from matrix.model.records import JSON
 from matrix.report.matchup import Matchup
 from matrix.report.text import metric_value, plural
 from matrix.stats import FailureContrast, Gate, GateKind, failure_contrast, gate_paired
+from matrix.stats.figures import percent
 from matrix.stats.rules import MIN_ROUNDS, Rules
 
 BASELINE, CANDIDATE = 0, 1
@@ -154,9 +155,7 @@ def _score_words(found: Regression) -> str:
         metric_value(metric, end, signed=True) for end in (gate.interval.low, gate.interval.high)
     )
     sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
-    return (
-        f"{seen} ({100 * gate.interval.confidence:.4g} % interval {low} to {high}), {margin}{sure}"
-    )
+    return f"{seen} ({percent(gate.interval)} interval {low} to {high}), {margin}{sure}"
 
 
 def _failure_words(found: Regression) -> str:

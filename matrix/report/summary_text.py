@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shlex
 
+from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.compare import FactorComparison, VariantRow
-from matrix.report.matchup import NEEDLESS
 from matrix.report.summary import Summary
 from matrix.report.text import (
     WIDTH,

@@ -16,6 +16,7 @@ from matrix.model.records import JSON
 from matrix.report.matchup import Floats, Matchup
 from matrix.report.text import metric_value, plural
 from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
+from matrix.stats.figures import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +162,7 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     text = f"{one.level} {_shown(found, one.value)}"
     if one.interval is not None:
         low, high = _shown(found, one.interval.low), _shown(found, one.interval.high)
-        text += f" ({100 * one.interval.confidence:.4g} % interval {low} to {high})"
+        text += f" ({percent(one.interval)} interval {low} to {high})"
     text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
     if one.failed and found.metric != FAILED:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
