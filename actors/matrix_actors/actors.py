@@ -44,6 +44,7 @@ _actor: Any = ray.remote(
     max_restarts=0,
     max_task_retries=0,
     max_concurrency=MAX_CONCURRENCY,
+    enable_task_events=False,  # Ray's GCS would keep 3 kB of every call, on others' clusters too
 )
 
 
@@ -89,10 +90,10 @@ class GovernorActor:
         await self._governor.record(look)
 
     async def lose(self, peer: str) -> list[LostSession]:
-        return self._governor.lose(peer)
+        return await self._governor.lose(peer)
 
     async def condemn(self, plan: SessionPlan, reason: str) -> None:
-        self._governor.condemn(plan, reason)
+        await self._governor.condemn(plan, reason)
 
     async def stop(self) -> None:
         await self._governor.stop()

@@ -6,7 +6,8 @@ import logging
 import os
 import socket
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,8 @@ def prepare_environment() -> None:
     # a signal that this program handles is no failure, and needs no stack trace
     os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # Ray would keep a record of every actor call in its GCS, for a dashboard that nobody opens
+    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
     home = Path.home()
     if not os.access(home, os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:
         # Ray writes a token for its local cluster under HOME; give it another private place
@@ -39,6 +42,11 @@ def prepare_environment() -> None:
 
 class RayUnavailable(MatrixError):
     """Ray did not start, or the cluster cannot be joined."""
+
+
+def is_local(address: str | None) -> bool:
+    """Whether an address means a Ray that comes and goes with the run."""
+    return address in (None, "", "local")
 
 
 def start_ray(address: str | None) -> None:
@@ -52,7 +60,7 @@ def start_ray(address: str | None) -> None:
     logging.getLogger("ray").setLevel(logging.ERROR)
     if ray.is_initialized():
         return
-    local = address in (None, "", "local")
+    local = is_local(address)
     try:
         if local:
             _start_local()
@@ -86,15 +94,37 @@ def _ignore(*_: Any, **__: Any) -> None:
 def _start_local() -> None:
     import ray
 
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        configure_logging=False,
-        logging_level=logging.ERROR,
-        log_to_driver=False,
-        object_store_memory=OBJECT_STORE_BYTES,
-        _node_ip_address="127.0.0.1",
-    )
+    with _in_groups_of_their_own():
+        ray.init(
+            address="local",
+            include_dashboard=False,
+            configure_logging=False,
+            logging_level=logging.ERROR,
+            log_to_driver=False,
+            object_store_memory=OBJECT_STORE_BYTES,
+            _node_ip_address="127.0.0.1",
+        )
+
+
+@contextmanager
+def _in_groups_of_their_own() -> Iterator[None]:
+    """Ray's own processes do not get the signals that end a run: it needs them for its last calls.
+
+    A terminal, and whoever ends a program with all that belongs to it, signals a process group.
+    Ray keeps only ``SIGINT`` from its processes, and has no setting for their group.
+    """
+    from ray._private import services
+
+    usual: Any = services.ConsolePopen
+
+    def apart(*arguments: Any, **options: Any) -> Any:
+        return usual(*arguments, process_group=0, **options)
+
+    services.ConsolePopen = apart
+    try:
+        yield
+    finally:
+        services.ConsolePopen = usual
 
 
 def check_ray(address: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -17,9 +17,16 @@ from matrix.engine.setup import RunSetup
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
-from matrix_actors.cluster import check_ray, leave_ray, prepare_environment, start_ray
+from matrix_actors.cluster import (
+    check_ray,
+    is_local,
+    leave_ray,
+    prepare_environment,
+    start_ray,
+)
 from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
 from matrix_actors.governed import PAUSE_S, Governed
+from matrix_actors.lifelines import RayDied, RayWatch
 from matrix_actors.metrics import RunMetrics
 from matrix_actors.seating import Seating
 from matrix_actors.transport import RayTransport
@@ -61,6 +68,9 @@ class RayExecutor:
         self._dead: asyncio.Queue[tuple[Member, str]] = asyncio.Queue()
         self._opening: asyncio.Queue[tuple[int, list[SessionPlan]]] = asyncio.Queue()
         self._governed: Governed | None = None
+        self._failed: RunFailed | None = None
+        self._ray = RayWatch()
+        self._coming_up: asyncio.Future[None] | None = None
         self._stopping = self._draining = False
         self._metrics: RunMetrics | None = None
         self._outcomes: Counter[Outcome] = Counter()
@@ -89,7 +99,9 @@ class RayExecutor:
 
     async def start(self, setup: RunSetup) -> None:
         prepare_environment()
-        await asyncio.to_thread(start_ray, self._address)
+        self._coming_up = asyncio.ensure_future(asyncio.to_thread(start_ray, self._address))
+        await asyncio.shield(self._coming_up)
+        self._begin(self._ray.watch(setup.run_id, ours=is_local(self._address)))
         import ray
 
         self._crew = crew = Crew(setup, self._count)
@@ -100,10 +112,11 @@ class RayExecutor:
             on_death=lambda dead: self._dead.put_nowait((dead, dead.name)),
         )
         try:
-            await crew.start()
+            await self._ray.needed_by(crew.start())
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayActorError as error:
+            await self._ray.rule_out()
             text = "a process died while the run was being set up; `matrix resume` tries again"
             raise ProcessGone(text) from error
         self.governed.begin()
@@ -126,20 +139,23 @@ class RayExecutor:
         return news
 
     async def picture(self) -> Picture:
-        picture: Picture = await self.governed.ask(lambda actor: actor.picture.remote())
+        picture: Picture = await self._ask(lambda actor: actor.picture.remote())
         if self._metrics is not None:
             self._metrics.update(picture, self._outcomes)
         return picture
 
     async def record(self, look: Looked) -> None:
-        await self.governed.ask(lambda actor: actor.record.remote(look))
+        await self._ask(lambda actor: actor.record.remote(look))
 
     async def drain(self) -> None:
         self._draining = True
         if self._crew is not None:
-            await self.governed.ask(lambda actor: actor.drain.remote())
+            await self._ask(lambda actor: actor.drain.remote())
 
     async def finish(self, plan: Plan, reason: str) -> None:
+        await self._ray.needed_by(self._finish(plan, reason))
+
+    async def _finish(self, plan: Plan, reason: str) -> None:
         from ray.exceptions import RayActorError, RayTaskError
 
         while True:
@@ -158,6 +174,8 @@ class RayExecutor:
 
     async def stop(self, *, at_once: bool = False) -> None:
         self._stopping = True
+        if self._coming_up is not None:  # it cannot be called off, and must not outlive the run
+            await asyncio.wait([self._coming_up])
         under_way = list(self._tasks)
         for task in under_way:
             task.cancel()
@@ -165,7 +183,7 @@ class RayExecutor:
         if self._link is not None:
             await self._link.stop()
         crew = self._crew
-        if crew is not None and self.pids and not at_once:
+        if crew is not None and self.pids and not at_once and not self._ray.is_dead:
             for group in ([*crew.workers, *self._extra], crew.all_clients, [crew.governor]):
                 await asyncio.gather(*(_stop(member.actor) for member in group))
         if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
@@ -174,6 +192,9 @@ class RayExecutor:
                     make_sure(member)
         with suppress(ImportError):
             await asyncio.to_thread(leave_ray)
+
+    async def _ask(self, ask: Callable[[Any], Any]) -> Any:
+        return await self._ray.needed_by(self.governed.ask(ask))
 
     # --- sessions ---------------------------------------------------------------------------------
 
@@ -201,6 +222,8 @@ class RayExecutor:
             was_alone = self._seating.leave(message.plan.session_id)
             if was_alone:
                 self._begin(self._play_next_suspect())
+        if isinstance(message, RunFailed):
+            self._failed = message
         self._news.append(message)
         self._something.set()
 
@@ -233,7 +256,9 @@ class RayExecutor:
             if member.kind == "governor":
                 self.governed.end()
             try:
-                await self._replace(member)
+                await self._ray.needed_by(self._replace(member))
+            except RayDied:
+                return  # whoever waits for something is told
             except ProcessGone as gone:
                 text = f"{gone}; `matrix resume` goes on with the run"
                 self._on_news(RunFailed("ProcessGone", text))
@@ -289,9 +314,8 @@ class RayExecutor:
         await self._give(self._suspects, [] if plan is None else [plan])
 
     def _give_up_if_failed(self) -> None:
-        for news in self._news:
-            if isinstance(news, RunFailed):
-                raise ProcessGone(news.message)
+        if self._failed is not None:
+            raise ProcessGone(self._failed.message)
 
     def _begin(self, work: Any) -> None:
         task = asyncio.create_task(work)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ray.exceptions import RayActorError, RayTaskError
-
 from matrix.engine.link import Mail, ServerGone
 
 
@@ -24,6 +22,9 @@ class RayTransport:
         return mail
 
     async def _reach(self, reply: Any) -> Any:
+        # not with the others: Ray reads its settings when it is first imported
+        from ray.exceptions import RayActorError, RayTaskError
+
         try:
             return await reply
         except RayActorError as error:

@@ -50,9 +50,14 @@ class Balance:
         return self.settled + self.presumed
 
     @property
+    def charged(self) -> NanoUSD:
+        """What providers have charged, as far as anybody can know: overruns included."""
+        return self.spent + self.overrun
+
+    @property
     def free(self) -> NanoUSD:
         """What may still be set aside; never negative."""
-        return max(0, self.cap - self.settled - self.presumed - self.held - self.overrun)
+        return max(0, self.cap - self.charged - self.held)
 
 
 @dataclass(slots=True)

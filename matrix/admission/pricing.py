@@ -1,17 +1,20 @@
-"""What goes into a price: a bound on a request's input tokens, and usage that can be believed."""
+"""What goes into a price: a bound on a request's tokens, and usage that can be believed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
+from matrix.model.money import NanoUSD
 from matrix.model.records import ChatMessage, Usage
 
 MESSAGE_OVERHEAD_TOKENS = 16
 """Generous bound on what a chat format adds around each message."""
 
-ABSURD_TOKENS = 100_000_000
-"""No model reads or writes this many tokens in one call; such usage is a broken report."""
-
+FAR_BEYOND = 100
+BEYOND_DOUBT = 1_000_000
+"""A report of more tokens than this, and of more than so many times what its request allows, is
+implausible. Both, because models do think tens of thousands of tokens past a small limit."""
 
 SCHEMA_OVERHEAD_TOKENS = 512
 """Generous bound on what a provider adds around a JSON Schema."""
@@ -29,7 +32,41 @@ def input_bound(messages: Sequence[ChatMessage], schema: str | None = None) -> i
 
 
 def usable(usage: Usage | None) -> bool:
-    """Whether a usage report can be believed: present, whole, not negative, not absurd."""
-    return usage is not None and all(
-        isinstance(count, int) and 0 <= count <= ABSURD_TOKENS for count in usage
+    """Whether a usage report can be read: present, whole and not negative."""
+    return usage is not None and all(isinstance(count, int) and count >= 0 for count in usage)
+
+
+def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
+    """Whether a usage report says more than its call can have taken.
+
+    Args:
+        usage: A usable report.
+        size: Bound on the request's input tokens, of :func:`input_bound`.
+        max_tokens: Output tokens that the request allows.
+    """
+    read = max(usage.input, usage.cached + usage.cache_write)
+    written = max(usage.output, usage.reasoning)
+    return any(
+        found > max(FAR_BEYOND * allowed, BEYOND_DOUBT)
+        for found, allowed in ((read, size), (written, max_tokens))
     )
+
+
+class Dearness:
+    """By what factor attempts of each model have cost more than the most that they should.
+
+    It is the largest one seen. Holds that are out together overrun for one cause and each say so;
+    and an attempt is compared with its own bound, however much that was raised for its hold.
+    """
+
+    def __init__(self, factors: Mapping[str, float] | None = None) -> None:
+        self.factors = dict(factors or {})
+
+    def note(self, model: str, cost: NanoUSD, bound: NanoUSD) -> None:
+        """An attempt of this model cost more than its hold; ``bound`` is what it should at most."""
+        if bound > 0:
+            self.factors[model] = max(self.factors.get(model, 1.0), cost / bound)
+
+    def raised(self, model: str, bound: NanoUSD) -> NanoUSD:
+        """What an attempt is to be held at that should cost at most ``bound``."""
+        return math.ceil(bound * self.factors.get(model, 1.0))

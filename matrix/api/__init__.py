@@ -10,6 +10,7 @@ from matrix.api.branching import (
     plan_replay,
     replay,
     start_branching,
+    worth_asking,
 )
 from matrix.api.comparing import compare
 from matrix.api.drawing import budgets
@@ -58,4 +59,5 @@ __all__ = [
     "start",
     "start_branching",
     "validate",
+    "worth_asking",
 ]

@@ -18,15 +18,24 @@ from matrix.api.choosing import (
 )
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
-from matrix.engine.mistakes import together
 from matrix.engine.progress import Listener
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.mistakes import together
+from matrix.model.money import from_usd
 from matrix.model.overrides import Override
 from matrix.model.records import JSON
+from matrix.report.plan import branch_in_words
 
 TIMES = 10
-"""Repeats of each variant of a branch: the fewest that a verdict on one moment needs."""
+"""Repeats of each variant at one moment: the fewest that a verdict on that moment needs."""
+
+ASK_ABOVE_NANO = from_usd(1)
+ASK_ABOVE_SESSIONS = 100
+"""What a branch may cost and hold before it is worth asking whether it is meant."""
+
+TIMES_OF_MANY = 1
+"""The same at each of many moments: another moment says more than another repeat."""
 
 
 def plan_replay(
@@ -59,7 +68,7 @@ def plan_branch(
     turn: int | None = None,
     where: str | None = None,
     variants: Mapping[str, Sequence[JSON]],
-    times: int = TIMES,
+    times: int | None = None,
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     overrides: Iterable[Override] = (),
@@ -70,6 +79,8 @@ def plan_branch(
         BadInput: Every mistake.
     """
     values = {name: tuple(given) for name, given in variants.items()}
+    if times is None:
+        times = TIMES if where is None else TIMES_OF_MANY
     (wanted, _), condition = together(
         lambda: together(
             lambda: wanted_of(values, times, "branch"), lambda: _one_place(session, turn, where)
@@ -150,7 +161,7 @@ def branch(
     turn: int | None = None,
     where: str | None = None,
     variants: Mapping[str, Sequence[JSON]],
-    times: int = TIMES,
+    times: int | None = None,
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
@@ -172,7 +183,8 @@ def branch(
         where: Instead of session and turn, a condition on the run's tables, such as
             ``events.kind == "forced_segue"``: the turn before each such row.
         variants: Option, role, text or ``scenario`` -> its values; every combination is played.
-        times: How often each variant is played from each moment.
+        times: How often each variant is played from each moment; if left out, ten times from
+            one moment, and once from each that a condition chose.
         max_cost: Hard cap in US dollars; the parent run's if left out.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
@@ -196,6 +208,20 @@ def branch(
         overrides=overrides,
     )
     return start_branching(planned, results, run_id, executor, listener)
+
+
+def worth_asking(planned: Branching) -> str:
+    """What to ask before a large branch is started: its size and estimate; empty for a small one.
+
+    Large is more than ``ASK_ABOVE_SESSIONS``, or what is expected to cost more than
+    ``ASK_ABOVE_NANO``, as far as its cap allows that. A condition may choose any number of
+    moments, so nobody knows how many before they are counted.
+    """
+    prepared = planned.continuation.prepared
+    expected = min(prepared.estimate.middle, prepared.spec.limits.cap_nano)
+    if expected <= ASK_ABOVE_NANO and prepared.plan.sessions <= ASK_ABOVE_SESSIONS:
+        return ""
+    return f"this branch is {branch_in_words(prepared)}"
 
 
 def start_branching(

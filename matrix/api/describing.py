@@ -42,7 +42,9 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
         git_commit=_git_commit(Path.cwd()),
         status="running",
         plan=plan_summary(prepared),
-        simulated=prepared.simulated,
+        simulated=bool(prepared.simulated),
+        stand_ins={role: tuple(levels) for role, levels in prepared.stand_ins.items()},
+        mixed=prepared.mixed,
         cap_nano=spec.limits.cap_nano,
         estimate=_range(prepared.estimate),
     )
@@ -79,7 +81,12 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
         elapsed_s=before + progress.elapsed_s,
         overrun_nano=balance.overrun,
     )
-    known = {"status": end.status, "end_reason": end.reason, "totals": totals}
+    known = {
+        "status": end.status,
+        "end_reason": end.reason,
+        "end_detail": end.detail,
+        "totals": totals,
+    }
     pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}
     return file.model_copy(update=known | pilot | _stopping(end))
 

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from matrix.api.opened import RESULTS
-from matrix.engine.history import fold_money
+from matrix.engine.money_fold import money_so_far
 from matrix.engine.prepared import Prepared
 from matrix.model.budgets import Budget, parse_budget
+from matrix.model.errors import BadInput, Mistake
 from matrix.model.money import NanoUSD, show_usd, to_usd
 from matrix.store.budgets import BudgetFile, BudgetState
-from matrix.store.codec import HELD, SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 
@@ -43,13 +44,21 @@ def budget_of(prepared: Prepared) -> Budget | None:
     if text is None:
         return None
     budget = parse_budget(text)
-    return replace(budget, name=f"{budget.name} (simulated)") if prepared.simulated else budget
+    return replace(budget, name=f"{budget.name} (simulated)") if prepared.play_money else budget
 
 
-def round_needed(prepared: Prepared) -> NanoUSD:
-    """The least that is worth starting a new run for."""
-    whole = prepared.spec.at_cap == "whole-rounds"
-    return prepared.round_cost.high if whole else 1
+class Least(NamedTuple):
+    """The least money that a run is worth starting for, and what it buys."""
+
+    amount: NanoUSD
+    buys: str
+
+
+def least_needed(prepared: Prepared, *, begun: bool = False) -> Least:
+    """What a budget has to have for a run: a call; for a new one in whole rounds, a round."""
+    if prepared.spec.at_cap == "whole-rounds" and not begun:
+        return Least(max(prepared.round_cost.high, prepared.call_cost), "one round")
+    return Least(max(1, prepared.call_cost), "one call")
 
 
 @contextmanager
@@ -60,7 +69,6 @@ def drawing(
     clock: Callable[[], float],
     *,
     spent: NanoUSD | None = None,
-    least: NanoUSD = 1,
 ) -> Iterator[Draw]:
     """Hold a run's reservation while it is alive; without a budget, only hand out its own cap.
 
@@ -73,7 +81,6 @@ def drawing(
         run: The run's id.
         clock: Unix time in seconds.
         spent: What earlier lives of the run have spent; ``None`` for a new run.
-        least: What there has to be in the budget.
 
     Raises:
         BadInput: Too little is left in the budget.
@@ -83,7 +90,10 @@ def drawing(
         yield Draw(prepared)
         return
     file, own = BudgetFile(results), prepared.spec.limits.cap_nano
-    cap = file.reserve(budget, run, cap=own, now=clock(), spent=spent, least=least)
+    least = least_needed(prepared, begun=spent is not None)
+    cap = file.reserve(
+        budget, run, cap=own, now=clock(), spent=spent, least=least.amount, least_buys=least.buys
+    )
     before = spent or 0
     draw = Draw(_capped(prepared, cap), *_words(budget, cap - before, own - before))
     try:
@@ -104,10 +114,22 @@ def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
 def spent_so_far(run_dir: Path) -> NanoUSD:
     """What a run has spent according to its journal, open holds counted as spent."""
     with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
-        rows = reader.rows(0, reader.last_seq(), kinds=(HELD, SETTLED))
-        history, open_holds = fold_money(row.entry for row in rows)
-    held = sum(hold.amount for hold in open_holds)
-    return history.settled + history.presumed + history.overrun + held
+        return money_so_far(reader).charged
+
+
+def check_cap(prepared: Prepared, run: str, spent: NanoUSD) -> None:
+    """See that a cap that a resumed run is given leaves it something.
+
+    Raises:
+        BadInput: The run has spent more than that already.
+    """
+    cap = prepared.spec.limits.cap_nano
+    if cap < spent:
+        message = (
+            f"found {show_usd(cap)}, but run {run} has spent {show_usd(spent)} already; nothing "
+            "was started: give a cap above that, or leave it out"
+        )
+        raise BadInput([Mistake("--max-cost", None, "", message)])
 
 
 def _capped(prepared: Prepared, cap: NanoUSD) -> Prepared:

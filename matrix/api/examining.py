@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from matrix.api.drawing import budget_of, budgets, round_needed
+from matrix.api.drawing import budget_of, budgets, least_needed
 from matrix.api.opened import RESULTS
 from matrix.api.planning import plan
 from matrix.engine import checkup, surroundings
@@ -70,7 +70,7 @@ def _of_the_run(prepared: Prepared) -> list[Finding]:
 
 
 def _keys(prepared: Prepared) -> list[Finding]:
-    if prepared.simulated:
+    if prepared.play_money:
         return []
     try:
         in_file = env_variables(prepared.env_file)
@@ -93,7 +93,7 @@ def _budget(prepared: Prepared, results: Path) -> list[Finding]:
         return [Finding(what, "missing", str(error), "mend or remove the file")]
     left = states[budget.name].left_of(budget) if budget.name in states else budget.amount
     found = f"{show_usd(left)} left of {show_usd(budget.amount)} per {budget.window}"
-    if left < round_needed(prepared):
+    if left < least_needed(prepared).amount:
         return [Finding(what, "missing", found, "`matrix budgets` says when more comes free")]
     return [Finding(what, "ok", found)]
 

@@ -31,7 +31,7 @@ REPORT = "report.md"
 
 class _Found(NamedTuple):
     content: RunContent
-    simulated: bool
+    simulated: str
     session: Transcript
     prelude: JSON
     keys: Mapping[str, str]
@@ -146,7 +146,8 @@ def _find(run: str | Path, session: str, results: str | Path) -> _Found:
         spec = dict(opened.file.spec)
         files = BlobStore(opened.path)
         content = RunContent(opened.id, spec, reader.resources(), files)
-        return _Found(content, opened.file.simulated, transcript, prelude, _keys(opened.path, spec))
+        simulated = opened.file.simulation_of(transcript.plan.roles)
+        return _Found(content, simulated, transcript, prelude, _keys(opened.path, spec))
 
 
 def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:

@@ -10,9 +10,9 @@ from matrix.api.choosing import Branching, go_on, replay_of
 from matrix.api.exporting import read_checkpoint
 from matrix.api.opened import RESULTS, Run
 from matrix.engine.checkpoint_reading import moment_in
-from matrix.engine.mistakes import together
 from matrix.engine.progress import Listener
 from matrix.model.checkpoint import Checkpoint
+from matrix.model.mistakes import together
 from matrix.model.overrides import Override
 from matrix.model.records import JSON
 

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matrix.api.describing import run_file
-from matrix.engine.mistakes import together
+from matrix.api.opened import LATEST
 from matrix.engine.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake, RunNotFound
-from matrix.report.gating import GateReport, GateWish, check_wish, gate, read_wish
+from matrix.model.metrics import FAILED
+from matrix.model.mistakes import Mistakes, together
+from matrix.model.spec import RunSpec
+from matrix.report.gate_wish import GateWish, read_wish
+from matrix.report.gating import NO_MARGIN, GateReport, check_wish, gate
+from matrix.store.namesakes import newest_complete
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile, find_run, read_run
 
@@ -21,6 +26,9 @@ if TYPE_CHECKING:
 
 THIS_RUN = "this run"
 """What a run that has no id yet is called."""
+
+LATER = datetime.max.replace(tzinfo=UTC)
+"""When it will have been created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +59,10 @@ def wanted_gates(
     margin: float | None,
     thresholds: Sequence[str],
     fail_on: Sequence[str],
+    allow_errored: float | None,
     results: str | Path,
 ) -> GateWish:
-    """Read the options of gates; see `matrix.report.gating.read_wish`.
+    """Read the options of gates; see `matrix.report.gate_wish.read_wish`.
 
     Raises:
         BadInput: Every mistake, an unknown baseline among them.
@@ -64,7 +73,10 @@ def wanted_gates(
         if mistakes:
             raise BadInput(mistakes)
 
-    return together(known, lambda: read_wish(baseline, margin, thresholds, fail_on))[1]
+    def read() -> GateWish:
+        return read_wish(baseline, margin, thresholds, fail_on, allow_errored)
+
+    return together(known, read)[1]
 
 
 def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) -> Gates:
@@ -78,19 +90,55 @@ def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) ->
     Raises:
         BadInput: Every mistake, an unknown baseline among them.
     """
-    file = run_file(run, THIS_RUN, datetime.now(UTC)) if isinstance(run, Prepared) else run
+    # later than every run there is, whatever clock those were dated by
+    file = run_file(run, THIS_RUN, LATER) if isinstance(run, Prepared) else run
+    wish, first_of_all = _latest_named(wish, file, Path(results))
     found, unknown = _found(wish.baseline, results)
-    try:
-        notes = check_wish(wish, file, _opened_or_none(found))
-    except BadInput as error:
-        unknown += error.mistakes
-    if unknown:
-        raise BadInput(unknown)
-    return Gates(wish, found, tuple(notes))
+    mistakes = Mistakes()
+    mistakes.add(unknown)
+    notes = mistakes.collect(lambda: check_wish(wish, file, _opened_or_none(found)))
+    mistakes.stop_if_any()
+    return Gates(wish, found, (*first_of_all, *(notes or ())))
+
+
+def baseline_of(run: Run) -> str:
+    """The path of the run that ``latest`` means for one that has been played.
+
+    Raises:
+        BadInput: There is none.
+    """
+    found = newest_complete(run.path.parent, run.file)
+    if found is None:
+        told = f"no complete run of the name {run.file.name!r} came before {run.id}"
+        raise BadInput([Mistake("--baseline", None, "", told)])
+    return str(found.path)
+
+
+def _latest_named(wish: GateWish, run: RunFile, results: Path) -> tuple[GateWish, list[str]]:
+    """The wish with the run that ``latest`` means; without a baseline, and why, if there is none.
+
+    Raises:
+        BadInput: There is no margin: that is told on the first night, and not on the second.
+    """
+    if wish.baseline != LATEST:
+        return wish, []
+    if wish.margin_for(RunSpec.model_validate(run.spec)) is None and wish.metric != FAILED:
+        raise BadInput([Mistake("--baseline", None, "", NO_MARGIN)])
+    found = newest_complete(results, run)
+    if found is not None:
+        told = f"held against {found.file.run_id}, the newest complete run of the name {run.name!r}"
+        return replace(wish, baseline=str(found.path)), [told]
+    models = "simulated" if run.play_money else "real"
+    told = (
+        f"no complete run of the name {run.name!r} on {models} models is in {results} yet: nothing "
+        "to be held against, so this run is played without that gate, and can be the next one's "
+        "baseline"
+    )
+    return replace(wish, baseline=None), [told]
 
 
 def _found(baseline: str | None, results: str | Path) -> tuple[Path | None, list[Mistake]]:
-    if baseline is None:
+    if baseline is None or baseline == LATEST:
         return None, []
     try:
         return find_run(Path(results), baseline), []

@@ -16,9 +16,9 @@ from random import SystemRandom
 from typing import Any
 
 from matrix.api.describing import ended_file, plan_summary, run_file
-from matrix.api.drawing import Draw, drawing, round_needed, spent_so_far
+from matrix.api.drawing import Draw, check_cap, drawing, spent_so_far
 from matrix.api.extending import COUNTS, extended
-from matrix.api.opened import NEWEST, RESULTS, Run
+from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
 from matrix.engine.catalogue import require_local_models
 from matrix.engine.driver import Driver
@@ -28,13 +28,24 @@ from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.engine.redo import prepare_open_sessions
+from matrix.engine.surroundings import require_addresses
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
-from matrix.model.errors import BadInput, Interrupted, Mistake, RunLocked, StoreError
+from matrix.model.errors import (
+    BadInput,
+    CutShort,
+    Interrupted,
+    MatrixError,
+    Mistake,
+    RunLocked,
+    StoreError,
+)
+from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
+from matrix.store.driven import driving
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.recovery import recover_run
+from matrix.store.recovery import recover_run, tables_lag
 from matrix.store.run_folder import (
     BranchedFrom,
     create_run,
@@ -42,7 +53,13 @@ from matrix.store.run_folder import (
     new_run_id,
     read_run,
     write_run,
+    write_whole,
 )
+
+MEANINGS = (NEWEST, LATEST)
+
+Clock = Callable[[], float]
+"""Unix time in seconds."""
 
 
 def run(
@@ -63,6 +80,8 @@ def run(
     executor: str = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
+    finish_last: bool = False,
+    clock: Clock = time.time,
 ) -> Run:
     """Run a matrix to its end and return it.
 
@@ -83,9 +102,13 @@ def run(
         executor: ``ray`` or ``in-process``.
         listener: Told about progress.
         overrides: Ready-made overrides, over everything else.
+        finish_last: Go on first with the newest run of the same name if it did not reach its end;
+            if it does not reach it now either, that run is returned and no other one started.
+        clock: Unix time in seconds, by which the run is named and dated and its budget kept.
 
     Raises:
         BadInput: Anything wrong with the input; nothing was started.
+        AlreadyRunning: With ``finish_last``: a run of the same name is alive.
         StoreError: The results folder cannot be used.
     """
     prepared = plan(
@@ -102,7 +125,12 @@ def run(
         settings=settings,
         overrides=overrides,
     )
-    return start(prepared, results=results, run_id=run_id, executor=executor, listener=listener)
+    begun: Callable[..., Run] = start
+    if finish_last:
+        from matrix.api.series import start_after_last as begun
+    return begun(
+        prepared, results=results, run_id=run_id, executor=executor, listener=listener, clock=clock
+    )
 
 
 def start(
@@ -112,6 +140,7 @@ def start(
     run_id: str | None = None,
     executor: str = "ray",
     listener: Listener | None = None,
+    clock: Clock = time.time,
 ) -> Run:
     """Start a prepared run in a folder of its own and see it to its end.
 
@@ -120,7 +149,7 @@ def start(
         RunExists: A run of this id is there already.
         StoreError: The folder cannot be written.
     """
-    return begin(prepared, results, run_id, executor, listener)
+    return begin(prepared, results, run_id, executor, listener, clock=clock)
 
 
 def begin(
@@ -132,6 +161,7 @@ def begin(
     *,
     branched: BranchedFrom | None = None,
     inherited: Callable[[Path], Iterable[Sequence[Entry]]] | None = None,
+    clock: Clock = time.time,
 ) -> Run:
     """:func:`start`, also for sessions that go on from those of another run.
 
@@ -143,21 +173,22 @@ def begin(
         listener: Told about progress.
         branched: For ``run.json``: what its sessions go on from.
         inherited: What the journal of the run in a folder begins with, in batches.
+        clock: Unix time in seconds.
 
     Raises:
         BadInput, RunExists, StoreError: As :func:`start`.
     """
     engine = load_executor(executor)
-    require_keys(prepared, os.environ)
-    require_local_models(prepared.models, prepared.source)
-    now = datetime.now(UTC)
+    _require_models(prepared)
+    now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
-    folder, least = Path(results), round_needed(prepared)
-    with drawing(prepared, folder, identity, time.time, least=least) as draw:
+    folder = Path(results)
+    with drawing(prepared, folder, identity, clock) as draw:
         file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
         run_dir = create_run(folder, file)
-        _set_up(run_dir, prepared, inherited)
-        return _drive(draw, run_dir, engine, listener or Silent())
+        with driving(run_dir):
+            _set_up(run_dir, prepared, inherited)
+            return _drive(draw, run_dir, engine, listener or Silent())
 
 
 def resume(
@@ -168,32 +199,51 @@ def resume(
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     redo_turn: bool = False,
+    redo_errored: bool | str = False,
+    clock: Clock = time.time,
 ) -> Run:
     """Go on with a run that did not reach its end, from the last turn of every session.
 
+    A run that is complete is told to be so and left as it is, unless more sessions are asked for.
     With ``redo_turn``, turns in flight are played anew from the checkpoints before them, for a kind
     or prompts that have changed since: what was answered in them stays paid and is superseded.
+
+    With ``redo_errored``, errored sessions are played on from their last checkpoints in the same
+    way, those of one error class or (``True``) of any, also in a run that was complete. Tables have
+    what comes of them; looks at the scores that were journalled before stay as they are.
 
     Raises:
         StateMismatch: The installed kind does not fit what sessions were left in.
         RunNotFound: No such run.
         RunLocked: The run is still alive.
-        BadInput: The run's spec, packs or code changed so that it is another run, or more
-            sessions are asked for than its comparison allows.
+        BadInput: The run's spec, packs or code changed so that it is another run, more sessions
+            are asked for than its comparison allows, its cap is below what it has spent, or none
+            of its sessions is errored as ``redo_errored`` says.
     """
     run_dir = find_run(Path(results), str(run))
     stored = read_plan(run_dir)
-    prepared = _prepare_again(stored, run_dir, list(overrides))
-    require_keys(prepared, os.environ)
-    require_local_models(prepared.models, prepared.source)
-    listener = listener or Silent()
+    given = list(overrides)
+    prepared = _prepare_again(stored, run_dir, given)
+    listener, more = listener or Silent(), prepared.plan.sessions != stored.plan.sessions
+    asked = more or redo_turn or bool(redo_errored)
+    if not asked and read_run(run_dir).status == "complete" and not tables_lag(run_dir):
+        told = "there is nothing left to play, and nothing was changed"
+        listener.remark(f"run {run_dir.name} is complete: {told}")
+        return Run(run_dir)
+    _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
-    if prepared.plan.sessions != stored.plan.sessions:
-        write_plan(run_dir, prepared)
-    prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=time.time())
     engine, spent = load_executor(executor), spent_so_far(run_dir)
-    with drawing(prepared, run_dir.parent, run_dir.name, time.time, spent=spent) as draw:
+    if any(path == ("limits", "cost_usd") for path, _, _ in given):
+        check_cap(prepared, run_dir.name, spent)
+    if more:
+        write_plan(run_dir, prepared)
+    errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
+    prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=clock(), errored=errored)
+    with (
+        drawing(prepared, run_dir.parent, run_dir.name, clock, spent=spent) as draw,
+        driving(run_dir),
+    ):
         return _drive(draw, run_dir, engine, listener)
 
 
@@ -203,7 +253,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
         listener.note(draw.reduced)
     if draw.reserved:
         listener.remark(draw.reserved)
-    if not prepared.simulated and open_to_others(prepared.env_file):
+    if not prepared.play_money and open_to_others(prepared.env_file):
         listener.note(f"{prepared.env_file} can be read by other users; `chmod 600` it")
     file = read_run(run_dir)
     driver = Driver(prepared, file.run_id, run_dir, engine, listener)
@@ -211,6 +261,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
         update={
             "status": "running",
             "end_reason": "",
+            "end_detail": "",
             "cap_nano": prepared.spec.limits.cap_nano,
             "plan": plan_summary(prepared),
         }
@@ -222,28 +273,53 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
     except RunLocked:
         raise  # somebody else was quicker, and how the run stands is theirs to write
     except BaseException as error:
-        stopped = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
-        reason = "interrupted" if stopped else str(error)[:500]
-        status = "incomplete" if stopped else "failed"
+        at_once = isinstance(error, (KeyboardInterrupt, asyncio.CancelledError))
+        interrupted = at_once or isinstance(error, Interrupted)
+        reason = "interrupted" if interrupted else str(error)[:500]
+        status = "incomplete" if at_once or isinstance(error, CutShort) else "failed"
         with suppress(StoreError):  # the disk may be what failed; the journal is the truth
             write_run(run_dir, running.model_copy(update={"status": status, "end_reason": reason}))
-        if stopped:
+        if at_once:
             raise Interrupted(
                 f"stopped at once; `matrix resume {file.run_id}` goes on from the last turns"
             ) from None
         raise
-    balance = end.progress.picture.balance
-    draw.spent = balance.spent + balance.overrun
+    draw.spent = end.progress.picture.balance.charged
     write_run(run_dir, ended_file(running, end))
-    return Run(run_dir)
+    done = Run(run_dir)
+    _report(done, listener)
+    return done
+
+
+def _report(run: Run, listener: Listener) -> None:
+    """Write the report of a run that has ended; a run does not fail for it."""
+    from matrix.report.report_file import REPORT_NAME, report_as_markdown
+
+    try:
+        write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary()))
+    except MatrixError as error:
+        listener.note(f"no {REPORT_NAME} could be written: {error}")
+
+
+def _require_models(prepared: Prepared) -> None:
+    """See that every model can be asked: its key, its weights, somebody at its address.
+
+    Raises:
+        BadInput: What is missing, all at once.
+    """
+    mistakes = Mistakes()
+    mistakes.collect(lambda: require_keys(prepared, os.environ))
+    mistakes.collect(lambda: require_local_models(prepared.models, prepared.source))
+    mistakes.collect(lambda: require_addresses(prepared))
+    mistakes.stop_if_any()
 
 
 def _checked(run_id: str) -> str:
     """``run_id`` if it can name a folder in the results folder, and only that."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", run_id) or run_id == NEWEST:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", run_id) or run_id in MEANINGS:
         allowed = (
             "up to 121 letters, digits, dots, dashes and underscores, starting with a letter or "
-            f"digit, and not {NEWEST!r}, which means the newest run"
+            f"digit, and not {' or '.join(map(repr, MEANINGS))}, which mean the newest run"
         )
         raise BadInput([Mistake("--run-id", None, "", f"found {run_id!r}; {allowed}")])
     return run_id

@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from matrix.model.errors import BadInput, Mistake
+from matrix.store.driven import run_as_it_stands, standing
 from matrix.store.journal import JOURNAL_NAME
 from matrix.store.run_folder import ListedRun, RunFile, find_run, read_run
 from matrix.store.run_folder import list_runs as _list_runs
@@ -15,7 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from matrix.report.gating import FailOn, GateReport
+    from matrix.report.gate_wish import FailOn
+    from matrix.report.gating import GateReport
     from matrix.report.study import Study
     from matrix.report.summary import Summary
     from matrix.store.transcript import Transcript
@@ -26,6 +29,9 @@ RESULTS = "results"
 NEWEST = "last"
 """What stands for the newest run instead of an id."""
 
+LATEST = "latest"
+"""A baseline that is the newest complete run of the same name, before the run that is gated."""
+
 
 class Run:
     """A run in a results folder, finished or not."""
@@ -33,6 +39,7 @@ class Run:
     def __init__(self, path: Path) -> None:
         """Raises ``StoreError`` if ``path`` is not a run's folder."""
         self.path = path
+        self._summary: Summary | None = None  # of a run that is over it is read once
         read_run(path)
 
     @property
@@ -41,8 +48,8 @@ class Run:
 
     @property
     def file(self) -> RunFile:
-        """What ``run.json`` says now."""
-        return read_run(self.path)
+        """What ``run.json`` says now; a run that nobody drives any more is interrupted."""
+        return run_as_it_stands(self.path)
 
     @property
     def status(self) -> str:
@@ -90,31 +97,41 @@ class Run:
         thresholds: Mapping[str, float] | None = None,
         metric: str | None = None,
         fail_on: Iterable[FailOn] = ("regression", "threshold"),
+        allow_errored: float | None = None,
     ) -> GateReport:
         """Whether it is no worse than another run, and good enough by itself.
 
         Args:
-            baseline: The other run: id, beginning of an id or path.
+            baseline: The other run: id, beginning of an id or path; ``latest`` for the newest
+                complete run of the same name before this one, and no such gate if there is none.
             margin: How much worse it may be, in units of the metric; that of the spec if left out.
             thresholds: Metric -> least mean or pass rate; the largest where lower is better.
             metric: What is compared with the baseline; the declared metric if left out.
             fail_on: What ``failed`` of the report goes by.
+            allow_errored: Share of errored sessions, among those that ended, up to which it can
+                pass; 0.2 if left out. With more it fails, whatever ``fail_on`` says.
 
         Raises:
             BadInput: Every mistake.
         """
         from matrix.api.gating import check_gates
-        from matrix.report.gating import GateWish
+        from matrix.report.gate_wish import MOST_ERRORED, GateWish, share_fault
 
+        if (fault := share_fault(allow_errored)) is not None:
+            raise BadInput([Mistake("allow_errored", None, "", fault[1])])
         name = None if baseline is None else str(baseline)
-        wish = GateWish(name, margin, dict(thresholds or {}), frozenset(fail_on), metric)
+        share = MOST_ERRORED if allow_errored is None else allow_errored
+        wish = GateWish(name, margin, dict(thresholds or {}), frozenset(fail_on), metric, share)
         return check_gates(wish, self.file, self.path.parent).decide(self)
 
     def summary(self) -> Summary:
         """Outcomes, costs by role, variants and verdict."""
         from matrix.report.summary import summarize_run
 
-        return summarize_run(self.path, self.file)
+        file = self.file
+        if self._summary is None or self._summary.run != file or file.status == "running":
+            self._summary = summarize_run(self.path, file)
+        return self._summary
 
     def session(self, text: str) -> Transcript:
         """One session: by id, beginning of an id, or ``best``, ``worst``, ``longest``, ``failed``.
@@ -164,5 +181,8 @@ def open_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Run:
 
 
 def list_runs(results: str | Path = RESULTS) -> list[ListedRun]:
-    """Every run in a results folder, oldest first."""
-    return _list_runs(Path(results))
+    """Every run in a results folder, oldest first; one that nobody drives is interrupted."""
+    return [
+        one if one.run is None else one._replace(run=standing(one.path, one.run))
+        for one in _list_runs(Path(results))
+    ]

@@ -8,9 +8,17 @@ from typing import Any
 
 from matrix.engine.prepare import prepare
 from matrix.engine.prepared import Prepared
+from matrix.engine.registry import known_variables
 from matrix.engine.spec_files import find_spec, project_of
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.overrides import Override, from_environment, from_flags, from_models
+from matrix.model.mistakes import together
+from matrix.model.overrides import (
+    Override,
+    check_variables,
+    from_environment,
+    from_flags,
+    from_models,
+)
 
 
 def plan(
@@ -36,7 +44,10 @@ def plan(
         BadInput: Every mistake.
     """
     here = Path.cwd()
-    path = find_spec(Path(spec) if spec is not None else None, here)
+    _, path = together(
+        lambda: check_variables(known_variables),
+        lambda: find_spec(Path(spec) if spec is not None else None, here),
+    )
     flags = {
         "sessions": sessions,
         "per_cell": per_cell,

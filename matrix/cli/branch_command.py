@@ -18,6 +18,7 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     TimeLimitOption,
+    YesOption,
     overrides_of,
 )
 from matrix.cli.replay_command import DryRunOption, NewRunOption
@@ -34,6 +35,7 @@ HELP = """Play on from moments in several variants, as pairs.
 Every repeat has a seed that all variants share and the parent did not have, so
 that bad luck is no argument. A condition compares columns of the run's tables
 (table.column == value, joined by and, or) and picks the turn before each row.
+Asks before more than 100 sessions or $1, unless --yes.
 """
 
 
@@ -69,8 +71,14 @@ def branch(
         typer.Option("--variants", metavar="NAME=A,B", help="What to compare.", show_default=False),
     ] = None,
     times: Annotated[
-        int, typer.Option("--times", metavar="N", help="Repeats of each variant.")
-    ] = 10,
+        int | None,
+        typer.Option(
+            "--times",
+            metavar="N",
+            help="Repeats of each variant: 10 from one moment, 1 from each of many.",
+            show_default=False,
+        ),
+    ] = None,
     max_cost: MaxCostOption = None,
     budget: BudgetOption = None,
     time_limit: TimeLimitOption = None,
@@ -80,6 +88,7 @@ def branch(
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
+    yes: YesOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -105,8 +114,33 @@ def branch(
         results=results,
         overrides=layers,
     )
+    if not dry_run and not yes:
+        _confirm(planned)
     executor = "in-process" if in_process else "ray"
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+
+
+def _confirm(planned: Branching) -> None:
+    """Ask before a large branch; where nobody can be asked, start nothing.
+
+    Raises:
+        BadInput: There is no terminal.
+        typer.Exit: The answer was no.
+    """
+    import sys
+
+    from matrix import api
+    from matrix.model.errors import BadInput, Mistake
+
+    question = api.worth_asking(planned)
+    if not question:
+        return
+    if not sys.stdin.isatty():
+        remedy = "; nothing was started: say --yes, or give a smaller --times or --max-cost"
+        raise BadInput([Mistake("--yes", None, "", question + remedy)])
+    typer.echo(f"T{question[1:]}.", err=True)
+    if not typer.confirm("Start it?", err=True):
+        raise typer.Exit(0)
 
 
 def variants_of(given: list[str]) -> dict[str, list[object]]:

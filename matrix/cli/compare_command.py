@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.gating import (
+    AllowErroredOption,
     BaselineOption,
     FailOnOption,
     ThresholdOption,
@@ -94,16 +95,22 @@ def compare(
     baseline: BaselineOption = None,
     threshold: ThresholdOption = None,
     fail_on: FailOnOption = None,
+    allow_errored: AllowErroredOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare variants."""
     from matrix import api
+    from matrix.api.gating import baseline_of
+    from matrix.api.opened import LATEST
     from matrix.cli.printing import print_json, text_width
     from matrix.report.gating import gate_as_data
     from matrix.report.study_data import study_as_data
     from matrix.report.study_text import study_as_text
 
-    report = _gate(run, other, metric, margin, baseline, threshold, fail_on, results)
+    if baseline == LATEST:
+        baseline = baseline_of(api.open_run(run, results=results))
+    wished = (threshold or [], fail_on or [], allow_errored, results)
+    report = _gate(run, other, metric, margin, baseline, wished)
     first, second = run, other
     if baseline is not None and factor is None:
         first, second = baseline, run
@@ -135,11 +142,12 @@ def _gate(
     metric: str | None,
     margin: float | None,
     baseline: str | None,
-    threshold: list[str] | None,
-    fail_on: list[str] | None,
-    results: str,
+    wished: tuple[list[str], list[str], float | None, str],
 ) -> GateReport | None:
-    """What the gates that were asked for say of the run; everything wrong is found first."""
+    """What the gates that were asked for say of the run; everything wrong is found first.
+
+    ``wished`` are thresholds, what fails, the share that may have errored, and the results folder.
+    """
     from dataclasses import replace
 
     from matrix import api
@@ -150,9 +158,10 @@ def _gate(
         told = f"found {baseline!r} beside a second run; name the baseline as one of the two only"
         raise BadInput([Mistake("--baseline", None, "", told)])
     gate_margin = margin if baseline is not None else None
-    wish = wanted_gates(baseline, gate_margin, threshold or [], fail_on or [], results)
+    wish = wanted_gates(baseline, gate_margin, *wished)
     if not wish.anything:
         return None
+    results = wished[-1]
     opened = api.open_run(run, results=results)
     wish = replace(wish, metric=metric) if metric is not None else wish
     return check_gates(wish, opened.file, results).decide(opened)

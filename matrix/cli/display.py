@@ -5,8 +5,11 @@ Everything goes to standard error, so that standard output holds only results.
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -16,6 +19,7 @@ import typer
 from matrix.cli.printing import text_width
 
 if TYPE_CHECKING:
+    from matrix.engine.messages import Counters
     from matrix.engine.prepared import Prepared
     from matrix.engine.progress import Progress
 
@@ -40,7 +44,8 @@ class Quiet:
         self.close()
 
     def close(self) -> None:
-        """Nothing to take down."""
+        """Nothing to take down; what is printed from here on needs somewhere to go."""
+        let_go_of_the_dead()
 
     def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
         """Nothing to show."""
@@ -50,7 +55,7 @@ class Quiet:
 
     def note(self, text: str) -> None:
         """Notes are shown even when quiet: they explain an early end."""
-        typer.echo(text, err=True)
+        _say(text)
 
     def remark(self, text: str) -> None:
         """Nothing that must be seen."""
@@ -66,8 +71,8 @@ class LogLines(Quiet):
         """The plan, and where results go."""
         from matrix.report.plan import plan_as_text
 
-        typer.echo(plan_as_text(prepared), err=True)
-        typer.echo(f"run {run_id} in {run_dir}", err=True)
+        _say(plan_as_text(prepared))
+        _say(f"run {run_id} in {run_dir}")
         self._last = time.monotonic()
 
     def progress(self, progress: Progress) -> None:
@@ -75,11 +80,11 @@ class LogLines(Quiet):
         now = time.monotonic()
         if now - self._last >= LOG_EVERY_S:
             self._last = now
-            typer.echo(progress_line(progress), err=True)
+            _say(progress_line(progress))
 
     def remark(self, text: str) -> None:
         """A line."""
-        typer.echo(text, err=True)
+        _say(text)
 
 
 class LiveDisplay(Quiet):
@@ -113,18 +118,39 @@ class LiveDisplay(Quiet):
 
     def note(self, text: str) -> None:
         """Above the picture."""
-        self._console.print(text)
+        with suppress(OSError):
+            self._console.print(text)
 
     def remark(self, text: str) -> None:
         """Above the picture."""
-        self._console.print(text)
+        self.note(text)
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
+        super().close()
         if self._live is not None:
             self._live.stop()
             self._live = None
             self._console.print()
+
+
+def _say(text: str) -> None:
+    """A line on standard error; a run does not end because nobody can read it."""
+    with suppress(OSError):
+        typer.echo(text, err=True)
+
+
+def let_go_of_the_dead() -> None:
+    """Standard output and error go nowhere if whoever read them is gone, as a closed terminal is.
+
+    Writing to it would fail, and end in place of its orderly end a run that its end interrupts.
+    """
+    for descriptor in (1, 2):
+        look = select.poll()
+        look.register(descriptor, 0)
+        if any(event & (select.POLLHUP | select.POLLERR) for _, event in look.poll(0)):
+            with open(os.devnull, "wb") as nowhere:
+                os.dup2(nowhere.fileno(), descriptor)
 
 
 def progress_line(progress: Progress) -> str:
@@ -143,14 +169,23 @@ def progress_line(progress: Progress) -> str:
         ),
         f"{counters.turns:,} turns",
         f"{progress.calls_per_s:,.0f} calls/s",
-        f"spent {show_usd(balance.spent)} + held {show_usd(balance.held)} "
+        f"spent {show_usd(balance.charged)} + held {show_usd(balance.held)} "
         f"of {show_usd(balance.cap)}",
     ]
     if counters.retries:
-        parts.append(f"{counters.rate_limited:,} 429s, {counters.retries:,} retries")
+        parts.append(
+            f"{counters.rate_limited:,} 429s, {counters.retries:,} retries{_newest(counters)}"
+        )
     if left := _time_left(progress):
         parts.append(left)
     return f"[{duration(progress.elapsed_s)}] " + "; ".join(parts)
+
+
+def _newest(counters: Counters) -> str:
+    """Of the newest retry, who was asked and what went wrong."""
+    from matrix.report.text import harmless
+
+    return f" (newest: {harmless(counters.trouble)})" if counters.trouble else ""
 
 
 def _time_left(progress: Progress) -> str:
@@ -215,12 +250,13 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
     )
     grid.add_row(
         "money",
-        f"{show_usd(balance.spent)} spent, {show_usd(balance.held)} held, "
+        f"{show_usd(balance.charged)} spent, {show_usd(balance.held)} held, "
         f"cap {show_usd(balance.cap)}",
     )
     grid.add_row(
         "trouble",
-        f"{counters.rate_limited:,} rate-limit errors (429), {counters.retries:,} retries",
+        f"{counters.rate_limited:,} rate-limit errors (429), {counters.retries:,} retries"
+        + _newest(counters),
     )
     bar = Table.grid()  # a bar on its own would not end its line
     bar.add_row(ProgressBar(total=max(1, progress.to_play), completed=progress.ended, width=60))

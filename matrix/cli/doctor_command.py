@@ -12,6 +12,7 @@ from matrix.cli.options import (
     SetOption,
     SpecArgument,
     overrides_of,
+    say_if_built_in,
 )
 
 HELP = """Say what is missing for a run, before a cent is spent. It looks at packages, models,
@@ -45,6 +46,7 @@ def doctor(
     from matrix.cli.printing import print_json, text_width
     from matrix.report.checkup import findings_as_data, findings_as_text
 
+    say_if_built_in(spec)
     found = api.doctor(
         spec,
         results=results,

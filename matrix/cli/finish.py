@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.model.errors import BadInput
     from matrix.report.gating import GateReport
+    from matrix.report.summary import Summary
 
 INCOMPLETE = 4
+"""Exit code of a run that ended before its plan."""
+
+HOLLOW = 1
+"""Exit code of a complete run in which nothing was scored, or more errored than was scored."""
 
 
 def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
@@ -30,7 +35,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
-        typer.Exit: With 3 if a gate failed, else with 4 if the run ended before its plan.
+        typer.Exit: With 4 if the run ended before its plan; else with 1 if nothing was scored, or
+            more errored than was scored; else with 3 if a gate failed.
     """
     from matrix.cli.gating import exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
@@ -50,12 +56,26 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         typer.echo(summary_as_text(summary, width=text_width()))
     if gate is not None and not json:
         print_gate(gate)
-    if problem is not None:
+    incomplete = run.status != "complete"
+    hollow = not incomplete and _tell_if_hollow(summary, quiet=quiet)
+    if problem is not None and (incomplete or hollow):
+        typer.echo(str(problem), err=True)
+    elif problem is not None:
         raise problem
-    if code := exit_code(gate):
+    if code := INCOMPLETE if incomplete else HOLLOW if hollow else exit_code(gate):
         raise typer.Exit(code)
-    if run.status != "complete":
-        raise typer.Exit(INCOMPLETE)
+
+
+def _tell_if_hollow(summary: Summary, *, quiet: bool) -> bool:
+    """Whether a run that is over has too few scores to build on; says so if it has."""
+    from matrix.report.summary_text import defect_as_text, reasons
+
+    if not (told := summary.endings.problem):
+        return False
+    typer.echo(f"error: {told}", err=True)
+    for line in [*reasons(summary), *filter(None, [defect_as_text(summary)])] if quiet else []:
+        typer.echo(line, err=True)
+    return True
 
 
 def _decided(run: Run, gates: Gates | None) -> tuple[GateReport | None, BadInput | None]:

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from matrix.api.gating import Gates
+    from matrix.engine.prepared import Prepared
+    from matrix.report.gate_wish import GateWish
     from matrix.report.gating import GateReport
+    from matrix.store.run_folder import RunFile
 
 GATE_FAILED = 3
 """Exit code of a command whose gate failed."""
@@ -17,7 +21,8 @@ BaselineOption = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN",
-        help="Gate: the run that this one must not be worse than.",
+        help="Gate: the run that this one must not be worse than; 'latest' is the newest complete "
+        "run of the same name before it.",
         show_default=False,
     ),
 ]
@@ -45,10 +50,36 @@ FailOnOption = Annotated[
     typer.Option(
         "--fail-on",
         metavar="[regression|threshold|not-enough-data]",
-        help="End with exit code 3 on this; otherwise gates only say what they found.",
+        help="End with exit code 3 on this; otherwise gates only say what they found (but for too "
+        "many errors).",
         show_default=False,
     ),
 ]
+AllowErroredOption = Annotated[
+    float | None,
+    typer.Option(
+        "--allow-errored",
+        metavar="SHARE",
+        help="Share of errored sessions up to which a gate can pass.  [default: 0.2]",
+        show_default=False,
+    ),
+]
+
+
+def gates_of(wish: GateWish, run: Prepared | RunFile, results: str) -> Gates | None:
+    """The gates of a run, found to be sound; says what is known of them before it starts.
+
+    Raises:
+        BadInput: Every mistake in them.
+    """
+    from matrix.api.gating import check_gates
+
+    if not wish.anything:
+        return None
+    gates = check_gates(wish, run, results)
+    for note in gates.notes:
+        typer.echo(f"gate: {note}", err=True)
+    return gates
 
 
 def print_gate(report: GateReport) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import typer
@@ -28,6 +31,7 @@ from matrix.cli import (
     show_command,
     validate_command,
 )
+from matrix.cli.options import Careful
 
 if TYPE_CHECKING:
     from matrix.model.errors import MatrixError
@@ -39,7 +43,8 @@ HELP = """Run large matrices of LLM sessions under a hard cost cap, and say hone
     matrix init my-project       make a project of your own
     matrix show last             look at the newest run
 
-Exit codes: 0 fine, 1 error, 2 bad input, 3 a gate failed, 4 ended incomplete (cap, interrupt).
+Exit codes: 0 fine, 1 error (also: nothing scored, or more errored than scored), 2 bad input, 3 a
+gate failed, 4 ended incomplete (cap, interrupt).
 """
 
 app = typer.Typer(
@@ -73,6 +78,8 @@ for module in (
     serve_sim_command,
 ):
     module.register(app)
+for command in app.registered_commands:
+    command.cls = Careful
 
 
 def _version(value: bool) -> None:
@@ -92,10 +99,16 @@ def _root(
     """Options of the program itself."""
 
 
-def main() -> None:
-    """Entry point of the console script."""
+def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] = time.time) -> None:
+    """Entry point of the console script.
+
+    Args:
+        arguments: What follows the program's name; that of this process if left out.
+        clock: Unix time in seconds, by which runs are named and dated and budgets kept.
+    """
+    _end_as_by_ctrl_c()
     try:
-        app()
+        app(arguments, obj=clock)
     except KeyboardInterrupt:
         typer.echo("interrupted; `matrix resume last` goes on", err=True)
         sys.exit(4)
@@ -104,6 +117,13 @@ def main() -> None:
         if code is None:
             raise
         sys.exit(code)
+
+
+def _end_as_by_ctrl_c() -> None:
+    """Whoever asks the program to end gets the end that Ctrl-C would give; ``nohup`` stays so."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _explain(error: Exception) -> int | None:

@@ -5,10 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from matrix.model.errors import Mistake
     from matrix.model.overrides import Override
+
+
+class Careful(TyperCommand):
+    """A command that does nothing while a ``MATRIX_*`` variable is set that sets nothing."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Refuse unknown variables, then do what the command does."""
+        import os
+
+        if any(name.startswith("MATRIX_") for name in os.environ):
+            from matrix.engine.registry import known_variables
+            from matrix.model.overrides import check_variables
+
+            check_variables(known_variables)
+        return super().invoke(ctx)
+
 
 SpecArgument = Annotated[
     str | None,
@@ -134,6 +150,20 @@ InProcessOption = Annotated[
 ]
 
 
+def say_if_built_in(spec: str | None) -> None:
+    """Say that the built-in matrix is meant, because nobody named a spec and none is here."""
+    from pathlib import Path
+
+    from matrix.engine.spec_files import is_built_in
+
+    if is_built_in(None if spec is None else Path(spec), Path.cwd()):
+        typer.echo(
+            "no matrix.yaml here: this is the built-in play-test matrix "
+            "(`matrix init FOLDER` makes a project of your own)",
+            err=True,
+        )
+
+
 def overrides_of(
     settings: list[str] | None, models: list[str] | None, **flags: Any
 ) -> list[Override]:
@@ -142,16 +172,10 @@ def overrides_of(
     Raises:
         BadInput: Every setting and assignment that is not of its form.
     """
-    from matrix.model.errors import BadInput
+    from matrix.model.mistakes import together
     from matrix.model.overrides import from_flags, from_models, from_settings
 
-    layers: list[Override] = []
-    mistakes: list[Mistake] = []
-    for read, given in ((from_settings, settings or []), (from_models, models or [])):
-        try:
-            layers += read(given)
-        except BadInput as error:
-            mistakes += error.mistakes
-    if mistakes:
-        raise BadInput(mistakes)
-    return layers + from_flags(flags)
+    of_settings, of_models = together(
+        lambda: from_settings(settings or []), lambda: from_models(models or [])
+    )
+    return [*of_settings, *of_models, *from_flags(flags)]

@@ -21,6 +21,7 @@ from matrix.cli.options import (
     SpecArgument,
     StopEarlyOption,
     overrides_of,
+    say_if_built_in,
 )
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ def plan(
         at_cap=at_cap,
         stop_early=stop_early,
     )
+    say_if_built_in(spec)
     prepared = api.plan(spec, overrides=layers)
     seen = None if pilot is None else api.pilot_for(prepared, pilot, results)
     print_plan(prepared, json=json, pilot=seen)

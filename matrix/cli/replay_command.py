@@ -22,7 +22,7 @@ from matrix.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from matrix.model.errors import Mistake
+    pass
 
 HELP = """Play on from a session after a turn, with something changed.
 
@@ -101,7 +101,7 @@ def replay(
     """Play on from a session after one of its turns."""
     from matrix import api
     from matrix.cli.branch_command import see_through
-    from matrix.model.errors import BadInput
+    from matrix.model.mistakes import together
 
     layers = overrides_of(
         None,
@@ -112,10 +112,10 @@ def replay(
         open_sessions=open_sessions,
         cache=cache,
     )
-    wanted, mistakes = _changes(changes or [])
-    mistakes += _place_mistakes(run, session, turn, checkpoint, trust_addresses=trust_addresses)
-    if mistakes:
-        raise BadInput(mistakes)
+    wanted, _ = together(
+        lambda: changes_of(changes or []),
+        lambda: _check_place(run, session, turn, checkpoint, trust_addresses=trust_addresses),
+    )
     if checkpoint is not None:
         planned = api.plan_replay_checkpoint(
             checkpoint,
@@ -141,36 +141,26 @@ def replay(
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
 
 
-def _changes(settings: list[str]) -> tuple[dict[str, object], list[Mistake]]:
-    """What is to be other, with the mistakes in how it was said."""
-    from matrix.model.errors import BadInput
-
-    try:
-        return changes_of(settings), []
-    except BadInput as error:
-        return {}, list(error.mistakes)
-
-
-def _place_mistakes(
+def _check_place(
     run: str | None,
     session: str | None,
     turn: int | None,
     checkpoint: str | None,
     *,
     trust_addresses: bool,
-) -> list[Mistake]:
-    """What is wrong with how it was said where to go on: one way, and all of it."""
-    from matrix.model.errors import Mistake
+) -> None:
+    """Raise ``BadInput`` unless it is said in one way, and wholly, where to go on."""
+    from matrix.model.mistakes import Mistakes
 
-    said, mistakes = (run, session, turn), []
+    said, mistakes = (run, session, turn), Mistakes()
     in_a_run = None not in said
     if in_a_run == (checkpoint is not None) or (not in_a_run and said != (None, None, None)):
         message = "say where to go on: RUN SESSION with --turn N, or --checkpoint FILE"
-        mistakes.append(Mistake("matrix replay", None, "", message))
+        mistakes.say("matrix replay", message)
     if trust_addresses and checkpoint is None:
         message = "is about the addresses in a file; give it with --checkpoint FILE"
-        mistakes.append(Mistake("--trust-addresses", None, "", message))
-    return mistakes
+        mistakes.say("--trust-addresses", message)
+    mistakes.stop_if_any()
 
 
 def changes_of(settings: list[str]) -> dict[str, object]:

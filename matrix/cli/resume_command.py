@@ -32,7 +32,10 @@ HELP = """Go on with a run that did not reach its end. Every session continues f
     matrix resume last
     matrix resume playtest-2026 --max-cost 80   with a higher cap
     matrix resume last --per-cell 80            with more rounds (open-ended)
+    matrix resume last --redo-errored           and what trouble ended
+    matrix resume last --redo-errored ProviderTimeout
 
+A run that is complete is said to be, and left as it is.
 Calls that are paid for are answered from the journal. Limits and --cache can change, and more
 sessions can be added if the run's `compare.engine` is open-ended. If the code under the run has
 changed, --redo-turn plays turns in flight again; what was paid stays paid.
@@ -46,6 +49,14 @@ def register(app: typer.Typer) -> None:
 
 def resume(
     run: RunArgument = "last",
+    error_class: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="CLASS",
+            help="With --redo-errored: only sessions that ended in this error.",
+            show_default=False,
+        ),
+    ] = None,
     sessions: SessionsOption = None,
     per_cell: PerCellOption = None,
     max_cost: MaxCostOption = None,
@@ -62,10 +73,18 @@ def resume(
             help="Play turns in flight again from the checkpoints before, after code changed.",
         ),
     ] = False,
+    redo_errored: Annotated[
+        bool,
+        typer.Option(
+            "--redo-errored",
+            help="Play errored sessions on from their last turns, also of a complete run.",
+        ),
+    ] = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Go on with a run."""
+    chosen = _chosen(redo_errored, error_class)
     layers = overrides_of(
         None,
         None,
@@ -78,7 +97,32 @@ def resume(
         cache=cache,
     )
     executor = "in-process" if in_process else "ray"
-    resume_run(run, results, layers, executor, quiet=quiet, json=json, redo_turn=redo_turn)
+    resume_run(
+        run,
+        results,
+        layers,
+        executor,
+        quiet=quiet,
+        json=json,
+        redo_turn=redo_turn,
+        redo_errored=chosen,
+    )
+
+
+def _chosen(redo_errored: bool, error_class: str | None) -> bool | str:
+    """Which errored sessions are played on.
+
+    Raises:
+        BadInput: A class without the flag.
+    """
+    from matrix.model.errors import BadInput, Mistake
+
+    if error_class is None:
+        return redo_errored
+    if not redo_errored:
+        message = "is a class of errors only after --redo-errored; a run is named first"
+        raise BadInput([Mistake("matrix resume", None, error_class, message)])
+    return error_class
 
 
 def resume_run(
@@ -90,6 +134,7 @@ def resume_run(
     quiet: bool,
     json: bool,
     redo_turn: bool = False,
+    redo_errored: bool | str = False,
     gates: Gates | None = None,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
@@ -105,5 +150,6 @@ def resume_run(
             listener=listener,
             overrides=layers,
             redo_turn=redo_turn,
+            redo_errored=redo_errored,
         )
     finish(done, quiet=quiet, json=json, gates=gates)

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from matrix.cli.gating import BaselineOption, FailOnOption, MarginOption, ThresholdOption
+from matrix.cli.gating import (
+    AllowErroredOption,
+    BaselineOption,
+    FailOnOption,
+    MarginOption,
+    ThresholdOption,
+    gates_of,
+)
 from matrix.cli.options import (
     AtCapOption,
     BudgetOption,
@@ -28,13 +36,12 @@ from matrix.cli.options import (
     TimeLimitOption,
     YesOption,
     overrides_of,
+    say_if_built_in,
 )
+from matrix.cli.series import FinishLastOption, Playing, alone, gravest, last_finished
 
 if TYPE_CHECKING:
-    from matrix.api.gating import Gates
     from matrix.engine.prepared import Prepared
-    from matrix.report.gating import GateWish
-    from matrix.store.run_folder import RunFile
 
 HELP = """Play a matrix to its end and say which variant won.
 
@@ -44,12 +51,14 @@ HELP = """Play a matrix to its end and say which variant won.
     matrix run --per-cell 40 --stop-early  stop once it is decided
     matrix run --per-cell 10 --set limits.turns=30
     matrix run --dry-run                 only show the plan
-    matrix run --baseline nightly --margin 2 --fail-on regression
+    matrix run --baseline main --margin 2 --fail-on regression
+    matrix run nightly --baseline latest --margin 2 --finish-last
     matrix run --threshold score=75 --fail-on threshold
 
 Ctrl-C once: finish the calls in flight and leave a run that `matrix resume` goes on with.
 Twice: stop at once. Gates (--baseline, --threshold) are decided at the end: exit code 3 if what
---fail-on names is shown. Too little data is told, and fails only with --fail-on not-enough-data.
+--fail-on names is shown. Too little data is told, and fails only with --fail-on not-enough-data,
+or when more than --allow-errored of the sessions errored.
 Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
 """
 
@@ -60,6 +69,7 @@ def register(app: typer.Typer) -> None:
 
 
 def run(
+    ctx: typer.Context,
     spec: SpecArgument = None,
     sessions: SessionsOption = None,
     per_cell: PerCellOption = None,
@@ -90,6 +100,8 @@ def run(
     margin: MarginOption = None,
     threshold: ThresholdOption = None,
     fail_on: FailOnOption = None,
+    allow_errored: AllowErroredOption = None,
+    finish_last: FinishLastOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     cache: CacheOption = None,
     in_process: InProcessOption = False,
@@ -100,10 +112,10 @@ def run(
     """Play a matrix."""
     from matrix import api
     from matrix.api.gating import wanted_gates
-    from matrix.cli.finish import finish, listener_for
+    from matrix.api.opened import LATEST
     from matrix.cli.plan_command import print_plan
     from matrix.cli.resume_command import resume_run
-    from matrix.engine.mistakes import together
+    from matrix.model.mistakes import together
 
     layers = overrides_of(
         settings,
@@ -122,36 +134,35 @@ def run(
         name=name,
     )
     executor = "in-process" if in_process else "ray"
-    wished = (baseline, margin, threshold or [], fail_on or [], results)
+    wished = (baseline, margin, threshold or [], fail_on or [], allow_errored, results)
     if resume is not None:
-        gates = _checked(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
+        _refuse_both(finish_last)
+        gates = gates_of(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
         resume_run(resume, results, layers, executor, quiet=quiet, json=json, gates=gates)
         return
+    say_if_built_in(spec)
     prepared, wish = together(
         lambda: api.plan(spec, overrides=layers), lambda: wanted_gates(*wished)
     )
-    gates = _checked(wish, prepared, results)
     if dry_run:
+        gates_of(wish, prepared, results)
         print_plan(prepared, json=json)
         return
-    _confirm(prepared, yes)
-    listener = listener_for(quiet=quiet or json)
-    with listener:
-        done = api.start(
-            prepared, results=results, run_id=run_id, executor=executor, listener=listener
-        )
-    finish(done, quiet=quiet, json=json, gates=gates)
+    play = Playing(results, executor, ctx.obj or time.time, quiet=quiet, json=json)
+    with alone(finish_last or baseline == LATEST, results, prepared.spec.name):
+        before = last_finished(prepared, wish, play) if finish_last else 0
+        gates = gates_of(wish, prepared, results)
+        _confirm(prepared, yes)
+        with gravest(before):
+            play.start(prepared, run_id, gates)
 
 
-def _checked(wish: GateWish, run: Prepared | RunFile, results: str) -> Gates | None:
-    from matrix.api.gating import check_gates
+def _refuse_both(finish_last: bool) -> None:
+    from matrix.model.errors import BadInput, Mistake
 
-    if not wish.anything:
-        return None
-    gates = check_gates(wish, run, results)
-    for note in gates.notes:
-        typer.echo(f"gate: {note}", err=True)
-    return gates
+    if finish_last:
+        told = "a run is named with --resume already; give one of the two"
+        raise BadInput([Mistake("--finish-last", None, "", told)])
 
 
 def _confirm(prepared: Prepared, yes: bool) -> None:

@@ -48,5 +48,5 @@ def show(
     if json:
         print_json(session_as_data(transcript))
     else:
-        simulated = found.file.simulated
+        simulated = found.file.simulation_of(transcript.plan.roles)
         typer.echo(session_as_text(transcript, simulated=simulated, width=text_width()))

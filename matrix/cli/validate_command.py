@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from matrix.cli.options import JsonOption, SpecArgument
+from matrix.cli.options import JsonOption, SpecArgument, say_if_built_in
 
 HELP = """Check a run spec and every pack it names. Every mistake is one line.
 
@@ -26,6 +26,7 @@ def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
     from matrix import api
     from matrix.cli.printing import print_json
 
+    say_if_built_in(spec)
     mistakes = api.validate(spec)
     if json:
         print_json(

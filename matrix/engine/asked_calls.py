@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from matrix.engine.adrift import Adrift, Repeated
 from matrix.engine.books import CallBook, Outbox, SessionBook
 from matrix.engine.messages import Acquire, Recorded, Refuse, Refused, Settle, Supply
-from matrix.engine.refusals import DRAINING
+from matrix.engine.refusals import DRAINING, PARKED
 from matrix.model.records import Answer, CallKey
 
 
@@ -82,6 +82,12 @@ class AskedCalls:
             self._adrift.keep(peer, message)
         elif call.answer is not None:
             self._out.tell(peer, Recorded(message.key, call.digest, call.answer))
+        elif message.is_account_error:
+            self.park(peer, message)
+
+    def park(self, peer: str, message: Settle) -> None:
+        """An account was refused, and not this call: its process is to ask for it again."""
+        self._out.tell(peer, Refused(message.key, "parked", PARKED))
 
     def answer(self, key: CallKey, call: CallBook, answer: Answer) -> None:
         """A call has its answer; everybody who asked is told once it is on the disk."""

@@ -70,6 +70,7 @@ class Totals:
     tokens_out: int
     from_cache: int
     saved: NanoUSD
+    trouble: str = ""
 
     @classmethod
     def after(cls, past: Counters) -> Totals:
@@ -91,8 +92,9 @@ class Totals:
         self.attempts += 1
         self.retries += attempt > 1
 
-    def settled(self, usage: Usage, error_class: str) -> None:
-        """An attempt is over."""
+    def settled(self, usage: Usage, error_class: str, trouble: str) -> None:
+        """An attempt is over; ``trouble`` is what is said of one that is tried again."""
+        self.trouble = trouble or self.trouble
         self.tokens_in += usage.input
         self.tokens_out += usage.output
         self.limited += error_class == "RateLimited"
@@ -116,11 +118,12 @@ class Totals:
             tokens_out=self.tokens_out,
             from_cache=self.from_cache,
             saved=self.saved,
+            trouble=self.trouble,
         )
 
 
 class OpenHold(NamedTuple):
-    """An attempt in flight."""
+    """An attempt in flight; ``bound`` is the most it should cost, which overruns do not raise."""
 
     key: CallKey
     role: str
@@ -129,6 +132,7 @@ class OpenHold(NamedTuple):
     amount: NanoUSD
     attempt: int
     waited_s: float
+    bound: NanoUSD
 
 
 @dataclass(slots=True)
@@ -146,7 +150,7 @@ class Outbox:
 class History(NamedTuple):
     """What the journal says of money and attempts, folded; the state a governor starts from.
 
-    ``inflation`` says by what factor a model's attempts have cost more than their holds.
+    ``inflation`` says by what factor a model's attempts have cost more than the most they should.
     """
 
     settled: NanoUSD = 0
@@ -184,7 +188,10 @@ def role_envelope(role: str) -> str:
 
 def held_entry(hold_id: int, held: OpenHold, owner: str, at: float) -> Held:
     """A hold, as it is journalled before it is granted."""
-    return Held(hold_id, held.key, held.attempt, held.role, held.model, held.amount, owner, at)
+    bound = held.bound if held.bound != held.amount else 0
+    return Held(
+        hold_id, held.key, held.attempt, held.role, held.model, held.amount, owner, at, bound
+    )
 
 
 def settled_entry(held: OpenHold, message: Settle, cost: NanoUSD, at: float) -> Settled:

@@ -79,7 +79,7 @@ def shared_answers(prepared: Prepared, run_dir: Path, note: Callable[[str], None
     Opened once before the run starts, so that a file which cannot be used is one note, and so
     that it is there when several processes open it at once.
     """
-    if not prepared.spec.cache or prepared.simulated:
+    if not prepared.spec.cache or prepared.play_money:
         return None
     path = run_dir.resolve().parent / ANSWERS_NAME
     try:

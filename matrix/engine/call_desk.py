@@ -7,7 +7,7 @@ tick.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from matrix.admission.envelopes import Envelopes
 from matrix.admission.gate import Gate, Grant, Request
@@ -31,8 +31,9 @@ from matrix.engine.books import (
     supplied_entry,
     unsent_entry,
 )
-from matrix.engine.messages import Acquire, Granted, Settle, Supply
+from matrix.engine.messages import AccountClosed, Acquire, Granted, Settle, Supply
 from matrix.engine.open_holds import OpenHolds
+from matrix.engine.parking import Parking
 from matrix.engine.refusals import DRAINING, why_refused
 from matrix.model.entries import Held
 from matrix.model.errors import ProtocolError
@@ -50,7 +51,9 @@ class CallDesk:
         parts: PartCaps,
         books: Mapping[str, SessionBook],
         out: Outbox,
+        close: Callable[[AccountClosed], None],
     ) -> None:
+        """``books`` and ``out`` are the core's; ``close`` is told of a refused account."""
         self.ledger = Ledger(cap, past.settled, past.presumed, past.overrun)
         self.totals = Totals.after(past.counters)
         self.draining = False
@@ -61,6 +64,7 @@ class CallDesk:
         self._gate = Gate(self.ledger, groups, past.last_hold_id + 1, self._envelopes)
         self._holds = OpenHolds(self.ledger, past)
         self._calls = AskedCalls(books, out)
+        self._parking = Parking(self._calls, close)
 
     # --- sessions come and go ---------------------------------------------------------------------
 
@@ -91,6 +95,7 @@ class CallDesk:
     def leave(self, session_id: str) -> None:
         """A session is over or let go."""
         self._gate.leave(session_id)
+        self._parking.forget(session_id)
         self._envelopes.close(session_envelope(session_id))
 
     def drain(self) -> None:
@@ -101,6 +106,7 @@ class CallDesk:
             self._gate.leave(session_id)
         for key, call in self._calls.queued():
             self._calls.refuse(key, call, "draining", DRAINING)
+        self._parking.clear()
 
     # --- one message each -------------------------------------------------------------------------
 
@@ -116,7 +122,8 @@ class CallDesk:
             self._calls.refuse(message.key, call, "draining", DRAINING)
             return
         call.asked_at = now
-        self._queue(peer, call, message)
+        if not self._parking.holds_back(peer, call, message, now):
+            self._queue(peer, call, message)
 
     def supply(self, peer: str, message: Supply, at: float) -> None:
         """Somebody has an answer from the response cache."""
@@ -133,40 +140,44 @@ class CallDesk:
 
     def settle(self, peer: str, message: Settle, now: float, at: float) -> None:
         """An attempt is over."""
-        over = self._holds.settle(message)
-        if over is None:
+        closed = self._holds.settle(message)
+        if closed is None:
             self._calls.settled_before(peer, message)
             return
-        held, cost = over
+        held, cost = closed
         usage = message.usage
-        self.totals.settled(usage, message.error_class)
+        self.totals.settled(usage, message.error_class, message.trouble)
         known = message.disposition == "settled"
         self._gate.finish(message.hold_id, Load(usage.input, usage.output) if known else None, cost)
         self._hear(held.group, message, now)
         self._charge(held.key.session_id, cost)
-        self._out.entries.append(settled_entry(held, message, cost, at))
-        self.totals.answered += self._calls.settled(peer, message)
+        over = self._parking.judged(held, message, now)
+        self._out.entries.append(settled_entry(held, over, cost, at))
+        self.totals.answered += self._calls.settled(peer, over)
+        if message.answer is not None and over.answer is None:
+            self._calls.park(peer, message)
 
     # --- the gate's decisions ---------------------------------------------------------------------
 
     def decide(self, now: float, at: float) -> float | None:
         """Grant and refuse; returns in how many seconds looking again can help."""
+        for peer, parked, asked in self._parking.due(now):
+            self._queue(peer, parked, asked)
         decision = self._gate.decide(now)
         for grant in decision.grants:
             self._grant(grant, now, at)
         for refusal in decision.refusals:
             key = refusal.request.key
             if (call := self._calls.find(key)) is not None:
-                why = why_refused(
-                    refusal, closed=self.ledger.closed, session_cap=self._parts.session
-                )
+                why = why_refused(refusal, call.asked, self.ledger, self._parts.session)
                 self._calls.refuse(key, call, *why)
-        return decision.wake_in_s
+        waits = (decision.wake_in_s, self._parking.wake_in_s(now))
+        return min((wait for wait in waits if wait is not None), default=None)
 
     @property
     def waiting(self) -> int:
-        """Attempts in the queues."""
-        return self._gate.waiting
+        """Attempts in the queues, and calls that are held back."""
+        return self._gate.waiting + len(self._parking)
 
     @property
     def in_flight(self) -> int:
@@ -201,6 +212,7 @@ class CallDesk:
             self._attempt_is_over(hold_id, held, cost)
         self._gate.leave_with(peer)
         for heir, asked, call in self._calls.bereave(peer):
+            self._parking.take_out(asked.key)
             if self.draining:
                 self._calls.refuse(asked.key, call, "draining", DRAINING)
             else:
@@ -245,6 +257,7 @@ class CallDesk:
             request.bound,
             call.attempts,
             now - call.asked_at,
+            asked.bound,
         )
         self._holds.add(hold_id, held)
         self._out.entries.append(held_entry(hold_id, held, request.owner, at))

@@ -7,10 +7,11 @@ taken as litellm's own name of a model. ``sim/<name>`` is a simulated stand-in a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.kinds.protocol import RoleProfile
 from matrix.model.aliases import BUILT_IN, LOCAL_PREFIX, SIMULATED_PREFIX
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import ModelSpec, Price
@@ -49,6 +50,26 @@ def resolve_model(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
     if (spec.target if spec else name).startswith(LOCAL_PREFIX):
         return _local(name, spec)
     return _real(name, spec, own)
+
+
+def stand_ins_of(
+    played: Iterable[tuple[Mapping[str, str], Iterable[RoleProfile]]],
+    models: Mapping[str, ModelEntry],
+) -> dict[str, tuple[str, ...]]:
+    """Which levels of which roles simulated models stand for.
+
+    A level may be a rule with many models behind it, so the kinds' profiles say which are asked.
+
+    Args:
+        played: For each cell its roles with their levels, and its profile.
+        models: Every model that may be asked.
+    """
+    found: dict[str, dict[str, None]] = {}
+    for roles, profile in played:
+        for use in profile:
+            if models[use.model].provider == SIMULATED:
+                found.setdefault(use.role, {})[roles.get(use.role, use.model)] = None
+    return {role: tuple(levels) for role, levels in found.items()}
 
 
 def processes_of(provider: str, asked: int) -> int:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from matrix.engine.mistakes import Mistakes
+from matrix.engine.registry import ask_kind
 from matrix.engine.spec_parts import Parts
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, ScenarioPack
 from matrix.model.documents import Document, PathKey, check
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import Mistake
+from matrix.model.mistakes import Mistakes
 from matrix.model.plan import Cell, combinations
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
+from matrix.model.spec import level_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +90,16 @@ def _bind(
     checked = mistakes.collect(lambda: check(document, parts.kind.options_model, ("options",)))
     if checked is None:
         return None
-    try:
-        binding = parts.kind.bind(pack, checked, roles, library, parts.spec.limits.turns)
-    except BadInput as error:
-        mistakes.add(_in_the_spec(mistake, values, mistakes) for mistake in error.mistakes)
-        return None
-    return _Bound(checked, roles, binding)
+    kind, turns = parts.kind, parts.spec.limits.turns
+    binding = mistakes.collect(
+        lambda: ask_kind(
+            kind,
+            "join a scenario with these levels",  # the same words for every cell: told once
+            lambda: kind.bind(pack, checked, roles, library, turns),
+        ),
+        lambda mistake: _in_the_spec(mistake, values, mistakes),
+    )
+    return None if binding is None else _Bound(checked, roles, binding)
 
 
 def _with_options(
@@ -111,12 +118,30 @@ def _with_options(
 
 def _in_the_spec(mistake: Mistake, values: Mapping[str, Any], mistakes: Mistakes) -> Mistake:
     """A mistake that a kind found in an option or role, placed where the spec says it."""
-    if mistake.line is not None or not mistake.path.startswith(("options.", "roles.")):
+    if mistake.line is not None:
+        return mistake
+    if mistake.path == "kind" and mistake.source == "run spec":
+        return mistakes.at(_level_named(mistake.message, values, mistakes), mistake.message)
+    if not mistake.path.startswith(("options.", "roles.")):
         return mistake
     section, _, rest = mistake.path.partition(".")
     name, _, index = rest.rstrip("]").partition("[")
     path: PathKey = (section, name, int(index)) if index else (section, name)
     if name in values:
-        levels = mistakes.document.value["factors"][name]
-        path = ("factors", name, levels.index(values[name]))
+        path = _level(name, values, mistakes)
     return mistakes.at(path, mistake.message)
+
+
+def _level(name: str, values: Mapping[str, Any], mistakes: Mistakes) -> PathKey:
+    return ("factors", name, mistakes.document.value["factors"][name].index(values[name]))
+
+
+def _level_named(message: str, values: Mapping[str, Any], mistakes: Mistakes) -> PathKey:
+    """The level that a defect is about, if it names one and no other; else the kind."""
+    _, _, raised = message.partition(": ")
+    named = [
+        name
+        for name, value in values.items()
+        if re.search(rf"\b{re.escape(level_name(value))}\b", raised)
+    ]
+    return _level(named[0], values, mistakes) if len(named) == 1 else ("kind",)

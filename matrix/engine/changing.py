@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from matrix.engine.inheritance import Forked
-from matrix.engine.mistakes import Mistakes
+from matrix.engine.registry import ask_kind
 from matrix.engine.session_log import SessionLog
 from matrix.engine.wanted import SCENARIO, Variant, Wanted, as_level
 from matrix.kinds.context import Log
@@ -16,6 +16,7 @@ from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
 
@@ -95,10 +96,16 @@ def change_moment(
     if checked is None or len(mistakes.found) > before:
         return None
     kept = Kept(plan, moment.texts)
-    try:
-        binding = kind.rebind(kept, checked, roles, library, pack)
-    except BadInput as error:
-        mistakes.add(_as_given(mistake, wanted) for mistake in error.mistakes)
+    binding = mistakes.collect(
+        lambda: ask_kind(
+            kind,
+            f"join session {plan.session_id} with these changes",
+            lambda: kind.rebind(kept, checked, roles, library, pack),
+            wanted.flag,
+        ),
+        lambda mistake: _as_given(mistake, wanted),
+    )
+    if binding is None:
         return None
     changed = replace(
         plan,
@@ -122,11 +129,18 @@ def fork_moment(
         return Forked(moment.state)
     context = _Fork(changed.plan, moment, changed.texts)
     state = kind.state_model.model_validate_json(moment.state)
-    try:
-        state = kind.fork(context, state, changed.changes)
-    except BadInput as error:
-        mistakes.add(_as_given(mistake, wanted) for mistake in error.mistakes)
+    forked = mistakes.collect(
+        lambda: ask_kind(
+            kind,
+            f"carry session {moment.plan.session_id} over",
+            lambda: (kind.fork(context, state, changed.changes),),
+            wanted.flag,
+        ),
+        lambda mistake: _as_given(mistake, wanted),
+    )
+    if forked is None:
         return None
+    (state,) = forked
     added = context.messages.since(len(moment.log))
     return Forked(state.model_dump_json().encode(), added, tuple(context.players))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from matrix.engine.estimate import dearest_call
-from matrix.engine.mistakes import Mistakes
 from matrix.engine.prepared import Prepared
 from matrix.kinds.protocol import Binding, RoleProfile
 from matrix.model.documents import PathKey
 from matrix.model.errors import did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.money import NanoUSD, from_usd, show_usd
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from matrix.engine.mistakes import Mistakes
 from matrix.engine.prepared import Prepared
 from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
 from matrix.model.errors import did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
+from matrix.model.mistakes import Mistakes
 from matrix.stats.rules import MIN_ROUNDS
 
 

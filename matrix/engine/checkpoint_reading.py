@@ -10,14 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.mistakes import Mistakes
-from matrix.engine.registry import kinds
+from matrix.engine.registry import kinds, load_kind
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kept, Kind
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.checkpoint_file import Checkpoint as CheckpointFile
 from matrix.model.documents import Document, PathKey, check
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.spec import RunSpec
 
 _STATE: PathKey = ("continuation", "state")
@@ -79,7 +79,11 @@ def _kind(mistakes: Mistakes, name: str) -> Kind | None:
             f"that the session was played with{did_you_mean(name, list(installed))}",
         )
         return None
-    return installed[name]()
+    try:
+        return load_kind(name)
+    except KindUnusable as error:
+        mistakes.fault((*_PLAN, "kind"), str(error))
+        return None
 
 
 def _addresses(mistakes: Mistakes, spec: RunSpec) -> Iterator[Mistake]:

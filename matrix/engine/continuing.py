@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
-from matrix.engine.catalogue import with_default_limits
+from matrix.engine.catalogue import stand_ins_of, with_default_limits
 from matrix.engine.changing import Changed, change_moment, check_names, fork_moment
 from matrix.engine.check_caps import check_caps
-from matrix.engine.estimate import NOTHING, Interval, run_time, session_cost, work_of
+from matrix.engine.estimate import (
+    NOTHING,
+    Interval,
+    dearest_call,
+    run_time,
+    session_cost,
+    work_of,
+)
 from matrix.engine.folders_kept import carry_folders, check_folders
 from matrix.engine.inheritance import Forked, inherited
 from matrix.engine.keys import ENV_NAME
-from matrix.engine.mistakes import Mistakes
 from matrix.engine.prepare import resolve_models
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.registry import load_kind
@@ -29,6 +36,7 @@ from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
@@ -162,11 +170,11 @@ def _assemble(
     groups = with_default_limits(
         {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
     )
-    shares = [_left(moment) for moment in moments for _ in wanted.variants]
     costs = [
-        CellCost({role: _part(cost, share) for role, cost in whole.items()})
-        for one, share in zip(changed, shares, strict=True)
+        CellCost({role: _part(cost, left) for role, cost in whole.items()})
+        for one, moment in zip(changed, _each(moments, wanted), strict=True)
         for whole in [session_cost(one.binding.profile, tariffs)]
+        for left in [_left(moment, one.binding.turns)]
     ]
     work = [(wanted.times, work_of(one.binding.profile, models)) for one in changed]
     return Prepared(
@@ -185,6 +193,8 @@ def _assemble(
         titles={cell.scenario: cell.scenario for cell in plan.cells},
         time=run_time(work, spec.limits.open_sessions, groups),
         env_file=project.resolve() / ENV_NAME,
+        stand_ins=stand_ins_of([(one.plan.roles, one.binding.profile) for one in changed], models),
+        call_cost=dearest_call([use for one in changed for use in one.binding.profile], tariffs),
     )
 
 
@@ -227,18 +237,43 @@ def _factors(cells: Sequence[Cell], wanted: Wanted) -> dict[str, tuple[str, ...]
     return {name: tuple(levels) for name, levels in seen.items()}
 
 
-def _left(moment: Checkpoint) -> float:
-    """Upper estimate of the share of a session's cost that is still to come.
-
-    What a turn costs grows about linearly with the log, so the cost so far with its square; few
-    sessions use all their turns, so more of it is behind them than this says.
-    """
-    return 1.0 - min(1.0, moment.turn / moment.plan.max_turns) ** 2 * (1 - FINISH_SHARE)
-
-
 FINISH_SHARE = 0.05
 """Part of a session's cost that comes after its last turn, about: the judge."""
 
 
-def _part(cost: Interval, share: float) -> Interval:
-    return Interval(*(round(amount * share) for amount in (cost.low, cost.middle, cost.high)))
+def _each(moments: Sequence[Checkpoint], wanted: Wanted) -> Iterator[Checkpoint]:
+    """The moment of every cell."""
+    return (moment for moment in moments for _ in wanted.variants)
+
+
+def _left(moment: Checkpoint, turns: tuple[float, float, float] | None) -> Shares:
+    """Low, middle and upper estimate of the share of a session's cost that is still to come.
+
+    ``turns`` are the turns of a whole session, as its kind expects them. If all turns cost the
+    same, the cost so far grows with their number; if all of it is for reading a log that grows,
+    with the square. Low and high are for one and the other, the middle for half of each. A session
+    that has outlasted what was expected is to have one more turn.
+    """
+    low, middle, high = turns or (moment.plan.max_turns,) * 3
+
+    def behind(whole: float) -> float:
+        return min(moment.turn, whole - 1.0) / whole if whole > 1.0 else 0.0
+
+    grown = behind(low), (behind(middle) + behind(middle) ** 2) / 2.0, behind(high) ** 2
+    return Shares(*(1.0 - share * (1.0 - FINISH_SHARE) for share in grown))
+
+
+class Shares(NamedTuple):
+    """Shares of the low, expected and upper cost of a session."""
+
+    low: float
+    middle: float
+    high: float
+
+
+def _part(cost: Interval, left: Shares) -> Interval:
+    return Interval(
+        round(cost.low * left.low),
+        round(cost.middle * left.middle),
+        round(cost.high * left.high),
+    )

@@ -7,22 +7,28 @@ time limits into an orderly end that leaves a readable, resumable run.
 from __future__ import annotations
 
 import asyncio
-import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from matrix.admission.rounds import CostEstimate
 from matrix.engine.caching import shared_answers
 from matrix.engine.earlier import earlier_lives
 from matrix.engine.executor import Executor, News
+from matrix.engine.interrupts import interrupts
+from matrix.engine.keys import account_refused
 from matrix.engine.launcher import Everything, Launcher
 from matrix.engine.looking import Looking, looks_of
 from matrix.engine.looks import Unplayed
-from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
-from matrix.engine.prepared import Prepared
+from matrix.engine.messages import (
+    AccountClosed,
+    Picture,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
+from matrix.engine.prepared import Prepared, estimates_of
 from matrix.engine.progress import (
     EndReason,
     Listener,
@@ -30,12 +36,13 @@ from matrix.engine.progress import (
     RunEnd,
     RunStatus,
 )
+from matrix.engine.refusals import OVERRUN_WORD
 from matrix.engine.run_telling import RunTelling
 from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setting_up import setup_of
 from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
-from matrix.model.errors import MatrixError
+from matrix.model.errors import CutShort, Interrupted, MatrixError
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -68,7 +75,7 @@ class Driver:
             plan=prepared.plan,
             at_cap=prepared.spec.at_cap,
             limit=prepared.spec.limits.open_sessions,
-            upper=[CostEstimate(cost.total.high) for cost in prepared.cell_costs],
+            upper=estimates_of(prepared),
             prelude_upper=prepared.prelude_cost.high,
             done=self._earlier.done,
             begun=self._earlier.begun,
@@ -77,9 +84,11 @@ class Driver:
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
         self._draining: EndReason | None = None
-        self._began = clock()
+        self._overrun = False
+        self._began = self._playing_since = clock()
         self._speed = Speed(clock)
         self._broken: RunFailed | None = None
+        self._refused = ""
         self._count_earlier_life()
 
     async def run(self) -> RunEnd:
@@ -87,6 +96,7 @@ class Driver:
 
         Raises:
             RunBroken: The governor could not go on; the run can be resumed.
+            CutShort: What it runs on has died; the run can be resumed.
         """
         self._listener.starting(self._prepared, self._run_id, self._run_dir)
         setup = self._setup()
@@ -96,6 +106,7 @@ class Driver:
             at_once = True
             try:
                 await self._executor.start(setup)
+                self._playing_since = self._clock()
                 await self._loop()
                 if self._broken is not None:
                     raise RunBroken(self._broken.message)
@@ -107,6 +118,8 @@ class Driver:
                 return end
             except BaseException as error:
                 self._telling.broke(error)
+                if isinstance(error, CutShort) and self._draining == "interrupted":
+                    raise Interrupted(str(error)) from error
                 raise
             finally:
                 await self._executor.stop(at_once=at_once)
@@ -126,6 +139,8 @@ class Driver:
                 if news.done():
                     self._take(news.result())
                     news = asyncio.ensure_future(self._executor.news())
+                if self._refused:
+                    await self._drain("account")
                 if self._looking is not None and self._draining is None:
                     await self._looking.look()
                 picture = await self._executor.picture()
@@ -156,12 +171,15 @@ class Driver:
                 case SessionEnded():
                     self._telling.session(item)
                     self._launcher.ended(item.plan, item.ended, item.worth)
+                    self._overrun = self._overrun or item.ended.error_class == OVERRUN_WORD
                     if item.plan.part == "play":
                         self._count(item)
                         if self._looking is not None:
                             self._looking.take(item)
                 case SessionSuspended():
                     self._launcher.suspended(item.plan)
+                case AccountClosed():
+                    self._refused = account_refused(item, self._prepared, self._run_id)
                 case RunFailed():
                     self._broken = item
 
@@ -173,7 +191,7 @@ class Driver:
 
     async def _check_time(self) -> None:
         limit = self._prepared.spec.limits.run_minutes
-        if limit is not None and self._clock() - self._began > limit * 60:
+        if limit is not None and self._clock() - self._playing_since > limit * 60:
             await self._drain("time limit")
 
     async def _drain(self, reason: EndReason) -> None:
@@ -185,13 +203,15 @@ class Driver:
                 f"stopping ({reason}): waiting for calls in flight; "
                 "what is paid for is kept, and the run can be resumed"
             )
+            if reason == "account":
+                self._listener.note(self._refused)
             await self._executor.drain()
 
     # --- from the outside -------------------------------------------------------------------------
 
     @contextmanager
     def _interrupts(self) -> Iterator[None]:
-        """First Ctrl-C drains, second stops at once."""
+        """The first Ctrl-C (or SIGTERM, or SIGHUP) drains, the second stops at once."""
         loop = asyncio.get_running_loop()
         task = asyncio.current_task()
         assert task is not None
@@ -200,21 +220,12 @@ class Driver:
         def interrupted() -> None:
             if self._draining is None:
                 pending.append(loop.create_task(self._drain("interrupted")))
+                pending[-1].add_done_callback(_met_elsewhere)
             else:
                 task.cancel()
 
-        try:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, interrupted)
-            installed = True
-        except (ValueError, RuntimeError, NotImplementedError):
-            installed = False  # not the main thread: the caller handles interrupts
-        try:
+        with interrupts(interrupted):
             yield
-        finally:
-            if installed:
-                for number in (signal.SIGINT, signal.SIGTERM):
-                    loop.remove_signal_handler(number)
 
     def _setup(self) -> RunSetup:
         answers = shared_answers(self._prepared, self._run_dir, self._listener.note)
@@ -277,6 +288,8 @@ class Driver:
         reason: EndReason = self._draining or (
             "cap" if self._launcher.cap_reached or censored else "done"
         )
+        if reason == "cap" and self._overrun:  # there is money left, and it may be spent next time
+            reason = "overrun"
         looks = self._looking.looks if self._looking is not None else None
         unplayed = looks.unplayed() if looks is not None else Unplayed({})
         if progress.ended - censored + unplayed.sessions == self._prepared.plan.sessions:
@@ -287,7 +300,7 @@ class Driver:
             self._run_dir,
             status,
             reason,
-            "",
+            self._refused if reason == "account" else "",
             progress,
             self._scores.projection,
             looks.newest if looks is not None else None,
@@ -296,5 +309,11 @@ class Driver:
         )
 
 
+def _met_elsewhere(draining: asyncio.Task[None]) -> None:
+    """What keeps a run from draining is met by the run itself, which asks the same governor."""
+    if not draining.cancelled():
+        draining.exception()
+
+
 def _row_reason(reason: EndReason) -> str:
-    return "cap" if reason == "cap" else "interrupted"
+    return reason if reason in ("cap", "account", "overrun") else "interrupted"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from matrix.engine.launcher import Past
-from matrix.model.entries import Ended, Looked, Opened, Settled
+from matrix.engine.money_fold import money_so_far
+from matrix.model.entries import Looked
 from matrix.model.metrics import measured
 from matrix.model.money import NanoUSD
 from matrix.store.codec import ENDED, OPENED, SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.session_state import fold, fold_all
 
 
 class Earlier(NamedTuple):
@@ -36,26 +37,22 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
     path = run_dir / JOURNAL_NAME
     if not path.is_file():
         return Earlier({}, {}, None)
-    latest: dict[str, Past] = {}
-    saved: Counter[str] = Counter()
-    costs: dict[str, dict[int, NanoUSD]] = {}
+    done: dict[str, Past] = {}
+    begun: dict[str, NanoUSD] = {}
     with closing(JournalReader(path)) as reader:
-        for row in reader.rows(0, reader.last_seq(), kinds=(OPENED, ENDED, SETTLED)):
-            match row.entry:
-                case Opened() as opened if opened.redo:
-                    latest.pop(opened.plan.session_id, None)
-                case Ended() as end:
-                    value = measured(metric, end)
-                    latest[end.session_id] = Past(end.outcome, end.score, end.tally.cost, value)
-                case Settled() as settled:
-                    # an attempt's last settlement counts
-                    costs.setdefault(settled.key.session_id, {})[settled.hold_id] = settled.cost
-                    saved[settled.key.session_id] += settled.saved
+        sessions = fold_all(row.entry for row in reader.since(0, _kinds(reader)))
+        for key, state in sessions.items():
+            end = state.ended
+            if end is not None and end.outcome != "censored":
+                cost = end.tally.cost + state.saved  # as if there had been no response cache
+                done[key] = Past(end.outcome, end.score, cost, measured(metric, end))
+            elif (spent := fold(reader.session(key), keep_turns=False).spent) is not None:
+                begun[key] = spent
         look = reader.newest_look()
-    done = {
-        key: past._replace(cost=past.cost + saved[key])  # as if there had been no response cache
-        for key, past in latest.items()
-        if past.outcome != "censored"
-    }
-    begun = {key: sum(paid.values()) for key, paid in costs.items() if key not in done}
     return Earlier(done, begun, look)
+
+
+def _kinds(reader: JournalReader) -> tuple[int, ...]:
+    """What says how sessions ended; what they saved is in their attempts, if any of them did."""
+    saved = money_so_far(reader).history().counters.saved
+    return (OPENED, ENDED, SETTLED) if saved else (OPENED, ENDED)

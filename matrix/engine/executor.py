@@ -10,7 +10,13 @@ from collections.abc import Sequence
 from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
-from matrix.engine.messages import Picture, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.messages import (
+    AccountClosed,
+    Picture,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
 from matrix.engine.setup import RunSetup
 from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -29,7 +35,7 @@ def publish_pause(elapsed_s: float) -> float:
     return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
 
 
-News = SessionEnded | SessionSuspended | RunFailed
+News = SessionEnded | SessionSuspended | AccountClosed | RunFailed
 
 
 class Executor(Protocol):

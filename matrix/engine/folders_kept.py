@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from matrix.engine.mistakes import Mistakes
 from matrix.kinds.protocol import Kind, UsesFolder
 from matrix.model.checkpoint import Checkpoint, Contents
 from matrix.model.errors import Mistake, StoreError
+from matrix.model.mistakes import Mistakes
 from matrix.model.records import FolderLimits
 from matrix.store.carrying import Measure, carry, measure
 

@@ -20,6 +20,7 @@ from matrix.engine.books import CallBook, History, Outbox, PartCaps, SessionBook
 from matrix.engine.call_desk import CallDesk
 from matrix.engine.history import SessionHistory
 from matrix.engine.messages import (
+    AccountClosed,
     Acquire,
     AskEnded,
     DiskRefused,
@@ -42,7 +43,7 @@ from matrix.engine.messages import (
     SuspendSession,
     ToGovernor,
 )
-from matrix.model.entries import Entry, Held, Opened, TurnDone
+from matrix.model.entries import Entry, Held, Opened, TurnDone, session_of
 from matrix.model.errors import BlobsRefused, ProtocolError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Phase, SessionPlan
@@ -79,7 +80,13 @@ class GovernorCore:
         self._sessions: dict[str, SessionBook] = {}
         self._out = Outbox()
         self._desk = CallDesk(
-            cap, groups, history or History(), parts or PartCaps(), self._sessions, self._out
+            cap,
+            groups,
+            history or History(),
+            parts or PartCaps(),
+            self._sessions,
+            self._out,
+            self._close_account,
         )
 
     @property
@@ -95,6 +102,10 @@ class GovernorCore:
     def is_open(self, session_id: str) -> bool:
         """Whether somebody plays this session."""
         return session_id in self._sessions
+
+    def unwritten(self, session_id: str) -> bool:
+        """Whether entries of this session wait for the next tick."""
+        return any(session_of(entry) == session_id for entry in self._out.entries)
 
     # --- messages ---------------------------------------------------------------------------------
 
@@ -175,6 +186,12 @@ class GovernorCore:
     def drain(self) -> None:
         """Grant nothing more; attempts in flight settle, sessions are let go."""
         self._desk.drain()
+
+    def _close_account(self, news: AccountClosed) -> None:
+        """A provider refuses an account: whatever is asked of it would only fail as well."""
+        if not self.draining:
+            self._out.tell(DRIVER, news)
+            self.drain()
 
     def tick(self, now: float, at: float) -> Tick:
         """Let the gate decide; hand over entries to journal and mail to send after that."""

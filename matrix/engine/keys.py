@@ -17,6 +17,7 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
 from matrix.engine.catalogue import LITELLM
+from matrix.engine.messages import AccountClosed
 from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
@@ -64,6 +65,20 @@ def key_remedy(need: KeyNeed, env_file: Path) -> str:
     assert need.names
     others = f" (or {', '.join(need.names[1:])})" if need.names[1:] else ""
     return f"set {need.names[0]}{others} in the environment or in {env_file}"
+
+
+def account_refused(news: AccountClosed, prepared: Prepared, run_id: str) -> str:
+    """What an account that is refused means, and what somebody has to do about it."""
+    entry = prepared.models[news.model]
+    names = _names(entry) if entry.provider == LITELLM else None
+    key = f"the key in {' or '.join(names)}" if names else "its key"
+    place = f" at {entry.api_base}" if entry.api_base else ""
+    return (
+        f"{news.group} refuses this account again and again ({entry.target}{place}): "
+        f"{news.reason or 'no reason given'}\n"
+        f"See to {key}, to its credit and to what it may use; then `matrix resume {run_id}` goes "
+        "on with every session that is open."
+    )
 
 
 def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:

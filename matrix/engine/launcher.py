@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from matrix.admission.rounds import CostEstimate, may_open, may_start
+from matrix.admission.rounds import Estimate, may_open, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
@@ -80,7 +80,7 @@ class Launcher:
     plan: Plan
     at_cap: AtCap
     limit: int
-    upper: Sequence[CostEstimate]
+    upper: Sequence[Estimate]
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
     begun: Mapping[str, NanoUSD] = field(default_factory=dict)
@@ -208,8 +208,9 @@ class Launcher:
 
     def observe(self, plan: SessionPlan, outcome: Outcome, cost: NanoUSD) -> None:
         """Learn what a session of its cell costs, in this life of the run or an earlier one."""
-        if plan.part == "play" and outcome in ("completed", "timeout"):
-            self.upper[self.plan.cell_index(plan.order)].observe(cost)
+        if plan.part == "play":
+            told = cost if outcome in ("completed", "timeout") else None
+            self.upper[self.plan.cell_index(plan.order)].observe(told)
 
     def expected_cost(self, sessions: Mapping[int, int]) -> NanoUSD:
         """What so many more sessions of each cell would cost, preludes left out."""

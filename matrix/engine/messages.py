@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Load, Remaining
 from matrix.model.entries import Acted, Disposition, Ended, Tally, TurnDone
+from matrix.model.errors import AuthenticationFailed
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
 
@@ -31,7 +32,8 @@ class Settle(NamedTuple):
     """An attempt is over. With an ``answer`` the call is over too.
 
     ``pause_s`` is how long a 429 asks the limit group to wait, ``left`` what the provider said is
-    left of its limits, ``digest`` that of the request.
+    left of its limits, ``digest`` that of the request. ``trouble`` says of an attempt that is
+    tried again who was asked and what went wrong, for people.
     """
 
     key: CallKey
@@ -45,6 +47,18 @@ class Settle(NamedTuple):
     pause_s: float = 0.0
     left: Remaining | None = None
     digest: str = ""
+    trouble: str = ""
+
+    @property
+    def is_account_error(self) -> bool:
+        """Whether the account was refused, which says nothing about the call."""
+        return self.error_class == AuthenticationFailed.__name__
+
+    @property
+    def reason(self) -> str:
+        """What the provider said, if this is an error that is its call's answer."""
+        failure = None if self.answer is None else self.answer.failure
+        return "" if failure is None else failure.message
 
 
 class Supply(NamedTuple):
@@ -178,8 +192,11 @@ class Granted(NamedTuple):
     attempt: int
 
 
-Refuse = Literal["cap", "session-cap", "draining"]
-"""What a refusal means for the session: it is censored, has used up its own cap, or is let go."""
+Refuse = Literal["cap", "session-cap", "draining", "parked"]
+"""What a refusal means for the session: it is censored, has used up its own cap, or is let go.
+
+Or nothing yet: a parked call is to be asked for again, and is held back until it may be sent.
+"""
 
 
 class Recorded(NamedTuple):
@@ -194,7 +211,7 @@ class Recorded(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """The call will not be admitted, for want of money or because the run is draining."""
+    """The call is not admitted, for want of money or because of the run or its account."""
 
     key: CallKey
     why: Refuse
@@ -224,6 +241,18 @@ class SessionSuspended(NamedTuple):
     plan: SessionPlan
 
 
+class AccountClosed(NamedTuple):
+    """To the driver: a provider refuses an account again and again, so the governor drains.
+
+    ``group`` is the limit group of the account, ``model`` the last that was asked, ``reason`` what
+    the provider said.
+    """
+
+    group: str
+    model: str
+    reason: str
+
+
 class RunFailed(NamedTuple):
     """To the driver: the governor cannot go on (disk full, fenced off, a defect)."""
 
@@ -238,6 +267,7 @@ FromGovernor: TypeAlias = (
     | Refused
     | SessionEnded
     | SessionSuspended
+    | AccountClosed
     | RunFailed
     | EffectSaved
 )
@@ -247,7 +277,10 @@ FromGovernor: TypeAlias = (
 
 
 class Counters(NamedTuple):
-    """Running totals of the whole run, earlier lives included; what waits is of this moment."""
+    """Running totals of the whole run, earlier lives included; what waits is of this moment.
+
+    ``trouble`` is who was asked in the newest attempt that is tried again, and what went wrong.
+    """
 
     answered: int = 0
     attempts: int = 0
@@ -260,6 +293,7 @@ class Counters(NamedTuple):
     tokens_out: int = 0
     from_cache: int = 0
     saved: NanoUSD = 0
+    trouble: str = ""
 
 
 class Picture(NamedTuple):

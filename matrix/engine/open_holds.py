@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from matrix.admission.ledger import Ledger
+from matrix.admission.pricing import Dearness
 from matrix.engine.books import History, OpenHold
 from matrix.engine.messages import Settle
 from matrix.model.entries import Held
@@ -23,15 +23,15 @@ class OpenHolds:
     def __init__(self, ledger: Ledger, past: History) -> None:
         self._ledger = ledger
         self._open: dict[int, OpenHold] = {}
-        self._inflation = dict(past.inflation)
+        self._dearness = Dearness(past.inflation)
         self.spent_by_role: dict[str, NanoUSD] = dict(past.spent_by_role)
 
     def __len__(self) -> int:
         return len(self._open)
 
     def bound(self, model: str, bound: NanoUSD) -> NanoUSD:
-        """The most an attempt can cost, dearer where its model has cost more than its hold."""
-        return math.ceil(bound * self._inflation.get(model, 1.0))
+        """The most an attempt can cost, dearer where its model has cost more than it should."""
+        return self._dearness.raised(model, bound)
 
     def add(self, hold_id: int, held: OpenHold) -> None:
         """The gate has reserved the money of an attempt."""
@@ -41,7 +41,14 @@ class OpenHolds:
         """A hold from before this governor, whose owner lives and will settle it."""
         self._ledger.restore(held.hold_id, held.amount, held.owner)
         self._open[held.hold_id] = OpenHold(
-            held.key, held.role, held.model, group, held.amount, held.attempt, 0.0
+            held.key,
+            held.role,
+            held.model,
+            group,
+            held.amount,
+            held.attempt,
+            0.0,
+            held.bound or held.amount,
         )
 
     def of_session(self, session_id: str) -> Iterator[tuple[int, OpenHold, str]]:
@@ -84,9 +91,8 @@ class OpenHolds:
         match message.disposition:
             case "settled":
                 overrun = self._ledger.settle(message.hold_id, message.cost)
-                if overrun and held.amount:
-                    dearer = message.cost / held.amount * self._inflation.get(held.model, 1.0)
-                    self._inflation[held.model] = dearer
+                if overrun:
+                    self._dearness.note(held.model, message.cost, held.bound)
                 return message.cost - overrun
             case "released":
                 self._ledger.release(message.hold_id)

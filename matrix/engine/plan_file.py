@@ -19,6 +19,7 @@ from matrix.engine.keys import ENV_NAME
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.model.aliases import StandIns, simulated_roles
 from matrix.model.errors import StoreError
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
@@ -62,6 +63,8 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "titles": dict(prepared.titles),
         "time": list(prepared.time),
         "env_file": str(prepared.env_file),
+        "call_cost": prepared.call_cost,
+        "stand_ins": {role: list(levels) for role, levels in prepared.stand_ins.items()},
     }
     temporary, disk = run_dir / f".{PLAN_NAME}.tmp", Disk()
     disk.write(temporary, lambda handle: handle.write(orjson.dumps(document)))
@@ -109,6 +112,8 @@ def read_plan(run_dir: Path) -> Prepared:
         titles=found["titles"],
         time=Span(*found.get("time", (0.0, 0.0, 0.0))),
         env_file=Path(found.get("env_file", run_dir / ENV_NAME)),
+        call_cost=found.get("call_cost", 0),
+        stand_ins=_stand_ins(found),
     )
 
 
@@ -119,6 +124,17 @@ def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
     except (OSError, ValueError, LookupError, TypeError):
         return {}
     return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}
+
+
+def _stand_ins(found: dict[str, Any]) -> StandIns:
+    """What a plan says of simulated models, or the names of its roles if it is older than that."""
+    if "stand_ins" in found:
+        return {role: tuple(levels) for role, levels in found["stand_ins"].items()}
+    levels: dict[str, dict[str, None]] = {}
+    for cell in found["cells"]:
+        for role in simulated_roles(cell["roles"], None):
+            levels.setdefault(role, {})[cell["roles"][role]] = None
+    return {role: tuple(names) for role, names in levels.items()}
 
 
 def _resources(run_dir: Path) -> dict[str, JSON]:

@@ -9,28 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from matrix.engine.catalogue import UnknownModel, resolve_model, with_default_limits
+from matrix.engine.catalogue import (
+    UnknownModel,
+    resolve_model,
+    stand_ins_of,
+    with_default_limits,
+)
 from matrix.engine.cells import Cells, bind_cells
 from matrix.engine.check_caps import check_caps
 from matrix.engine.check_comparison import check_comparison
 from matrix.engine.estimate import (
     NOTHING,
     Span,
+    dearest_call,
     run_time,
     session_cost,
     total,
     work_of,
 )
 from matrix.engine.keys import ENV_NAME
-from matrix.engine.mistakes import Mistakes
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.engine.spec_files import load_spec
-from matrix.engine.spec_parts import Parts, read_parts
+from matrix.engine.spec_parts import Parts, read_parts, unreadable_models
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding
+from matrix.model.aliases import SIMULATED_PREFIX
 from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput
+from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.plan import Plan
 from matrix.model.seeds import content_hash
@@ -76,7 +83,9 @@ def resolve_models(
         try:
             models[name] = resolve_model(name, spec.models)
         except UnknownModel as error:
-            mistakes.found.append(mistakes.at(_where_model(name, mistakes), str(error)))
+            own = name.removeprefix(SIMULATED_PREFIX)
+            if not unreadable_models(mistakes, {name, own}):  # said of its entry already
+                mistakes.fault(_where_model(name, mistakes), str(error))
     return models
 
 
@@ -123,6 +132,14 @@ def _assemble(
         titles={pack.name: pack.title for pack in parts.packs},
         time=_time(plan, found, models, spec.limits.open_sessions, groups),
         env_file=env_file,
+        stand_ins=stand_ins_of(
+            [
+                (cell.roles, (*binding.profile, *binding.prelude_profile))
+                for cell, binding in zip(found.cells, found.bindings, strict=True)
+            ],
+            models,
+        ),
+        call_cost=dearest_call([use for one in found.bindings for use in one.profile], tariffs),
     )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from matrix.admission.rounds import CostEstimate, Estimate, Lessons, SharedEstimate
 from matrix.engine.catalogue import SIMULATED, processes_of
 from matrix.engine.estimate import NOTHING, Interval, Span, limits_anything, total
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
+from matrix.model.aliases import StandIns, simulated_words
+from matrix.model.money import NanoUSD
 from matrix.model.plan import Plan
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
@@ -46,6 +49,8 @@ class Prepared:
         titles: Scenario -> title.
         time: Expected time of the whole run on real models; see ``estimate.run_time``.
         env_file: The project's ``.env``, whether it is there or not.
+        stand_ins: Role -> those of its levels behind which a simulated model is.
+        call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
     """
 
     spec: RunSpec
@@ -63,10 +68,22 @@ class Prepared:
     titles: Mapping[str, str]
     time: Span
     env_file: Path
+    stand_ins: StandIns = field(default_factory=dict)
+    call_cost: NanoUSD = 0
 
     @property
-    def simulated(self) -> bool:
-        """Whether every model of the run is simulated."""
+    def simulated(self) -> str:
+        """What every screen says of the run if a simulated model plays in it; else empty."""
+        return simulated_words(self.stand_ins, mixed=self.mixed)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether real models play beside simulated ones."""
+        return bool(self.stand_ins) and not self.play_money
+
+    @property
+    def play_money(self) -> bool:
+        """Whether every model of the run is simulated, so that no real money is spent."""
         return all(entry.provider == SIMULATED for entry in self.models.values())
 
     @property
@@ -129,3 +146,19 @@ class Prepared:
         return content_hash(
             {name: [e.target, e.tariff.to_json()] for name, e in self.models.items()}
         )
+
+
+def estimates_of(prepared: Prepared) -> list[Estimate]:
+    """An estimate of a session's cost for each cell, to be learned as sessions finish.
+
+    A cell of a continued plan is one variant at one moment, with one session or a few: what they
+    cost is learned over all moments.
+    """
+    plan, totals = prepared.plan, [cost.total for cost in prepared.cell_costs]
+    if plan.continued is None:
+        return [CostEstimate(cost.high) for cost in totals]
+    lessons = Lessons(plan.round_size)
+    return [
+        SharedEstimate(cell // plan.variants, cost.middle, cost.high, lessons)
+        for cell, cost in enumerate(totals)
+    ]

@@ -64,12 +64,14 @@ class Progress:
 
 
 RunStatus = Literal["complete", "incomplete", "failed"]
-EndReason = Literal["done", "decided", "cap", "interrupted", "time limit", "failed"]
+EndReason = Literal[
+    "done", "decided", "cap", "overrun", "interrupted", "time limit", "account", "failed"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """How a run ended.
+    """How a run ended; ``detail`` is what must be done about it, where there is more to say.
 
     ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
     scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those

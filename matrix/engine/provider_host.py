@@ -16,13 +16,13 @@ from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
 
 from matrix.admission.headers import remaining
-from matrix.admission.pricing import input_bound, usable
+from matrix.admission.pricing import input_bound
 from matrix.admission.rates import Load
-from matrix.engine.attempts import NO_USAGE, FailedAttempt
+from matrix.engine.attempts import NO_USAGE, FailedAttempt, Report
 from matrix.engine.correspondence import Correspondence, Said
 from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, Supply, ToGovernor
 from matrix.engine.setup import ModelEntry
-from matrix.engine.storable import MAX_REASON, storable_text
+from matrix.engine.storable import MAX_REASON, MAX_TROUBLE, storable_text
 from matrix.engine.telling import AttemptWatch
 from matrix.model.errors import (
     Censored,
@@ -155,6 +155,9 @@ class ProviderHost:
                 tried += 1
                 said = await self._attempt(call, entry, said, last=tried >= self._attempts)
             if isinstance(said, Refused):
+                if said.why == "parked":  # says nothing about the call, so it was no try of it
+                    tried -= 1
+                    continue
                 raise _STOPS[said.why](said.reason)
             if not isinstance(said, Recorded):
                 continue
@@ -183,7 +186,7 @@ class ProviderHost:
         except Exception as defect:  # or its hold would stay open, and block others at the cap
             return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage = reply.usage if reply.usage is not None and usable(reply.usage) else None
+        usage, doubt = Report.of(reply.usage, call)
         cost = 0 if usage is None else entry.tariff.cost(usage)
         answer = _answer(call, reply, usage or NO_USAGE, cost)
         settle = Settle(
@@ -193,7 +196,7 @@ class ProviderHost:
             cost,
             usage or NO_USAGE,
             took,
-            "",
+            doubt,
             answer,
             left=remaining(reply.headers),
             digest=call.digest,
@@ -213,7 +216,7 @@ class ProviderHost:
         started: float,
         last: bool,
     ) -> Said | None:
-        ended = FailedAttempt.of(error, entry)
+        ended = FailedAttempt.of(error, call, entry)
         final = last or not ended.retryable
         pause = min(ended.pause_s, self._max_wait_s)
         answer = None
@@ -231,6 +234,7 @@ class ProviderHost:
             answer,
             pause,
             digest=call.digest,
+            trouble="" if final else _trouble(entry, error),
         )
         wait = None if final else max(pause, self._backoff(_retry_state(grant.attempt)))
         self._watch.failed(call, entry, grant.attempt, settle, error, wait)
@@ -239,6 +243,13 @@ class ProviderHost:
         self._governor.settle(settle)
         await self._sleep(wait)
         return None
+
+
+def _trouble(entry: ModelEntry, error: Exception) -> str:
+    """Who was asked and what went wrong, in one line."""
+    said = " ".join(str(error).split())
+    address = entry.api_base or f"{entry.provider} {entry.target}"
+    return storable_text(f"{address}: {type(error).__name__}: {said}"[:MAX_TROUBLE])
 
 
 def _acquire(call: Call, entry: ModelEntry) -> Acquire:

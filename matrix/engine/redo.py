@@ -4,72 +4,49 @@ A checkpoint carries the versions of its kind and of its state. If the code has 
 answered since the checkpoint may belong to requests that would not be made any more. The remedy is
 to redo the turn in flight: to play on from the checkpoint with new calls. What was answered stays
 paid and is superseded, which the journal says by an entry of its own.
+
+In the same way sessions that trouble ended (``errored``) can be brought back, when it is over.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from matrix.kinds.protocol import Kind
-from matrix.model.entries import Ended, Entry, Opened, TurnDone
-from matrix.model.errors import DigestMismatch, StateMismatch
-from matrix.model.records import SessionPlan
-from matrix.store.codec import ENDED, OPENED, TURN_DONE
+from matrix.model.entries import Ended, Entry, Opened
+from matrix.model.errors import BadInput, DigestMismatch, Mistake, StateMismatch
+from matrix.store.codec import ENDED, OPENED
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.session_state import SessionState, fold, fold_all
 
 _BROUGHT_BACK = DigestMismatch.__name__
 """How sessions end whose recorded answers belong to other requests: redoing the turn heals that."""
 
 
-@dataclass(slots=True)
-class LeftOpen:
-    """A session that is to go on: its newest checkpoint, and whether its turn was begun anew."""
+def sessions_left_open(entries: Iterable[Entry], redo: bool) -> list[SessionState]:
+    """The sessions that go on, from a journal's entries in order.
 
-    plan: SessionPlan | None = None
-    checkpoint: TurnDone | None = None
-    redone: bool = False
-    ended: Ended | None = field(default=None)
-
-    def take(self, entry: Entry) -> None:
-        """Take in the session's next entry."""
-        match entry:
-            case Opened():
-                self.plan, self.ended = entry.plan, None
-                self.redone = self.redone or entry.redo
-            case TurnDone():
-                self.checkpoint, self.redone = entry, False
-            case Ended():
-                self.ended = entry
-
-    def goes_on(self, redo: bool) -> bool:
-        """Whether it is not over; with ``redo``, those stopped by a mismatch are not either."""
-        ended = self.ended
-        return (
-            ended is None
-            or ended.outcome == "censored"
-            or (redo and ended.error_class == _BROUGHT_BACK)
-        )
+    With ``redo``, those that were stopped by a mismatch of their answers go on as well.
+    """
+    return [
+        state
+        for state in fold_all(entries).values()
+        if state.plan is not None and _goes_on(state.ended, redo)
+    ]
 
 
-def sessions_left_open(entries: Iterable[Entry], redo: bool) -> list[LeftOpen]:
-    """The sessions that go on, from a journal's entries in order."""
-    found: dict[str, LeftOpen] = {}
-    for entry in entries:
-        match entry:
-            case Opened():
-                found.setdefault(entry.plan.session_id, LeftOpen()).take(entry)
-            case TurnDone() | Ended():
-                found.setdefault(entry.session_id, LeftOpen()).take(entry)
-    return [left for left in found.values() if left.plan is not None and left.goes_on(redo)]
+def _goes_on(ended: Ended | None, redo: bool) -> bool:
+    if ended is None or ended.outcome == "censored":
+        return True
+    return redo and ended.error_class == _BROUGHT_BACK
 
 
-def check_states(kind: Kind, left_open: Iterable[LeftOpen], run_id: str, redo: bool) -> None:
+def check_states(kind: Kind, left_open: Iterable[SessionState], run_id: str, redo: bool) -> None:
     """Compare what open sessions were left by with the kind that is installed.
 
     Raises:
@@ -103,7 +80,36 @@ def check_states(kind: Kind, left_open: Iterable[LeftOpen], run_id: str, redo: b
     raise StateMismatch("\n".join([f"{run_id} cannot simply go on", *said, remedy]))
 
 
-def prepare_open_sessions(run_dir: Path, kind: Kind, *, redo: bool, at: float) -> int:
+def errored_sessions(entries: Sequence[Entry], error_class: str) -> list[SessionState]:
+    """The errored sessions of a class (of any, if it is empty), with preludes that they lack.
+
+    Raises:
+        BadInput: There is none; the message says what there is.
+    """
+    errored = {
+        key: state
+        for key, state in fold_all(entries).items()
+        if state.ended is not None and state.ended.outcome == "errored"
+    }
+    played = [state for state in errored.values() if state.plan and state.plan.part == "play"]
+    chosen = [state for state in played if error_class in ("", _class_of(state))]
+    if not chosen:
+        classes = Counter(map(_class_of, played))
+        known = ", ".join(f"{name} ({count})" for name, count in sorted(classes.items()))
+        found = f"found {error_class!r}; " if error_class else ""
+        there = f"its errored sessions: {known}" if known else "no session of it is errored"
+        raise BadInput([Mistake("--redo-errored", None, "", found + there)])
+    needed = {state.plan.prelude_id for state in chosen if state.plan}
+    return [state for key, state in errored.items() if key in needed] + chosen
+
+
+def _class_of(state: SessionState) -> str:
+    return "" if state.ended is None else state.ended.error_class
+
+
+def prepare_open_sessions(
+    run_dir: Path, kind: Kind, *, redo: bool, at: float, errored: str | None = None
+) -> int:
     """Check the sessions that go on and, if asked to, have their turns in flight begun anew.
 
     Args:
@@ -111,26 +117,41 @@ def prepare_open_sessions(run_dir: Path, kind: Kind, *, redo: bool, at: float) -
         kind: The kind that is installed.
         redo: Supersede what was answered since the newest checkpoints.
         at: The time, in seconds since 1970.
+        errored: Bring errored sessions of this class back; of any, if it is empty.
 
     Returns:
         Sessions whose turn is begun anew.
 
     Raises:
         StateMismatch: The installed kind does not fit them; nothing was written.
+        BadInput: No session is errored in this way; nothing was written.
         RunLocked: The run is alive.
     """
     with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
-        rows = reader.rows(0, reader.last_seq(), kinds=(OPENED, TURN_DONE, ENDED))
-        left_open = sessions_left_open((row.entry for row in rows), redo)
+        entries = [row.entry for row in reader.since(0, (OPENED, ENDED))]
+        left_open = _whole(reader, sessions_left_open(entries, redo))
+        back = [] if errored is None else _whole(reader, errored_sessions(entries, errored))
     check_states(kind, left_open, run_dir.name, redo)
-    if not redo:
-        return 0
-    writer = JournalWriter(run_dir / JOURNAL_NAME)
-    try:
-        writer.append([Opened(left.plan, at, redo=True) for left in left_open if left.plan])
-    finally:
-        writer.close()
-    return len(left_open)
+    check_states(kind, back, run_dir.name, redo=True)
+    anew = {state.plan.session_id: state.plan for state in back if state.plan}
+    if redo:
+        anew |= {state.plan.session_id: state.plan for state in left_open if state.plan}
+    if anew:
+        writer = JournalWriter(run_dir / JOURNAL_NAME)
+        try:
+            writer.append([Opened(plan, at, redo=True) for plan in anew.values()])
+        finally:
+            writer.close()
+    return len(anew)
+
+
+def _whole(reader: JournalReader, states: Iterable[SessionState]) -> list[SessionState]:
+    """The same sessions with their checkpoints: only those that go on are read."""
+    return [
+        fold(reader.session(state.plan.session_id), keep_turns=False)
+        for state in states
+        if state.plan is not None
+    ]
 
 
 def _misfits(kind: Kind, state: bytes) -> list[str]:

@@ -1,22 +1,102 @@
-"""Installed kinds, found by entry point; loading one costs what that kind imports."""
+"""Installed kinds, found by entry point; loading one costs what that kind imports.
+
+Kinds are other people's code. What one lacks, or raises where it should say what is wrong with the
+input, is told in one line with the place in its code, and nothing is started.
+"""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, TypeVar
 
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import Kind, UsesVariables
+from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
+from matrix.model.overrides import VARIABLES
+
+T = TypeVar("T")
+
+_NEEDED = tuple(name for name in (*Kind.__annotations__, *vars(Kind)) if not name.startswith("_"))
+"""What every kind has."""
 
 
-def kinds() -> dict[str, Callable[[], Kind]]:
-    """Installed kinds by name, each behind a function that loads it."""
-    return {entry.name: entry.load for entry in entry_points(group="matrix.kinds")}
+def kinds() -> dict[str, EntryPoint]:
+    """Installed kinds by name, each behind what loads it."""
+    return {entry.name: entry for entry in entry_points(group="matrix.kinds")}
 
 
 def load_kind(name: str) -> Kind:
     """The kind of this name.
 
     Raises:
-        KeyError: No such kind is installed.
+        KindUnusable: No such kind is installed, or it cannot be imported, or is no kind.
     """
-    return kinds()[name]()
+    known = kinds()
+    if name not in known:
+        hint = did_you_mean(name, sorted(known))
+        raise KindUnusable(f"found {name!r}; known: {', '.join(sorted(known))}{hint}")
+    entry = known[name]
+    try:
+        kind: Any = entry.load()
+    except Exception as error:
+        raise KindUnusable(
+            f"the kind {name!r} ({entry.value}) cannot be loaded: {defect_of(error)}"
+        ) from error
+    if lacking := [needed for needed in _NEEDED if not hasattr(kind, needed)]:
+        raise KindUnusable(
+            f"the kind {name!r} ({entry.value}) lacks {', '.join(lacking)}; "
+            "matrix.kinds.protocol.Kind says what a kind has"
+        )
+    loaded: Kind = kind
+    return loaded
+
+
+def known_variables() -> dict[str, str]:
+    """Every ``MATRIX_*`` variable and what it sets, those of installed kinds among them."""
+    found = dict(VARIABLES)
+    for name in kinds():
+        try:
+            kind = load_kind(name)
+        except KindUnusable:  # told by whoever wants to play it
+            continue
+        if isinstance(kind, UsesVariables):
+            found |= kind.variables
+    return found
+
+
+def ask_kind(kind: Kind, doing: str, call: Callable[[], T], source: str = "run spec") -> T:
+    """What a call of a kind's own code gives, before anything starts.
+
+    Args:
+        kind: The kind.
+        doing: What it was to do, e.g. ``"read the pack"``.
+        call: The call.
+        source: File that a defect is told of; ``run spec`` stands for the spec.
+
+    Raises:
+        BadInput: What the kind found wrong, or one line about a defect of its own.
+    """
+    try:
+        return call()
+    except MatrixError:
+        raise
+    except Exception as error:
+        message = f"the {kind.name} kind cannot {doing}: {defect_of(error)}"
+        path = "kind" if source == "run spec" else ""
+        raise BadInput([Mistake(source, None, path, message)]) from error
+
+
+def defect_of(error: Exception) -> str:
+    """An exception in one line, with the place it was raised at."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, SyntaxError) and error.filename:
+        return " ".join(f"{type(error).__name__}: {error}".split())
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith("<")
+    ]
+    place = f" ({Path(frames[-1].filename).name}:{frames[-1].lineno})" if frames else ""
+    return " ".join(f"{said}{place}".split())

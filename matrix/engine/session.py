@@ -16,6 +16,7 @@ from typing import Protocol
 
 from pydantic import BaseModel
 
+from matrix.engine.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.effects import Effects
 from matrix.engine.messages import Snapshot
 from matrix.engine.scope import Meter, Scope, Step
@@ -113,11 +114,7 @@ class DurableSession:
         result: JSON = None
         try:
             if self._prelude_failure:
-                raise CallFailed(
-                    "PreludeFailed",
-                    f"what the variants of this round share could not be made: "
-                    f"{self._prelude_failure}",
-                )
+                raise prelude_failed(self._prelude_failure)
             if self.plan.part == "prelude":
                 result = await self._prelude()
             else:
@@ -128,20 +125,20 @@ class DurableSession:
         except BlobsRefused:  # says nothing about the session, and the run cannot go on
             raise
         except Censored as stop:
-            outcome, reason, error_class = "censored", str(stop), str(stop)
+            outcome, reason, error_class = "censored", str(stop), stop.word
         except SessionCapReached as stop:
             outcome, reason, error_class = "timeout", str(stop), type(stop).__name__
         except CallFailed as failure:
             outcome, reason, error_class = "errored", str(failure), failure.error_class
         except MatrixError as error:
             outcome, reason, error_class = "errored", str(error), type(error).__name__
-        except Exception as error:  # a defect in a kind ends its session, never the run
+        except Exception as error:  # a defect of the engine ends its session, never the run
             outcome, error_class = "errored", type(error).__name__
             reason = "".join(traceback.format_exception(error))[-MAX_REASON:]
         return Ended(
             session_id=self.plan.session_id,
             outcome=outcome,
-            reason=storable_text(reason[:MAX_REASON]),
+            reason=storable_text(reason[: MAX_DEFECT if is_defect(error_class) else MAX_REASON]),
             error_class=error_class,
             turns=self._turn,
             score=self._scores.get("score") if outcome in ("completed", "timeout") else None,
@@ -154,9 +151,10 @@ class DurableSession:
     async def _prelude(self) -> JSON:
         step = Step("start", 0, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
-        with told_turn(self._spans, self.plan, "start", 0):
-            result = await self.kind.prelude(scope)
-        check_result(result)
+        with by_the_kind():
+            with told_turn(self._spans, self.plan, "start", 0):
+                result = await self.kind.prelude(scope)
+            check_result(result)
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         self._store(step, b"null", "")
         return result
@@ -201,15 +199,17 @@ class DurableSession:
     ) -> BaseModel:
         step = Step(phase, turn, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
-        with told_turn(self._spans, self.plan, phase, turn):
-            state = await play(scope)
+        with by_the_kind():
+            with told_turn(self._spans, self.plan, phase, turn):
+                state = await play(scope)
+            stored = state.model_dump_json().encode()
         self._clock_s = round(scope.elapsed_s, CLOCK_DIGITS)
         if phase != "finish":
             self._end = step.ended
         self._scores |= {score.name: score.value for score in step.scores if score.turn is None}
         workspace = self.effects.workspace
         tree = "" if workspace is None else await workspace.store()
-        self._store(step, state.model_dump_json().encode(), tree)
+        self._store(step, stored, tree)
         return state
 
     def _store(self, step: Step, state: bytes, tree: str) -> None:
@@ -228,7 +228,8 @@ class DurableSession:
             at=self._utc(),
             tree=tree,
         )
-        check_turn(done)
+        with by_the_kind():
+            check_turn(done)
         self._save(done)
 
     def resource(self, name: str) -> JSON:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,8 +32,7 @@ def find_spec(path: Path | None, folder: Path) -> Path:
         BadInput: There is none; for a name, the message says which there are.
     """
     if path is None:
-        own = folder / SPEC_NAME
-        return own if own.is_file() else _shipped_runs() / "builtin.yaml"
+        return _shipped_runs() / "builtin.yaml" if is_built_in(None, folder) else folder / SPEC_NAME
     if _NAME.fullmatch(str(path)) and not (folder / path).exists():
         return _named(str(path), folder)
     if path.is_dir():
@@ -40,6 +40,12 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     if not path.is_file():
         raise BadInput([Mistake(str(path), None, "", "no such file; `matrix init` makes one")])
     return path
+
+
+def is_built_in(path: Path | None, folder: Path) -> bool:
+    """Whether the built-in matrix is played because nobody named a spec and none is here."""
+    own = folder / SPEC_NAME
+    return path is None and not (own.is_file() or own.is_symlink())
 
 
 def spec_names(folder: Path) -> dict[str, Path]:
@@ -57,7 +63,7 @@ def project_of(spec: Path, folder: Path) -> Path:
     It is the spec's own folder; for a spec in ``scenarios/runs/`` the folder around that; and the
     working directory for one that ships with matrix.
     """
-    full = spec.resolve()
+    full = Path(os.path.realpath(spec))  # Path.resolve() raises for links in circles
     if shipped_root() in full.parents:
         return folder
     return full.parents[2] if full.parent.parts[-2:] == RUNS.parts else full.parent
@@ -90,5 +96,9 @@ def load_spec(path: Path, overrides: Iterable[Override] = ()) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {error}")]) from None
+        reason = getattr(error, "strerror", None) or error
+        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {reason}")]) from None
+    if not text.strip():
+        told = "is empty: a file that was cut off? `matrix init FOLDER` writes one that works"
+        raise BadInput([Mistake(str(path), None, "", told)])
     return overlay(parse_document(text, path.name), overrides)

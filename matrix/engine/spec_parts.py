@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from matrix.engine.mistakes import Mistakes
-from matrix.engine.registry import kinds, load_kind
-from matrix.kinds.library import FolderLibrary
+from matrix.engine.registry import ask_kind, load_kind
+from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
 from matrix.model.documents import check
-from matrix.model.errors import BadInput, did_you_mean
+from matrix.model.errors import BadInput, KindUnusable, did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.spec import RunSpec, level_name
 from matrix.providers.simulated.settings import SimulationSettings
 
@@ -73,6 +73,10 @@ def _spec(mistakes: Mistakes) -> RunSpec:
         if not isinstance(value, dict) or not broken <= value.keys():
             raise
     sound = {key: item for key, item in value.items() if key not in broken}
+    models = value.get("models")
+    if "models" in broken and isinstance(models, dict):
+        wrong = unreadable_models(mistakes, models)
+        sound["models"] = {name: item for name, item in models.items() if name not in wrong}
     mistakes.document = replace(mistakes.document, value=sound)
     try:
         return check(mistakes.document, RunSpec)
@@ -80,13 +84,21 @@ def _spec(mistakes: Mistakes) -> RunSpec:
         raise BadInput(mistakes.found) from None
 
 
+def unreadable_models(mistakes: Mistakes, names: Iterable[str]) -> set[str]:
+    """Which of these models have an entry in the spec that a mistake was found in."""
+    paths = [mistake.path for mistake in mistakes.found if _top(mistake.path) == "models"]
+    return {
+        name
+        for name in names
+        if any(f"{path}.".startswith((f"models.{name}.", "models..")) for path in paths)
+    }
+
+
 def _kind(spec: RunSpec, mistakes: Mistakes) -> Kind:
     try:
         return load_kind(spec.kind)
-    except KeyError:
-        known = sorted(kinds())
-        hint = did_you_mean(spec.kind, known)
-        mistakes.fault(("kind",), f"found {spec.kind!r}; known: {', '.join(known)}{hint}")
+    except KindUnusable as error:
+        mistakes.fault(("kind",), str(error))
         raise BadInput(mistakes.found) from None
 
 
@@ -159,7 +171,9 @@ def _packs(
     for name in names:
         folder = library.folder(kind.name, name)
         if folder is not None:
-            pack = mistakes.collect(partial(kind.read_pack, folder, name))
+            read = partial(kind.read_pack, folder, name)
+            source = str(folder / PACK_FILE)
+            pack = mistakes.collect(partial(ask_kind, kind, "read this pack", read, source))
             packs += [pack] if pack is not None else []
     return packs
 

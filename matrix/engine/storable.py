@@ -10,6 +10,9 @@ import orjson
 from matrix.model.entries import TurnDone
 from matrix.model.records import JSON
 
+MAX_TROUBLE = 200
+"""Characters kept of an error that is only shown while the run goes on."""
+
 MAX_REASON = 2000
 """Characters of an error message that a row keeps."""
 

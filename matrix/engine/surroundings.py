@@ -11,11 +11,14 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from matrix.engine.checkup import Finding
+from matrix.engine.checkup import Finding, addresses
 from matrix.engine.executor import Checkable, load_executor
 from matrix.engine.keys import open_to_others
+from matrix.engine.prepared import Prepared
 from matrix.model.errors import MatrixError
+from matrix.model.mistakes import Mistakes
 
 BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
 """Releases of litellm that sent keys to somebody else."""
@@ -97,9 +100,33 @@ def env_file_finding(path: Path) -> Finding | None:
     )
 
 
+def require_addresses(prepared: Prepared) -> None:
+    """See that somebody listens at every address of the user's own, before anything is started.
+
+    Raises:
+        BadInput: One line for each model whose address nobody answers at.
+    """
+    findings = {url: address_finding(url) for url in addresses(prepared.models.values())}
+    mistakes = Mistakes()
+    for name, entry in prepared.models.items():
+        if entry.api_base is not None and (found := findings[entry.api_base]).state == "missing":
+            told = f"{entry.api_base} {found.found}; {found.remedy}"
+            mistakes.say(prepared.source, told, f"models.{name}.api_base")
+    mistakes.stop_if_any()
+
+
 def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:
-    """Whether anybody listens at an address. It is connected to, and nothing is sent."""
-    what, parts = f"address {url}", urlsplit(url)
+    """Whether anybody listens at an address, or at the proxy that requests to it go through.
+
+    It is connected to, and nothing is sent.
+    """
+    what, through = f"address {url}", _proxy(url)
+    if through is not None:
+        found = address_finding(through, timeout_s)
+        if found.state == "ok":
+            return Finding(what, "ok", f"its proxy {through} {found.found}")
+        return Finding(what, "missing", f"its proxy {through} {found.found}", "correct the proxy")
+    parts = urlsplit(url)
     remedy = "start the service, or correct api_base"
     try:
         port = parts.port or _PORTS.get(parts.scheme)
@@ -113,6 +140,14 @@ def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
         return Finding(what, "missing", f"cannot be reached: {reason}", remedy)
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for an address, as the client that sends sees it."""
+    parts, proxies = urlsplit(url), getproxies()
+    if not proxies or url in proxies.values() or proxy_bypass(parts.netloc):
+        return None
+    return proxies.get(parts.scheme, proxies.get("all"))
 
 
 def executor_finding(name: str) -> Finding:

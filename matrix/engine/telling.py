@@ -10,6 +10,7 @@ from typing import Final
 
 from dotenv import dotenv_values
 
+from matrix.engine.defects import is_defect
 from matrix.engine.messages import Settle
 from matrix.engine.setup import ModelEntry, RunSetup
 from matrix.model.entries import Ended
@@ -52,6 +53,16 @@ class AttemptWatch:
         self, call: Call, entry: ModelEntry, attempt: int, settle: Settle, reply: Reply
     ) -> None:
         """An attempt brought an answer."""
+        if settle.error_class:
+            self._log.warning(
+                "usage.implausible",
+                session=call.key.session_id,
+                call=str(call.key),
+                model=call.model,
+                target=entry.target,
+                reported=None if reply.usage is None else reply.usage._asdict(),
+                max_tokens=call.params.max_tokens,
+            )
         if self._spans is not None:
             said = (reply.model, reply.finish_reason)
             _tell(self._spans, call, entry, attempt, settle, said)
@@ -112,6 +123,8 @@ def tell_end(log: Log, plan: SessionPlan, ended: Ended) -> None:
         "error": ended.error_class,
         "reason": ended.reason,
     }
+    if is_defect(ended.error_class):
+        facts["reason"], *facts["traceback"] = ended.reason.splitlines() or [""]
     if ended.outcome == "censored":
         log.info("session.ended", **facts)
     else:

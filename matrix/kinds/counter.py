@@ -88,7 +88,8 @@ class CounterKind:
     ) -> Binding:
         chosen = CounterOptions.model_validate(options.model_dump())
         model = roles["counter"]
-        calls = float(min(chosen.turns, max_turns) * chosen.width)
+        turns = float(min(chosen.turns, max_turns))
+        calls = turns * chosen.width
         tokens_in = 40.0 + _TALK_TOKENS * chosen.history
         once = RoleProfile("counter", model, (1.0, 1.0, 1.0), 40.0, 2.0)
         return Binding(
@@ -97,6 +98,7 @@ class CounterKind:
             models=frozenset({model}),
             profile=(RoleProfile("counter", model, (calls, calls, calls), tokens_in, 2.0),),
             prelude_profile=(once,) if chosen.shared_start else (),
+            turns=(turns, turns, turns),
         )
 
     def rebind(

@@ -34,7 +34,7 @@ class FolderLibrary:
     def folder(self, kind: str, name: str) -> Path | None:
         for root in self._roots:
             candidate = root / "scenarios" / kind / name
-            if (candidate / PACK_FILE).is_file():
+            if _is_pack(candidate):
                 return candidate
         return None
 
@@ -57,7 +57,7 @@ class FolderLibrary:
     def _files(self, folder: str, suffix: str) -> dict[str, Path]:
         found: dict[str, Path] = {}
         for path in self._entries(folder):
-            if path.is_file() and path.suffix == suffix:
+            if path.suffix == suffix and _is_meant(path):
                 found.setdefault(path.stem, path)
         return dict(sorted(found.items()))
 
@@ -65,8 +65,22 @@ class FolderLibrary:
         for root in self._roots:
             base = root / folder
             if base.is_dir():
-                yield from sorted(base.iterdir())
+                yield from _listed(base)
+
+
+def _listed(folder: Path) -> list[Path]:
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise BadInput(
+            [Mistake(str(folder), None, "", f"cannot be read: {error.strerror}")]
+        ) from None
 
 
 def _is_pack(path: Path) -> bool:
-    return (path / PACK_FILE).is_file()
+    return _is_meant(path / PACK_FILE)
+
+
+def _is_meant(path: Path) -> bool:
+    """A file, or a link to none: that is told when it is read, and not passed over."""
+    return path.is_file() or (path.is_symlink() and not path.exists())

@@ -64,6 +64,8 @@ class Binding:
             ``None`` when the kind has no prelude.
         models: Every model the cell may ask.
         profile: Expected use per session.
+        turns: The (low, middle, high) numbers of turns that ``profile`` is for, so that it can be
+            said what of it is left after some of them. ``None``: as many as a session may have.
     """
 
     resources: Mapping[str, JSON]
@@ -71,6 +73,7 @@ class Binding:
     models: frozenset[str]
     profile: tuple[RoleProfile, ...]
     prelude_profile: tuple[RoleProfile, ...] = ()
+    turns: tuple[float, float, float] | None = None
 
 
 class Kept(NamedTuple):
@@ -116,6 +119,16 @@ class NamesScores(Protocol):
     """A kind that says beforehand which scores its sessions end with."""
 
     score_names: frozenset[str]
+
+
+@runtime_checkable
+class UsesVariables(Protocol):
+    """A kind that reads environment variables of its own: ``MATRIX_<NAME>`` -> what it sets.
+
+    A ``MATRIX_*`` variable that nobody has named is refused before anything starts.
+    """
+
+    variables: Mapping[str, str]
 
 
 class Kind(Protocol):

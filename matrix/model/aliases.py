@@ -7,6 +7,7 @@ of an alias at the same price.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 
@@ -39,3 +40,26 @@ LOCAL_PREFIX: Final = "local/"
 """Before the name of a model that runs on this machine."""
 BY_ARCHETYPE: Final = "by-archetype"
 """A role whose model each archetype names for itself; ``sim/by-archetype`` for stand-ins."""
+
+
+StandIns = Mapping[str, Sequence[str]]
+"""Role -> those of its levels behind which a simulated model is, in part or wholly."""
+
+
+def simulated_roles(roles: Mapping[str, str], stand_ins: StandIns | None) -> tuple[str, ...]:
+    """Which of a session's roles simulated models play.
+
+    Args:
+        roles: Role -> its level.
+        stand_ins: What was found when the run was planned; ``None`` for a run from before that was
+            kept, where the names have to tell.
+    """
+    if stand_ins is None:
+        return tuple(role for role, level in roles.items() if level.startswith(SIMULATED_PREFIX))
+    return tuple(role for role, level in roles.items() if level in stand_ins.get(role, ()))
+
+
+def simulated_words(roles: Iterable[str], *, mixed: bool) -> str:
+    """``simulated``, followed by the roles where real models play, too; empty if none is."""
+    named = ", ".join(roles)
+    return f"simulated: {named}" if named and mixed else "simulated" if named else ""

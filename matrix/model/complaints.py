@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import types
 import typing
 from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
-from matrix.model.errors import did_you_mean
+from matrix.model.errors import did_you_mean, near_matches
+
+_OR_INSTANCE = re.compile(r" or instance of \w+")
+"""Pydantic's words for an object in place of a mapping, which no file can have."""
 
 Location = tuple[str | int, ...]
 
@@ -19,8 +24,12 @@ def complaints(
 ) -> list[tuple[Location, str]]:
     """Path and message of every mistake in ``value``, which ``model`` refused."""
     found: list[tuple[Location, str]] = []
-    for item in error.errors(include_url=False):
+    items = error.errors(include_url=False)
+    misspelt = _misspelt(items, model, value)
+    for item in items:
         path = _path_in(value, item["loc"], missing=item["type"] == "missing")
+        if item["type"] == "missing" and path in misspelt:
+            continue
         if item["type"] == "extra_forbidden":
             allowed = _fields_at(model, path[:-1])
             message = f"unknown key; allowed: {', '.join(allowed)}"
@@ -35,6 +44,17 @@ def complaints(
             found[-1] = (path, f"{before} or {message.removeprefix(shown)}")
         elif message != before:
             found.append((path, message))
+    return found
+
+
+def _misspelt(items: Sequence[ErrorDetails], model: type[BaseModel], value: Any) -> set[Location]:
+    """Fields that are missing only because an unknown key beside them is meant to be them."""
+    found: set[Location] = set()
+    for item in items:
+        if item["type"] == "extra_forbidden":
+            path = _path_in(value, item["loc"], missing=False)
+            allowed = _fields_at(model, path[:-1])
+            found |= {(*path[:-1], name) for name in near_matches(str(path[-1]), allowed)}
     return found
 
 
@@ -57,6 +77,7 @@ def _path_in(value: Any, location: Sequence[str | int], *, missing: bool) -> Loc
 
 def _clean(message: str, value: Any) -> str:
     text = message.removeprefix("Value error, ").removeprefix("Input ")
+    text = _OR_INSTANCE.sub("", text)
     text = text.replace("a valid tuple", "a list").replace("a valid dictionary", "a mapping")
     text = text[0].lower() + text[1:]
     return text if message.startswith("Value error") else f"{show_found(value)}; {text}"

@@ -88,7 +88,10 @@ class Opened(NamedTuple):
 
 
 class Held(NamedTuple):
-    """Money was set aside for one attempt, before it was sent."""
+    """Money was set aside for one attempt, before it was sent.
+
+    ``bound`` is the most it should cost, where overruns before it had it held dearer; else 0.
+    """
 
     hold_id: int
     key: CallKey
@@ -98,6 +101,7 @@ class Held(NamedTuple):
     amount: NanoUSD
     owner: str
     at: float
+    bound: NanoUSD = 0
 
 
 class Settled(NamedTuple):

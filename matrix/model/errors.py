@@ -4,6 +4,7 @@ Each message names the thing, the value found, what is allowed and the remedy. T
 that a command line should end with belongs to the class, so that no command decides it anew.
 
 * :class:`BadInput` — what the user wrote (spec, pack, archetype, flags); collects all mistakes.
+* :class:`KindUnusable` — a kind that is not installed, or that is none.
 * :class:`StoreError` — the results folder, the journal, Parquet.
 * :class:`ProviderError` — one attempt of one model call; says whether trying again can help and
   whether money may have been spent.
@@ -27,10 +28,14 @@ class MatrixError(Exception):
     exit_code: ClassVar[int] = 1
 
 
-class Interrupted(MatrixError):
-    """The user stopped a run at once; what was acknowledged is in its journal."""
+class CutShort(MatrixError):
+    """A run was ended from outside, before its plan; what was acknowledged is in its journal."""
 
     exit_code = 4
+
+
+class Interrupted(CutShort):
+    """The user stopped a run at once."""
 
 
 class ProtocolError(MatrixError):
@@ -62,19 +67,40 @@ class Mistake:
 
 
 class BadInput(MatrixError):
-    """Everything wrong with the user's input, all at once; nothing has been started."""
+    """Everything wrong with the user's input, all at once; nothing has been started.
+
+    Mistakes are sorted by file and line, those in flags and variables come first as they were
+    given, and each is told once.
+    """
 
     exit_code = 2
 
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
-        self.mistakes: tuple[Mistake, ...] = tuple(mistakes)
+        found = dict.fromkeys(mistakes)
+        self.mistakes: tuple[Mistake, ...] = tuple(sorted(found, key=_place))
         super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+
+
+def _place(mistake: Mistake) -> tuple[str, int]:
+    given = mistake.source.startswith(("-", "MATRIX_", "matrix "))
+    return ("", 0) if given else (mistake.source, mistake.line or 0)
+
+
+class KindUnusable(MatrixError):
+    """No kind of this name is installed, or the one that is cannot be used; nothing was started."""
+
+    exit_code = 2
 
 
 def did_you_mean(found: str, allowed: Sequence[str]) -> str:
     """A hint for a near match, e.g. ``; did you mean 'prompt'?``, or the empty string."""
-    near = get_close_matches(found, allowed, n=1, cutoff=0.6)
+    near = near_matches(found, allowed)
     return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def near_matches(found: str, allowed: Sequence[str]) -> list[str]:
+    """The one of ``allowed`` that ``found`` may be meant for, if any is near enough."""
+    return get_close_matches(found, allowed, n=1, cutoff=0.6)
 
 
 # --- the results folder --------------------------------------------------------------------------
@@ -98,6 +124,12 @@ class RunNotFound(StoreError):
 
 class RunLocked(StoreError):
     """Another process holds the journal: the run is still alive."""
+
+
+class AlreadyRunning(RunLocked):
+    """A run of this name is alive, and a second one would be in its way; nothing was started."""
+
+    exit_code = 2
 
 
 class StateMismatch(StoreError):
@@ -202,6 +234,11 @@ class SessionStop(MatrixError):
 class Censored(SessionStop):
     """The session was cut short by the cap or an interrupt: it says nothing about the variant."""
 
+    @property
+    def word(self) -> str:
+        """What it is counted by: whatever stands before the first colon of the message."""
+        return str(self).partition(":")[0]
+
 
 class SessionCapReached(SessionStop):
     """The session has used up its own cap: like the limit of turns, a property of the session."""
@@ -217,6 +254,13 @@ class CallFailed(SessionStop):
     def __init__(self, error_class: str, message: str) -> None:
         super().__init__(message)
         self.error_class = error_class
+
+
+class KindDefect(SessionStop):
+    """A kind raised an exception of its own: a defect of its code, not of what surrounds it.
+
+    The message is the exception in one line, and under it the traceback from the kind's code on.
+    """
 
 
 class DigestMismatch(SessionStop):

@@ -7,11 +7,14 @@ mistake in a flag is reported as a mistake in that flag.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
-from matrix.model.documents import PathKey, parse_document
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.documents import PathKey, parse_document, show_path
+from matrix.model.errors import Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 
 Override = tuple[PathKey, Any, str]
 
@@ -30,6 +33,17 @@ FLAGS: Mapping[str, PathKey] = {
     "cache": ("cache",),
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
+
+VARIABLES: Mapping[str, str] = {
+    **{f"MATRIX_{flag.upper()}": show_path(path) for flag, path in FLAGS.items()},
+    "MATRIX_RESULTS": "the folder of runs",
+    "MATRIX_QUIET": "print only the verdict",
+    "MATRIX_YES": "do not ask before spending",
+    "MATRIX_LOG": "the least that the log has: debug, info, warning or error",
+    "MATRIX_RAY_ADDRESS": "a Ray cluster to join",
+    "MATRIX_SERVE_KEY": "the key that `matrix serve-sim` asks for",
+}
+"""Every variable of this project's own, and what it sets."""
 
 _SAID: Mapping[str, Mapping[str, str]] = {
     "stop_early": {
@@ -69,6 +83,30 @@ def from_environment(environment: Mapping[str, str] | None = None) -> list[Overr
     )
 
 
+def check_variables(
+    known: Callable[[], Iterable[str]], environment: Mapping[str, str] | None = None
+) -> None:
+    """Refuse ``MATRIX_*`` variables that set nothing: a misspelt one would be a cap that is not.
+
+    Args:
+        known: Gives the variables there are; asked only if one is set that is not this project's.
+        environment: The variables; those of the process if left out.
+
+    Raises:
+        BadInput: Each variable that is set, not empty, and known to nobody.
+    """
+    variables = os.environ if environment is None else environment
+    given = [name for name, text in variables.items() if name.startswith("MATRIX_") and text]
+    if all(name in VARIABLES for name in given):
+        return
+    names, mistakes = sorted(known()), Mistakes()
+    for name in given:
+        if name not in names:
+            told = f"no such variable; known: {', '.join(names)}{did_you_mean(name, names)}"
+            mistakes.say(name, told)
+    mistakes.stop_if_any()
+
+
 def from_settings(settings: Iterable[str]) -> list[Override]:
     """Overrides of ``--set a.b=c``; the value is read as YAML.
 
@@ -76,26 +114,24 @@ def from_settings(settings: Iterable[str]) -> list[Override]:
         BadInput: A setting without ``=`` or with a value that is not YAML.
     """
     result: list[Override] = []
-    mistakes = []
+    mistakes = Mistakes()
     for setting in settings:
         path, equals, text = setting.partition("=")
         origin = f"--set {path}"
         if not equals or not path:
-            mistakes.append(
-                Mistake("--set", None, "", f"found {setting!r}; write it as PATH=VALUE")
-            )
+            mistakes.say("--set", f"found {setting!r}; write it as PATH=VALUE")
             continue
-        try:
-            value = parse_document(text, origin).value if text.strip() else None
-        except BadInput as error:
-            mistakes += [
-                Mistake(origin, None, found.path, found.message) for found in error.mistakes
-            ]
-            continue
-        result.append((tuple(path.split(".")), value, origin))
-    if mistakes:
-        raise BadInput(mistakes)
+        read = mistakes.collect(partial(parse_document, text, origin), _without_line)
+        if read is not None:
+            value = read.value if text.strip() else None
+            result.append((tuple(path.split(".")), value, origin))
+    mistakes.stop_if_any()
     return _layer(result)
+
+
+def _without_line(mistake: Mistake) -> Mistake:
+    """A flag has no lines."""
+    return replace(mistake, line=None)
 
 
 def from_models(assignments: Iterable[str]) -> list[Override]:
@@ -105,21 +141,18 @@ def from_models(assignments: Iterable[str]) -> list[Override]:
         BadInput: An assignment of another form.
     """
     result: list[Override] = []
-    mistakes = []
+    mistakes = Mistakes()
     for assignment in assignments:
         role, equals, model = assignment.partition("=")
         if not (role and equals and model):
-            mistakes.append(
-                Mistake("--model", None, "", f"found {assignment!r}; write it as ROLE=MODEL")
-            )
+            mistakes.say("--model", f"found {assignment!r}; write it as ROLE=MODEL")
             continue
         origin = f"--model {role}"
         if role == "all":  # over whatever lower layers say of single roles, under these here
             result.insert(0, (("roles",), {"all": model}, origin))
         else:
             result.append((("roles", role), model, origin))
-    if mistakes:
-        raise BadInput(mistakes)
+    mistakes.stop_if_any()
     return result
 
 

@@ -14,7 +14,10 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.matching import factor_matchup
 from matrix.report.matchup import Matchup
-from matrix.report.text import plural
+from matrix.report.text import (
+    models_told,
+    plural,
+)
 from matrix.stats import RoundTable, Verdict, verdict_of, verdict_sentence
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
@@ -61,7 +64,7 @@ class FactorComparison:
     verdict: Verdict
     sentence: str
     rests_on: str
-    simulated: bool
+    simulated: str
 
 
 def compare_factor(
@@ -219,5 +222,5 @@ def _rests_on(judged: Judged) -> str:
     flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
     parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]
     if matchup.simulated:
-        parts.append("simulated models")
+        parts.append(models_told(matchup.simulated))
     return "; ".join(parts)

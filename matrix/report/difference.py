@@ -32,6 +32,11 @@ class Difference:
     messages: int
     turn: int | None
 
+    @property
+    def same_scenario(self) -> bool:
+        """Whether both play the same scenario; otherwise they differ in everything."""
+        return self.a.plan.scenario == self.b.plan.scenario
+
 
 def difference_of(a: Transcript, b: Transcript) -> Difference:
     """Where two sessions part: at the first message that differs."""
@@ -48,6 +53,13 @@ def difference_as_text(found: Difference, *, width: int = WIDTH) -> str:
     """The sessions beside each other, at most ``width`` wide; control characters made harmless."""
     half = (width - len(GAP)) // 2
     lines = [*_heads(found, half), ""]
+    if not found.same_scenario:
+        told = (
+            f"of different scenarios, {found.a.plan.scenario} and {found.b.plan.scenario}: they "
+            "have nothing in common, whatever the variant; two sessions of one scenario and round "
+            "show what a variant changes"
+        )
+        lines += [*textwrap.wrap(told, width), ""]
     if found.turn is None:
         lines.append(f"all {plural(found.messages, 'message')} are alike")
     else:
@@ -60,6 +72,7 @@ def difference_as_text(found: Difference, *, width: int = WIDTH) -> str:
 def difference_as_data(found: Difference) -> JSON:
     """The same for programs: what is alike is counted, the rest is there in full."""
     return {
+        "same_scenario": found.same_scenario,
         "alike_messages": found.messages,
         "parts_in_turn": found.turn,
         "a": _side_as_data(found.a, found.messages, found.turn),

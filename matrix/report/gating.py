@@ -1,16 +1,13 @@
 """Gates of a run: asked for before it starts, decided when it is over.
 
-`read_wish` says what is asked for, `check_wish` whether that can be decided at all, without any
-table of the run, and `gate` decides. Every mistake is found by the first two, so that no session
-is played for a gate that could not be read.
+`matrix.report.gate_wish` says what is asked for, `check_wish` whether that can be decided at all,
+without any table of the run, and `gate` decides. Every mistake is found before that, so that no
+session is played for a gate that could not be read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
-from typing import Literal, get_args
 
 from matrix.engine.check_comparison import known_metrics
 from matrix.engine.registry import load_kind
@@ -18,6 +15,8 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
+from matrix.report.endings import Endings, endings_of
+from matrix.report.gate_wish import FAIL_ON, FailOn, GateWish
 from matrix.report.matching import factor_matchup, not_paired, runs_matchup, whole_matchup
 from matrix.report.matchup import Matchup
 from matrix.report.regression import Regression, regression, regression_as_data
@@ -27,44 +26,10 @@ from matrix.stats.rules import MIN_ROUNDS
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 
-FailOn = Literal["regression", "threshold", "not-enough-data"]
-FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
-"""What can make a gate fail."""
-
 NO_MARGIN = (
     "a gate against a baseline needs a margin, because no number of sessions shows that a run is "
     "not worse at all; say how much worse it may be, as --margin or as compare.margin in the spec"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class GateWish:
-    """What is to be gated.
-
-    Attributes:
-        baseline: The run to be no worse than, as people say it; ``None`` for no such gate.
-        margin: How much worse the run may be, in units of the metric; ``None`` for that of the
-            spec.
-        thresholds: Metric -> least mean or rate; the largest where lower is better.
-        fail_on: What makes the gate fail; the rest is only told.
-        metric: What is compared with the baseline; ``None`` for the run's declared metric.
-    """
-
-    baseline: str | None = None
-    margin: float | None = None
-    thresholds: Mapping[str, float] | None = None
-    fail_on: frozenset[FailOn] = frozenset()
-    metric: str | None = None
-
-    def margin_for(self, spec: RunSpec) -> float | None:
-        """The margin that holds; that of the spec is only for its own metric."""
-        own = self.metric in (None, spec.compare.metric)
-        return self.margin or (spec.compare.margin if own else None)
-
-    @property
-    def anything(self) -> bool:
-        """Whether there is a gate at all."""
-        return self.baseline is not None or bool(self.thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +39,25 @@ class GateReport:
     wish: GateWish
     against: Regression | None
     thresholds: tuple[Threshold, ...]
+    endings: Endings
+
+    @property
+    def too_many_errored(self) -> str:
+        """Why no gate passes this run, whatever its scores say; empty if they can decide."""
+        seen, allowed = self.endings, self.wish.allow_errored
+        if seen.errored_share <= allowed:
+            return ""
+        return (
+            f"not enough data: {seen.errored:,} of {plural(seen.ended, 'session')} errored "
+            f"({100 * seen.errored_share:.3g} %), and a gate passes at most {100 * allowed:.3g} % "
+            "(--allow-errored)"
+        )
 
     @property
     def failures(self) -> list[str]:
         """What fails the run, one sentence each."""
-        return [sentence for kind, sentence in self._all() if kind in self.wish.fail_on]
+        errored = [self.too_many_errored] if self.too_many_errored else []
+        return errored + [said for kind, said in self._all() if kind in self.wish.fail_on]
 
     @property
     def failed(self) -> bool:
@@ -88,11 +67,12 @@ class GateReport:
     @property
     def lines(self) -> list[str]:
         """One line for each gate, for people."""
-        return [f"{self._head(kind)}: {sentence}" for kind, sentence in self._all()]
+        errored = [f"gate FAILED: {self.too_many_errored}"] if self.too_many_errored else []
+        return errored + [f"{self._head(kind)}: {said}" for kind, said in self._all()]
 
     def _head(self, kind: FailOn | None) -> str:
         if kind is None:
-            return "gate passed"
+            return f"gate {'undecided for its errors' if self.too_many_errored else 'passed'}"
         if kind in self.wish.fail_on:
             return "gate FAILED"
         return (
@@ -115,68 +95,6 @@ def _reason(kind: str, bad: FailOn) -> FailOn | None:
     if kind == "pass":
         return None
     return "not-enough-data" if kind == "not_enough_data" else bad
-
-
-def read_wish(
-    baseline: str | None,
-    margin: float | None,
-    thresholds: Sequence[str],
-    fail_on: Sequence[str],
-) -> GateWish:
-    """Read the options of a gate.
-
-    Args:
-        baseline: A run, as people say it.
-        margin: How much worse the run may be.
-        thresholds: ``NAME=VALUE`` each.
-        fail_on: Any of `FAIL_ON`.
-
-    Raises:
-        BadInput: Every mistake.
-    """
-    mistakes: list[Mistake] = []
-
-    def fault(source: str, message: str) -> None:
-        mistakes.append(Mistake(source, None, "", message))
-
-    found: dict[str, float] = {}
-    for text in thresholds:
-        name, value = _threshold(text)
-        if not name or value is None:
-            fault(
-                "--threshold", f"found {text!r}; must be NAME=NUMBER, e.g. score=75 or failed=.05"
-            )
-        elif name in found:
-            fault("--threshold", f"{name} is given twice; each metric once")
-        else:
-            found[name] = value
-    for word in fail_on:
-        if word not in FAIL_ON:
-            hint = did_you_mean(word, FAIL_ON)
-            fault("--fail-on", f"found {word!r}; can be {', '.join(FAIL_ON)}{hint}")
-    if "regression" in fail_on and baseline is None:
-        fault("--fail-on", "regression against what? name a run with --baseline")
-    if "threshold" in fail_on and not thresholds:
-        fault("--fail-on", "threshold of what? give one with --threshold, e.g. score=75")
-    if "not-enough-data" in fail_on and baseline is None and not thresholds:
-        fault("--fail-on", "not-enough-data for what? give a --baseline or a --threshold")
-    if margin is not None and not (margin > 0 and isfinite(margin)):
-        fault("--margin", f"found {margin:g}; must be above 0, in units of the metric")
-    elif margin is not None and baseline is None:
-        fault("--margin", "is for a gate against another run; name it with --baseline")
-    if mistakes:
-        raise BadInput(mistakes)
-    chosen = frozenset(word for word in FAIL_ON if word in fail_on)
-    return GateWish(baseline, margin, found, chosen)
-
-
-def _threshold(text: str) -> tuple[str, float | None]:
-    name, _, number = text.partition("=")
-    try:
-        value = float(number)
-    except ValueError:
-        return name.strip(), None
-    return name.strip(), value if isfinite(value) else None
 
 
 def check_wish(
@@ -264,6 +182,22 @@ def gate(
     Raises:
         BadInput: There is nothing in common with the baseline, no margin, or no such metric.
     """
+    endings = endings_of(run[0])
+    try:
+        against, thresholds = _decided(wish, run, baseline)
+    except BadInput:  # so many may have errored that nothing is left to measure
+        report = GateReport(wish, None, (), endings)
+        if report.too_many_errored:
+            return report
+        raise
+    return GateReport(wish, against, thresholds, endings)
+
+
+def _decided(
+    wish: GateWish,
+    run: tuple[RunTables, RunFile],
+    baseline: tuple[RunTables, RunFile] | None,
+) -> tuple[Regression | None, tuple[Threshold, ...]]:
     spec = RunSpec.model_validate(run[1].spec)
     against = None
     if baseline is not None:
@@ -278,7 +212,7 @@ def gate(
         matchup = factor_matchup(*run) if several else whole_matchup(*run)
         alpha = round(1.0 - spec.compare.confidence, 12)
         found = [_threshold_of(matchup, *asked, alpha) for asked in wish.thresholds.items()]
-    return GateReport(wish, against, tuple(found))
+    return against, tuple(found)
 
 
 def _threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:
@@ -292,6 +226,11 @@ def gate_as_data(report: GateReport) -> JSON:
     """The same for programs."""
     return {
         "failed": report.failed,
+        "errored": {
+            "sessions": report.endings.errored,
+            "of": report.endings.ended,
+            "allowed": report.wish.allow_errored,
+        },
         "fail_on": [word for word in FAIL_ON if word in report.wish.fail_on],
         "lines": report.lines,
         "baseline": None if report.against is None else regression_as_data(report.against),

@@ -24,12 +24,21 @@ def repaired_as_text(done: Repaired) -> str:
     """A line per table: what it was like, and how many rows it has now."""
     rows = [[name, f"{count:,}", done.found[name]] for name, count in done.rows.items()]
     table = columns(["table", "rows now", "found"], rows, right=[1])
-    return f"{table}\nmade again from {done.entries:,} journal entries"
+    return (
+        f"{table}\nmade again from {done.entries:,} journal entries; {done.turns:,} turns were "
+        "played (a row of turns is a checkpoint:\nstarts, ends and what a session has from its "
+        "parent are rows, too)"
+    )
 
 
 def repaired_as_data(done: Repaired) -> JSON:
     """The same for programs."""
-    return {"found": dict(done.found), "rows": dict(done.rows), "entries": done.entries}
+    return {
+        "found": dict(done.found),
+        "rows": dict(done.rows),
+        "entries": done.entries,
+        "turns_played": done.turns,
+    }
 
 
 def kept_as_text(kept: KeptRun, *, restored: bool) -> str:

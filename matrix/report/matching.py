@@ -85,7 +85,7 @@ def _of_one(
         spec=_looked_at_once(RunSpec.model_validate(run.spec)),
         metric=run.plan.metric,
         over=run.status != "running",
-        simulated=run.simulated,
+        simulated=run.simulation,
     )
     return data, matchup
 
@@ -129,8 +129,15 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         spec=_looked_at_once(RunSpec.model_validate(two.spec)),
         metric=two.plan.metric,
         over=all(run.status != "running" for run in (one, two)),
-        simulated=one.simulated or two.simulated,
+        simulated=_simulation(one, two),
     )
+
+
+def _simulation(one: RunFile, two: RunFile) -> str:
+    """What to say of simulated models in two runs: of both, or of each by name."""
+    if one.simulation == two.simulation:
+        return one.simulation
+    return "; ".join(f"{run.run_id} {run.simulation}" for run in (one, two) if run.simulation)
 
 
 def _looked_at_once(spec: RunSpec) -> RunSpec:

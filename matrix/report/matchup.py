@@ -61,7 +61,7 @@ class Matchup:
         spec: What was declared of the comparison before launch.
         metric: The metric that was declared.
         over: Whether no session is running or will be launched.
-        simulated: Whether any model is simulated.
+        simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
     """
 
@@ -85,7 +85,7 @@ class Matchup:
     spec: RunSpec
     metric: str
     over: bool
-    simulated: bool
+    simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
     _names: list[str] = field(default_factory=list)
     _read: dict[str, Floats] = field(default_factory=dict)

@@ -9,7 +9,7 @@ from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.plan_power import power_as_data, power_facts
 from matrix.report.planning import Pilot
-from matrix.report.text import WIDTH, about, columns, facts, plural, wrapped
+from matrix.report.text import WIDTH, about, columns, facts, models_told, plural, wrapped
 from matrix.stats.rules import MIN_ROUNDS
 
 
@@ -30,11 +30,21 @@ def plan_as_text(
     """
     head = f"{prepared.spec.name}: {_shape(prepared)}"
     if prepared.simulated:
-        head += ", on simulated models"
+        told = models_told(prepared.simulated)
+        head += f", {told}" if prepared.mixed else f", on {told}"
     parts = [wrapped(head, width=width), facts(_facts(prepared, pilot), width=width)]
     if cells:
         parts += ["", _cells(prepared)]
     return "\n".join(parts)
+
+
+def branch_in_words(prepared: Prepared) -> str:
+    """How large a branch is, and what it may cost, in one sentence without its end."""
+    sessions = plural(prepared.plan.sessions, "session")
+    return (
+        f"{_shape(prepared)} = {sessions}, expected to cost {_money(prepared.estimate)}, "
+        f"under a cap of {show_usd(prepared.spec.limits.cap_nano)}"
+    )
 
 
 def _shape(prepared: Prepared) -> str:
@@ -63,7 +73,7 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
         rows.append((name, ", ".join(levels) + note))
     rows.append(("models", _models(prepared)))
     rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
-    if not prepared.simulated:
+    if not prepared.play_money:
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
     budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
@@ -146,7 +156,8 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
     return {
         "name": prepared.spec.name,
         "kind": prepared.kind.name,
-        "simulated": prepared.simulated,
+        "simulated": bool(prepared.simulated),
+        "simulated_roles": list(prepared.stand_ins),
         "spec_hash": prepared.spec_hash,
         "sessions": plan.sessions,
         "rounds": plan.rounds,
@@ -168,7 +179,7 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
         "estimate_by_role_usd": {
             role: _interval_usd(interval) for role, interval in prepared.role_costs.items()
         },
-        "estimate_s": None if prepared.simulated else prepared.time._asdict(),
+        "estimate_s": None if prepared.play_money else prepared.time._asdict(),
         "unlimited_groups": prepared.unlimited_groups,
         "cap_usd": prepared.spec.limits.cost_usd,
         "at_cap": prepared.spec.at_cap,

@@ -40,7 +40,7 @@ class Pilot:
             pairs of variants (root mean square), in units of the metric.
         round_nano: What a round cost, in nano-dollars.
         failure_rate: Share of sessions that failed.
-        simulated: Whether any of its models is simulated.
+        simulated: What to say of simulated models in it; empty if there are none.
     """
 
     run_id: str
@@ -48,7 +48,7 @@ class Pilot:
     sd: float
     round_nano: NanoUSD
     failure_rate: float
-    simulated: bool
+    simulated: str
 
     @property
     def sd_range(self) -> tuple[float, float]:

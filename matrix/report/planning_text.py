@@ -5,7 +5,15 @@ from __future__ import annotations
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.planning import Answer, Need, Question, Shown
-from matrix.report.text import WIDTH, columns, facts, metric_value, plural, wrapped
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    facts,
+    metric_value,
+    noted,
+    plural,
+    wrapped,
+)
 from matrix.stats import PowerGoal
 from matrix.stats.rules import MIN_ROUNDS
 
@@ -109,7 +117,7 @@ def _from(answer: Answer) -> list[tuple[str, str]]:
     )
     if answer.needed_at_worst is not None:
         text += f"; at the upper end it takes {plural(answer.needed_at_worst, question.unit)}"
-    text += " (simulated)" if pilot.simulated else ""
+    text += noted(pilot.simulated)
     return [("spread", text)]
 
 
@@ -160,7 +168,7 @@ def answer_as_data(answer: Answer) -> JSON:
             "sd_low": pilot.sd_range[0],
             "sd_high": pilot.sd_range[1],
             "failure_rate": pilot.failure_rate,
-            "simulated": pilot.simulated,
+            "simulated": bool(pilot.simulated),
         },
         "needed": None if answer.needed is None else _need_as_data(answer.needed),
         "needed_at_worst": answer.needed_at_worst,

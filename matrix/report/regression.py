@@ -13,7 +13,11 @@ from matrix.engine.looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.matchup import Matchup
-from matrix.report.text import metric_value, plural
+from matrix.report.text import (
+    metric_value,
+    models_told,
+    plural,
+)
 from matrix.stats import FailureContrast, Gate, GateKind, failure_contrast, gate_paired
 from matrix.stats.figures import percent
 from matrix.stats.rules import MIN_ROUNDS, Rules
@@ -135,7 +139,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         )
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
     parts += [rests, *([matchup.scope] if matchup.scope else [])]
-    parts += ["simulated models"] if matchup.simulated else []
+    parts += [models_told(matchup.simulated)] if matchup.simulated else []
     return f"{head} against {found.baseline}: {'; '.join(part for part in parts if part)}"
 
 

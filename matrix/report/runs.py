@@ -23,7 +23,7 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
         spent = "-"
         if run.totals is not None:
             spent = show_usd(run.totals.settled_nano + run.totals.presumed_nano)
-            spent += " simulated" if run.simulated else ""
+            spent += f" {run.simulation}" if run.simulation else ""
         status = (
             run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"
         )

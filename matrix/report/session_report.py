@@ -12,7 +12,7 @@ from matrix.model.checkpoint_file import Checkpoint
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
-from matrix.report.text import aside_of, duration, harmless
+from matrix.report.text import aside_of, duration, harmless, noted, one_line
 from matrix.store.transcript import Transcript
 
 _TOLD = {
@@ -23,13 +23,13 @@ _TOLD = {
 }
 
 
-def session_as_markdown(session: Transcript, last: Checkpoint, *, simulated: bool) -> str:
+def session_as_markdown(session: Transcript, last: Checkpoint, *, simulated: str) -> str:
     """The report of a session.
 
     Args:
         session: The whole session.
         last: Its newest checkpoint, exported.
-        simulated: Whether any of its models is simulated.
+        simulated: What to say of simulated models in it; empty if there are none.
     """
     parts = [
         "# Session Report\n",
@@ -46,12 +46,12 @@ def session_as_markdown(session: Transcript, last: Checkpoint, *, simulated: boo
     return harmless("\n".join(parts).rstrip() + "\n")
 
 
-def _config(session: Transcript, last: Checkpoint, simulated: bool) -> Iterator[str]:
+def _config(session: Transcript, last: Checkpoint, simulated: str) -> Iterator[str]:
     config, plan = last.sessionConfig, session.plan
     yield "## Config\n"
     yield f"- Session: {plan.session_id} of run {last.run}"
     yield f"- Story: {config.story}"
-    yield f"- Narrator: {config.narratorModel or '-'}" + " (simulated)" * simulated
+    yield f"- Narrator: {config.narratorModel or '-'}" + noted(simulated)
     yield f"- System prompt: {plan.options.get('prompt', '-')}"
     yield f"- Duration: {duration(session.tally.clock_s)} of model time"
     yield f"- Cost: {show_usd(session.tally.cost)}"
@@ -80,7 +80,8 @@ def _summary(session: Transcript, last: Checkpoint) -> Iterator[str]:
     yield f"- Tangents: {len(last.detectedTangents)}{average}"
     yield f"- Private moments: {len(last.privateMoments)}"
     if session.ended is not None:
-        yield f"- Outcome: {session.ended.outcome}, {session.ended.reason or 'no reason given'}"
+        why = one_line(session.ended.reason) or "no reason given"
+        yield f"- Outcome: {session.ended.outcome}, {why}"
     for score in session.scores:
         if score.turn is None and score.name == "score" and score.value is not None:
             yield f"- Score: {score.value:.1f}"

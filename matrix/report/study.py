@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from matrix.engine.mistakes import together
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes, together
 from matrix.model.seeds import derive_seed
 from matrix.report.breakdown import (
     Breakdown,
@@ -99,8 +99,8 @@ class Study:
         return self.comparison.rests_on
 
     @property
-    def simulated(self) -> bool:
-        """Whether any model is simulated."""
+    def simulated(self) -> str:
+        """What to say of simulated models in it; empty if there are none."""
         return self.comparison.simulated
 
 
@@ -170,23 +170,18 @@ def _judged(matchup: Matchup, metric: str, margin: float | None) -> Judged:
     Raises:
         BadInput: There is no such metric, or it has no values, or the margin is none.
     """
-    mistakes: list[Mistake] = []
-    try:
-        values = matchup.values(metric)
-    except BadInput as error:
-        mistakes += error.mistakes
-    else:
-        ended = int(np.isin(matchup.outcomes, ("completed", "timeout")).sum())
-        if ended and metric != matchup.metric and not np.isfinite(values).any():
-            told = f"none of the {ended:,} sessions that ended has a value of {metric!r}"
-            mistakes.append(Mistake("--metric", None, "", f"{told}, so nothing to compare"))
-    try:
-        # Of a metric that does not exist, only the margin is left to be looked at.
-        judged = judge(matchup, "cost_usd" if mistakes else metric, margin)
-    except BadInput as error:
-        raise BadInput([*mistakes, *error.mistakes]) from None
-    if mistakes:
-        raise BadInput(mistakes)
+    mistakes = Mistakes()
+    values = mistakes.collect(lambda: matchup.values(metric))
+    ended = int(np.isin(matchup.outcomes, ("completed", "timeout")).sum())
+    empty = ended and values is not None and not np.isfinite(values).any()
+    if empty and metric != matchup.metric:
+        told = f"none of the {ended:,} sessions that ended has a value of {metric!r}"
+        mistakes.say("--metric", f"{told}, so nothing to compare")
+    # Of a metric that does not exist, only the margin is left to be looked at.
+    metric = "cost_usd" if mistakes.found else metric
+    judged = mistakes.collect(lambda: judge(matchup, metric, margin))
+    if mistakes.found or judged is None:
+        raise BadInput(mistakes.found)
     return judged
 
 

@@ -18,7 +18,8 @@ def study_as_data(study: Study) -> JSON:
     return {
         **comparison_as_data(study.comparison),
         "unit": study.unit,
-        "simulated": study.simulated,
+        "simulated": bool(study.simulated),
+        "simulation": study.simulated,
         "higher_is_better": rules.higher_is_better,
         "alpha": rules.alpha,
         "margin": rules.delta,

@@ -13,7 +13,16 @@ from matrix.report.study_sections import (
     secondary_text,
 )
 from matrix.report.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
-from matrix.report.text import WIDTH, columns, harmless, interval, plural, wrapped
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    harmless,
+    interval,
+    models_told,
+    noted,
+    plural,
+    wrapped,
+)
 from matrix.stats import AGREEMENT_WARN_BELOW
 
 
@@ -46,7 +55,7 @@ def _head(study: Study, width: int) -> str:
     better = "more" if verdict.rules.higher_is_better else "less"
     margin = verdict.rules.delta
     within = "no margin declared" if margin is None else f"margin {margin:g}"
-    simulated = "; simulated models" if study.simulated else ""
+    simulated = f"; {models_told(study.simulated)}" if study.simulated else ""
     line = (
         f"{what} compared on {study.metric} ({better} is better; {within}): {rounds} of "
         f"{verdict.rounds_planned:,} planned{simulated}"
@@ -82,8 +91,7 @@ def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
 
 def _verdict(study: Study, width: int) -> str:
     verdict = study.verdict
-    simulated = " (simulated)" if study.simulated else ""
-    lines = [wrapped(study.sentence + simulated, "Verdict: ", width=width)]
+    lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
     lines += [
         wrapped(REASONS[reason].format(unit=study.unit), "  because:  ", width=width)
         for reason in verdict.reasons

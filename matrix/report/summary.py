@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from matrix.engine.attempts import IMPLAUSIBLE
 from matrix.engine.plan_file import read_tariffs
 from matrix.model.errors import BadInput
-from matrix.model.records import OUTCOMES
 from matrix.report.compare import FactorComparison, compare_factor
+from matrix.report.endings import ENDING_COLUMNS, Endings, endings_of
 from matrix.report.savings import (
     CACHE_COLUMNS,
     CacheUse,
@@ -19,6 +20,7 @@ from matrix.report.savings import (
     prompt_cache_use,
 )
 from matrix.store.reader import RunTables
+from matrix.store.recovery import tables_lag
 from matrix.store.run_folder import RunFile
 from matrix.store.transcript import SessionNotFound
 
@@ -28,9 +30,13 @@ class Summary:
     """A run in numbers.
 
     Attributes:
+        endings: How its sessions ended, why those that errored did, and how many have a score.
         errors: Error class -> sessions that failed or errored with it.
         censored: Why sessions were cut short -> how many.
+        cut_short: The same -> the newest reason in full, where there is more to say.
+        implausible: Model -> answers with a usage report that cannot be true.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
+        unfinished: Whether the tables lack something, because the run was stopped at once.
         comparison: The compared factor's levels and verdict.
         no_comparison: Why there is no comparison, if there is none.
         cache: What the response cache did.
@@ -40,9 +46,11 @@ class Summary:
 
     run: RunFile
     run_dir: Path
-    outcomes: Mapping[str, int]
+    endings: Endings
     errors: Mapping[str, int]
     censored: Mapping[str, int]
+    cut_short: Mapping[str, str]
+    implausible: Mapping[str, int]
     role_nano: Mapping[str, int]
     settled_nano: int
     presumed_nano: int
@@ -54,11 +62,23 @@ class Summary:
     prompt_cache: PromptCacheUse
     comparison: FactorComparison | None
     no_comparison: str
+    unfinished: bool
     extremes: Mapping[str, str]
 
     @property
+    def outcomes(self) -> Mapping[str, int]:
+        """Outcome -> sessions."""
+        return self.endings.outcomes
+
+    @property
     def spent_nano(self) -> int:
-        return self.settled_nano + self.presumed_nano
+        """What providers have charged, as far as anybody can know: overruns included."""
+        return self.settled_nano + self.presumed_nano + self.overrun_nano
+
+    @property
+    def overrun_nano(self) -> int:
+        """What attempts cost above the most that was set aside."""
+        return self.run.totals.overrun_nano if self.run.totals else 0
 
 
 def summarize_run(run_dir: Path, run: RunFile) -> Summary:
@@ -66,52 +86,44 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     tables = RunTables(run_dir)
     sessions = tables.frame(
         "sessions",
-        [
-            "session_id",
-            "outcome",
-            "error_class",
-            "turns",
-            "calls",
-            "tokens_in",
-            "tokens_out",
-            "score",
-            "parent_turn",
-        ],
+        [*ENDING_COLUMNS, "turns", "calls", "tokens_in", "tokens_out"],
     )
-    counts = sessions["outcome"].value_counts()
-    calls = tables.frame("calls", ["role", "cost_nano", *CACHE_COLUMNS])
+    calls = tables.frame(
+        "calls", ["role", "cost_nano", "overrun_nano", "error_class", *CACHE_COLUMNS]
+    )
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
     return Summary(
         run=run,
         run_dir=run_dir,
-        outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
+        endings=endings_of(tables, sessions),
         errors=_classes(sessions[sessions["outcome"] != "censored"]),
         censored=_classes(sessions[sessions["outcome"] == "censored"]),
+        cut_short=_in_full(sessions[sessions["outcome"] == "censored"]),
+        implausible=_implausible(calls),
         role_nano=money["roles"],
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
         calls=money["calls"],
         tokens_in=int(sessions["tokens_in"].sum()),
         tokens_out=int(sessions["tokens_out"].sum()),
-        turns=_played(sessions),
+        turns=tables.turns_played(),
         cache=cache_use(calls),
         prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),
         comparison=comparison,
         no_comparison=no_comparison,
+        unfinished=run.status in ("incomplete", "failed")
+        and (len(sessions) < run.plan.sessions or tables_lag(run_dir)),
         extremes=_extremes(sessions),
     )
-
-
-def _played(sessions: Any) -> int:
-    """Turns that were played in this run: those before a parting are the parents'."""
-    return int((sessions["turns"] - sessions["parent_turn"].fillna(0)).sum())
 
 
 def _money(calls: Any) -> dict[str, Any]:
     by_state = calls.groupby("disposition", observed=True)["cost_nano"].sum()
     spent = calls[calls["disposition"] != "released"]
-    roles = spent.groupby("role", observed=True)["cost_nano"].sum().sort_values(ascending=False)
+    # tables of runs from before overruns had a column have none of it
+    charged = spent["cost_nano"] + spent["overrun_nano"].fillna(0).astype("int64")
+    roles = charged.groupby(spent["role"], observed=True).sum().sort_values(ascending=False)
     return {
         "roles": {str(role): int(cost) for role, cost in roles.items()},
         "settled": int(by_state.get("settled", 0)),
@@ -123,6 +135,19 @@ def _money(calls: Any) -> dict[str, Any]:
 def _classes(sessions: Any) -> dict[str, int]:
     found = sessions["error_class"].dropna().value_counts()
     return {str(name): int(count) for name, count in found.items() if name}
+
+
+def _in_full(cut: Any) -> dict[str, str]:
+    """Word that sessions are counted by -> the rest of the newest reason that begins with it."""
+    reasons = zip(cut["error_class"], cut["end_reason"].fillna(""), strict=True)
+    found = {word: reason.removeprefix(f"{word}: ") for word, reason in reasons
+             if reason.startswith(f"{word}: ")}  # fmt: skip
+    return {str(word): str(rest) for word, rest in found.items()}
+
+
+def _implausible(calls: Any) -> dict[str, int]:
+    found = calls[calls["error_class"] == IMPLAUSIBLE]["model"].value_counts()
+    return {str(model): int(count) for model, count in found.items() if count}
 
 
 def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:

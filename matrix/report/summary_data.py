@@ -7,6 +7,7 @@ from dataclasses import asdict
 from matrix.model.money import to_usd
 from matrix.model.records import JSON
 from matrix.report.compare import FactorComparison
+from matrix.report.endings import endings_as_data
 from matrix.report.summary import Summary
 from matrix.store.run_folder import CostRange
 
@@ -20,10 +21,14 @@ def summary_as_data(summary: Summary) -> JSON:
         "run_dir": str(summary.run_dir),
         "status": summary.run.status,
         "end_reason": summary.run.end_reason,
+        "end_detail": summary.run.end_detail,
+        "unfinished": summary.unfinished,
         "simulated": summary.run.simulated,
+        "simulated_roles": list(summary.run.simulated_roles),
         "branched": None if summary.run.branched is None else summary.run.branched.model_dump(),
         "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
         "errors": dict(summary.errors),
+        **endings_as_data(summary.endings),
         "censored": dict(summary.censored),
         "calls": summary.calls,
         "turns": summary.turns,
@@ -31,7 +36,8 @@ def summary_as_data(summary: Summary) -> JSON:
         "tokens_out": summary.tokens_out,
         "spent_usd": to_usd(summary.spent_nano),
         "presumed_usd": to_usd(summary.presumed_nano),
-        "overrun_usd": to_usd(summary.run.totals.overrun_nano) if summary.run.totals else 0.0,
+        "overrun_usd": to_usd(summary.overrun_nano),
+        "implausible_usage": dict(summary.implausible),
         "estimate_usd": _range(summary.run.estimate),
         "pilot_usd": _range(summary.run.pilot),
         "cap_usd": to_usd(summary.run.cap_nano),

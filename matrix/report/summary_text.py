@@ -13,13 +13,18 @@ from matrix.report.text import (
     columns,
     duration,
     facts,
+    harmless,
     interval,
+    noted,
     number,
     plural,
     tokens,
     wrapped,
 )
 from matrix.store.run_folder import BranchedFrom, CostRange, RunFile, Stopping
+
+MOST_CLASSES = 8
+"""Classes of errors whose newest reason is told."""
 
 DEFAULT_RESULTS = "results"
 """Folder of runs that commands look in when they are not told otherwise."""
@@ -29,31 +34,34 @@ def verdict_line(summary: Summary) -> str:
     """The verdict in one sentence, or why there is none."""
     if summary.comparison is None:
         return summary.no_comparison
-    suffix = " (simulated)" if summary.run.simulated else ""
-    return summary.comparison.sentence + suffix
+    return summary.comparison.sentence + noted(summary.run.simulation)
 
 
 def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
-    parts = [_head(summary), facts(_facts(summary), width=width)]
+    parts = [head_line(summary), facts(labelled_facts(summary), width=width)]
     if summary.comparison is not None:
         parts += ["", _variants(summary.comparison)]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
     else:
         parts += ["", wrapped(verdict_line(summary), width=width)]
+    if told := defect_as_text(summary):
+        parts += ["", told]
     parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
     return "\n".join(parts)
 
 
-def _head(summary: Summary) -> str:
+def head_line(summary: Summary) -> str:
+    """The run, how it ended, and how long it took."""
     run = summary.run
     status = run.status if run.end_reason in ("", "done") else (f"{run.status}: {run.end_reason}")
     took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
     return f"run {run.run_id} ({status}){took}"
 
 
-def _facts(summary: Summary) -> list[tuple[str, str]]:
+def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
+    """Everything but the comparison: label and text of every line; without a label, it goes on."""
     run = summary.run
     total = sum(summary.outcomes.values())
     counts = dict(summary.outcomes)
@@ -65,12 +73,25 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
+    if run.end_detail:
+        rows.append(("stopped", run.end_detail))
+    if summary.unfinished:
+        rows.append(
+            (
+                "unfinished",
+                "the run was stopped at once, so its tables lack what came last, and figures here "
+                f"are too low; `matrix repair {run.run_id}` or resuming it mends that",
+            )
+        )
     if summary.errors:
         found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
         rows.append(("errors", found))
+        rows += [("", line) for line in reasons(summary)]
     cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
     if cut:
-        rows.append(("censored", f"{', '.join(cut)} (cut short, so they count for no variant)"))
+        why = [f"; {word}: {more}" for word, more in summary.cut_short.items()]
+        told = [f"{', '.join(cut)} (cut short, so they count for no variant)", *why]
+        rows.append(("censored", "".join(told)))
     rows += _stopping(run.stopping)
     rows.append(
         (
@@ -79,15 +100,15 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
             f"{tokens(summary.tokens_in)} tokens in, {tokens(summary.tokens_out)} out",
         )
     )
-    simulated = " (simulated)" if run.simulated else ""
-    presumed = f", of it {show_usd(summary.presumed_nano)} presumed" * bool(summary.presumed_nano)
+    simulated = noted(run.simulation)
     rows.append(
         (
             "spent",
-            f"{show_usd(summary.spent_nano)}{presumed} of {show_usd(run.cap_nano)}{simulated}",
+            f"{show_usd(summary.spent_nano)}{_of_it(summary)} of {show_usd(run.cap_nano)}"
+            f"{simulated}",
         )
     )
-    rows += _estimates(run)
+    rows += _estimates(run) + _doubts(summary)
     roles = ", ".join(
         f"{role} {show_usd(cost)} ({cost / max(1, summary.spent_nano):.0%})"
         for role, cost in summary.role_nano.items()
@@ -95,6 +116,25 @@ def _facts(summary: Summary) -> list[tuple[str, str]]:
     if roles:
         rows.append(("by role", roles))
     return rows + _caches(summary)
+
+
+def reasons(summary: Summary) -> list[str]:
+    """The newest reason of every class of errored sessions, one line each."""
+    errors = summary.endings.errors
+    told = [f"{one.name}: {one.reason} (newest: {one.newest})" for one in errors[:MOST_CLASSES]]
+    left = plural(len(errors) - MOST_CLASSES, "more class", "more classes")
+    return told + [f"... and {left}"] * (len(errors) > MOST_CLASSES)
+
+
+def defect_as_text(summary: Summary) -> str:
+    """The first defect of the kind with its whole traceback; empty if there was none."""
+    defect = summary.endings.defect
+    if defect is None:
+        return ""
+    first = (
+        f"KindDefect is a defect of the kind {summary.run.kind!r}, first in {defect.session_id}:"
+    )
+    return "\n".join([first, *(f"  {harmless(line)}" for line in defect.traceback.split("\n"))])
 
 
 def _stopping(stopping: Stopping | None) -> list[tuple[str, str]]:
@@ -127,19 +167,43 @@ def _from(branched: BranchedFrom) -> str:
 
 
 def _estimates(run: RunFile) -> list[tuple[str, str]]:
-    """What the run was expected to cost, beside what it did; and what went beyond its holds."""
+    """What the run was expected to cost, beside what it did."""
     told = [
         f"{_around(cost)} {when}"
         for cost, when in ((run.estimate, "before"), (run.pilot, "after the first round"))
         if cost is not None
     ]
-    rows = [("estimate", "; ".join(told))] if told else []
-    if run.totals is not None and run.totals.overrun_nano:
+    return [("estimate", "; ".join(told))] if told else []
+
+
+def _of_it(summary: Summary) -> str:
+    """What of the money spent nobody reported, and what nobody had set aside."""
+    parts = [
+        f"{show_usd(amount)} {word}"
+        for amount, word in ((summary.presumed_nano, "presumed"), (summary.overrun_nano, "overrun"))
+        if amount
+    ]
+    return f", of it {' and '.join(parts)}," if parts else ""
+
+
+def _doubts(summary: Summary) -> list[tuple[str, str]]:
+    """What providers have charged beyond their holds, or reported without being believed."""
+    rows = []
+    if summary.overrun_nano:
         rows.append(
             (
                 "overrun",
-                f"{show_usd(run.totals.overrun_nano)} more than the most that was set aside: the "
+                f"{show_usd(summary.overrun_nano)} more than the most that was set aside: the "
                 "prices are wrong, or a provider did not keep to max_tokens",
+            )
+        )
+    if summary.implausible:
+        found = ", ".join(f"{model} {count:,}" for model, count in summary.implausible.items())
+        rows.append(
+            (
+                "implausible",
+                f"usage reports by {found}: far more tokens than the request allows, so these "
+                "answers count at what was set aside for them",
             )
         )
     return rows
@@ -166,6 +230,12 @@ def _caches(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _variants(comparison: FactorComparison) -> str:
+    headers, rows = variant_table(comparison)
+    return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
+
+
+def variant_table(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
+    """The compared variants with every denominator: headers and rows."""
     confidence = f"{100 * (1 - comparison.verdict.rules.alpha):.4g} % interval"
     headers = [
         comparison.factor,
@@ -178,8 +248,7 @@ def _variants(comparison: FactorComparison) -> str:
         "$ each",
     ]
     digits = 1 if comparison.metric == "score" else 3
-    rows = [_variant_cells(row, digits) for row in comparison.rows]
-    return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
+    return headers, [_variant_cells(row, digits) for row in comparison.rows]
 
 
 def _variant_cells(row: VariantRow, digits: int) -> list[str]:
@@ -206,6 +275,9 @@ def _next(summary: Summary) -> list[str]:
         lines.append(f"matrix resume {run.run_id}{where}{more}")
     if summary.comparison is not None:
         lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
+    if summary.endings.errors:
+        most = summary.endings.errors[0]
+        lines.append(f"matrix show {run.run_id} {most.newest}{where}   # the newest {most.name}")
     if "worst" in summary.extremes:
         lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
     lines.append(

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from typing import Final
 
 from matrix.model.records import Message
 
 WIDTH = 100
 """Columns that text is wrapped to where nothing says how wide the terminal is."""
+
+_LONGEST_REASON: Final = 300
+"""Characters of a reason that are told in one line."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -107,6 +111,14 @@ def harmless(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def one_line(reason: str) -> str:
+    """A reason in one line that drives no terminal; of a defect, the line that sums it up."""
+    first, _, rest = reason.partition("\n")
+    told = first if rest.startswith("Traceback (") else reason
+    told = harmless(" ".join(told.split()))
+    return told if len(told) <= _LONGEST_REASON else told[: _LONGEST_REASON - 3] + "..."
+
+
 def harmless_json(text: str) -> str:
     """The same for JSON, where nothing is lost: such characters are written as escapes."""
     return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
@@ -117,3 +129,13 @@ def aside_of(message: Message) -> str:
     if not message.channel.startswith("private/"):
         return ""
     return f" (aside, {message.channel.removeprefix('private/')})"
+
+
+def noted(words: str) -> str:
+    """Words in brackets after what they are about; nothing for none."""
+    return f" ({words})" if words else ""
+
+
+def models_told(simulation: str) -> str:
+    """``simulated`` by itself, as part of a list: whose word it is."""
+    return "simulated models" if simulation == "simulated" else simulation

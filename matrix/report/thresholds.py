@@ -14,7 +14,11 @@ import numpy as np
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.matchup import Floats, Matchup
-from matrix.report.text import metric_value, plural
+from matrix.report.text import (
+    metric_value,
+    models_told,
+    plural,
+)
 from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
 from matrix.stats.figures import percent
 
@@ -49,7 +53,7 @@ class Threshold:
     at_most: bool
     rate: bool
     unit: str
-    simulated: bool
+    simulated: str
     variants: tuple[VariantThreshold, ...]
 
     @property
@@ -67,7 +71,8 @@ class Threshold:
         bound = "at most" if self.at_most else "at least"
         asked = f"{self.metric} {bound} {_shown(self, self.threshold)}"
         told = "; ".join(_told(self, one) for one in self.variants)
-        return f"{asked}: {head}: {told}{'; simulated models' if self.simulated else ''}"
+        models = f"; {models_told(self.simulated)}" if self.simulated else ""
+        return f"{asked}: {head}: {told}{models}"
 
 
 def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
+from matrix.engine.defects import is_defect
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score, SessionPlan
-from matrix.report.text import WIDTH, aside_of, columns, duration, facts, harmless, plural
+from matrix.report.text import WIDTH, aside_of, columns, duration, facts, harmless, noted, plural
 from matrix.store.transcript import Transcript
 
 
-def session_as_text(session: Transcript, *, simulated: bool = False, width: int = WIDTH) -> str:
+def session_as_text(session: Transcript, *, simulated: str = "", width: int = WIDTH) -> str:
     """The transcript as text, about ``width`` wide; control characters are made harmless."""
-    parts = [_head(session, " (simulated)" * simulated, width)]
+    parts = [_head(session, noted(simulated), width)]
     if session.players:
         parts += ["", _players(session)]
     for turn in session.turns:
@@ -110,7 +111,10 @@ def _end(session: Transcript, width: int) -> str:
     if session.ended is None:
         return "still open"
     ended = session.ended
-    rows = [("ended", f"{ended.outcome} after {ended.turns} turns: {ended.reason}")]
+    why, where = ended.reason, ""
+    if is_defect(ended.error_class):
+        why, _, where = ended.reason.partition("\n")
+    rows = [("ended", f"{ended.outcome} after {ended.turns} turns: {why}")]
     whole = [score for score in session.scores if score.turn is None]
     reason = ""
     for score in sorted(whole, key=lambda item: item.name != "score"):
@@ -118,7 +122,7 @@ def _end(session: Transcript, width: int) -> str:
         news = score.reason if score.reason != reason else ""  # a judge gives one for all it scored
         rows.append((score.name, f"{value}   {news}".rstrip()))
         reason = score.reason
-    return facts(rows, indent="", width=width)
+    return "\n".join([facts(rows, indent="", width=width), *where.splitlines()])
 
 
 def session_as_data(session: Transcript) -> JSON:
@@ -140,7 +144,7 @@ def session_as_data(session: Transcript) -> JSON:
         "outcome": None if session.ended is None else session.ended.outcome,
         "reason": None if session.ended is None else session.ended.reason,
         "error_class": None if session.ended is None else session.ended.error_class or None,
-        "turns": len([turn for turn in session.turns if turn.phase == "turn"]),
+        "turns": session.last_turn,
         "cost_usd": to_usd(session.tally.cost),
         "players": [player._asdict() for player in session.players],
         "messages": _dicts(session.messages),

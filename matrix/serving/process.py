@@ -38,10 +38,11 @@ class SimServer:
 
     Args:
         options: What to serve; the defaults answer any model without limits or faults.
-        start_s: Seconds to wait for it to come up.
+        start_s: Seconds to wait for it to come up; a busy machine needs many, and a process that
+            ended is not waited for.
     """
 
-    def __init__(self, options: ServeOptions | None = None, *, start_s: float = 30.0) -> None:
+    def __init__(self, options: ServeOptions | None = None, *, start_s: float = 600.0) -> None:
         options = options or ServeOptions()
         self._options = options.model_copy(update={"stop_with_parent": True})
         self._start_s = start_s

@@ -33,6 +33,8 @@ def held_out(body: Packer, entry: Held) -> None:
     body.whole(entry.amount)
     body.text(entry.owner)
     body.real(entry.at)
+    if entry.bound:  # seldom, and unknown to the first journals of this version
+        body.whole(entry.bound)
 
 
 def held_in(body: Unpacker, session_id: str) -> Held:
@@ -46,6 +48,7 @@ def held_in(body: Unpacker, session_id: str) -> Held:
         body.whole(),
         body.text(),
         body.real(),
+        body.whole() if body.more else 0,
     )
 
 

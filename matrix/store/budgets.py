@@ -94,6 +94,7 @@ class BudgetFile:
         now: float,
         spent: NanoUSD | None = None,
         least: NanoUSD = 1,
+        least_buys: str = "one round",
     ) -> NanoUSD:
         """Set money aside for a run that is about to start or go on.
 
@@ -105,6 +106,7 @@ class BudgetFile:
             spent: What the run had spent before, in earlier lives, whose draws are now settled;
                 ``None`` for a new run, which knows of no draw but its own.
             least: What there has to be for it to be worth starting.
+            least_buys: What may cost that much, for the message.
 
         Returns:
             The cap that holds for the run: its own, or less if less is left.
@@ -126,7 +128,8 @@ class BudgetFile:
                 wanted = cap - (spent or 0)
                 granted = min(wanted, state.left)
                 if granted < min(least, wanted) or granted <= 0:
-                    raise BadInput([Mistake("--budget", None, "", _too_little(state, least))])
+                    words = _too_little(state, least, least_buys)
+                    raise BadInput([Mistake("--budget", None, "", words)])
                 self._own[run] = db.execute(
                     "INSERT INTO draws (budget, run, base, amount, began) VALUES (?, ?, ?, ?, ?)",
                     (budget.name, run, spent or 0, granted, at),
@@ -242,10 +245,10 @@ def _pass_time(db: sqlite3.Connection, now: float) -> float:
     return at
 
 
-def _too_little(state: BudgetState, least: NanoUSD) -> str:
+def _too_little(state: BudgetState, least: NanoUSD, least_buys: str) -> str:
     found = f"{show_usd(state.left)} is left of {state.budget}"
     if state.left > 0:
-        found += f", and one round may cost {show_usd(least)}"
+        found += f", and {least_buys} may cost {show_usd(least)}"
     if not state.draws:
         return f"{found}; make it larger, or the matrix smaller"
     times = [draw.free_at for draw in state.draws if draw.free_at is not None]

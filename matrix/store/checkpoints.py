@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
 from matrix.model.checkpoint import Checkpoint
-from matrix.model.entries import Ended
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Outcome
 from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run_folder import RunFile, read_run
+from matrix.store.session_state import fold
 from matrix.store.transcript import find_session, transcript
 
-SOUND: frozenset[Outcome] = frozenset({"completed", "timeout", "failed"})
-"""Ends after which a session says something about what was tested, so that it can be gone on from;
-the others were cut short, and are for `matrix resume`."""
+PARENTS: frozenset[Outcome] = frozenset({"completed", "timeout", "failed", "errored"})
+"""Ends after which a session can be gone on from, at any of its checkpoints; those that were cut
+short are for `matrix resume`."""
 
 
 class Moments:
@@ -53,7 +53,7 @@ class Moments:
         """A session after one of its turns; turn 0 is its start.
 
         Raises:
-            BadInput: It is no session that has ended soundly, or has no such turn.
+            BadInput: It is no session that has ended by itself, or has no such turn.
             SessionNotFound: It was never opened.
         """
         found = transcript(self._journal, session_id)
@@ -64,14 +64,13 @@ class Moments:
             mistake = "is the preparation of a round, not a session"
         elif found.ended is None:
             mistake = f"has not ended; `matrix resume {self.run.run_id}` goes on with it"
-        elif found.ended.outcome not in SOUND:
+        elif found.ended.outcome not in PARENTS:
             mistake = (
                 f"ended as {found.ended.outcome} ({found.ended.reason or found.ended.error_class});"
-                f" only sessions that are {', '.join(sorted(SOUND))} can be gone on from"
+                f" only sessions that are {', '.join(sorted(PARENTS))} can be gone on from"
             )
         elif turn not in turns:
-            allowed = f"0 (its start) to {turns[-1]}" if turns else "none, it never started"
-            mistake = f"has no turn {turn}; turns to go on after: {allowed}"
+            mistake = f"has no turn {turn}; turns to go on after: {_in_words(turns)}"
         if mistake:
             raise BadInput([Mistake(f"session {session_id}", None, "", mistake)])
         plan = found.plan
@@ -90,5 +89,16 @@ class Moments:
         self._journal.close()
 
     def _prelude(self, session_id: str) -> JSON:
-        ends = [e for e in self._journal.session(session_id) if isinstance(e, Ended)]
-        return ends[-1].result if ends else None
+        ended = fold(self._journal.session(session_id)).ended
+        return None if ended is None else ended.result
+
+
+def _in_words(turns: Sequence[int]) -> str:
+    """Turns as ranges: a session that goes on from a file has all before as one."""
+    if not turns:
+        return "none, it never started"
+    breaks = [at for at in range(1, len(turns)) if turns[at] != turns[at - 1] + 1]
+    ends = zip([0, *breaks], [*breaks, len(turns)], strict=True)
+    runs = [(turns[first], turns[stop - 1]) for first, stop in ends]
+    told = [str(first) if first == last else f"{first} to {last}" for first, last in runs]
+    return ", ".join(told).replace("0", "0 (its start)", 1) if turns[0] == 0 else ", ".join(told)

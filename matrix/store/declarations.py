@@ -57,7 +57,11 @@ SESSIONS = Table(
         Column(
             "score", "number", "Primary metric; only for `completed` and `timeout`.", optional=True
         ),
-        Column("simulated", "flag", "Whether any role was played by a simulated model."),
+        Column(
+            "simulated",
+            "flag",
+            "Whether a simulated model plays any role of the session; `run.json` says which.",
+        ),
         Column("parent_session_id", "id", "Session this one was branched from.", optional=True),
         Column("parent_turn", "integer", "Turn it was branched after.", optional=True),
         Column("cost_nano", "integer", "`cost_usd` exactly, in nano-dollars (1e-9 USD)."),
@@ -193,7 +197,9 @@ CALLS = Table(
         volatile("held_usd", "number", "Money set aside for the attempt, in US dollars."),
         volatile("held_nano", "integer", "`held_usd` exactly, in nano-dollars."),
         volatile(
-            "cost_usd", "number", "What the attempt cost, settled or presumed, in US dollars."
+            "cost_usd",
+            "number",
+            "What the attempt cost, settled or presumed, up to its hold, in US dollars.",
         ),
         volatile("cost_nano", "integer", "`cost_usd` exactly, in nano-dollars."),
         volatile("waited_s", "number", "Seconds from asking to being granted."),
@@ -223,6 +229,12 @@ CALLS = Table(
             "What a `cached` answer cost when it was bought, in US dollars; 0 for the others.",
         ),
         volatile("saved_nano", "integer", "`saved_usd` exactly, in nano-dollars."),
+        volatile(
+            "overrun_usd",
+            "number",
+            "What the attempt cost above its hold, which `cost_usd` leaves out, in US dollars.",
+        ),
+        volatile("overrun_nano", "integer", "`overrun_usd` exactly, in nano-dollars."),
         _SEQ,
     ),
     sort=("session_id", "seq"),

@@ -40,7 +40,7 @@ results/<run id>/
   run.json          what was run: spec, versions, prices, plan, status, totals
   journal.sqlite    the truth; everything else can be made again from it
   sessions/ turns/ messages/ calls/ scores/ events/ players/    Parquet tables
-  report.md report.html junit.xml
+  report.md         what `matrix show` and the comparison say, written at the end of every life
 ```
 
 A table is a folder of Parquet files with the same columns; read the folder. That works while the
@@ -57,10 +57,14 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
 - Times are in seconds (`_s`); points in time are UTC.
 - A *prelude* is what models write once per round and scenario, shared by every variant. It has no
   row in `sessions`; its calls, turns and messages are under its own id (`sessions.prelude_id`).
+- With `--baseline latest` or `--finish-last`, `.NAME.lock` beside the runs is the lock of the runs
+  of that name ([docs/nightly.md](../docs/nightly.md)).
 - With `--cache`, answers are kept in `answers.sqlite` beside the runs, which may be deleted. Calls
   answered from it have the disposition `cached`: they cost nothing, and their tokens are those that
   were paid for when they were bought.
-- `simulated` says that a simulated model played a role: such numbers say nothing about real models.
+- `simulated` says that a simulated model plays at least one role of the session, whatever plays the
+  others: such numbers say nothing about real models. Which roles, and which of their levels, is in
+  `run.json` (`stand_ins`; `mixed` says that real models play beside them).
 - A turn that was played again replaces the earlier one in every table but `calls`: what was paid
   stays.
 - *Deterministic* columns are the same in every run of the same spec on simulated models whose cap

@@ -36,6 +36,9 @@ CREATE INDEX IF NOT EXISTS entries_by_session ON entries (session, seq);
 CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 """
 
+_KEPT: Final = "kept:"
+"""What begins the keys in ``meta`` of values that are kept."""
+
 MAX_SEQ: Final = 2**62
 """Above every sequence number."""
 
@@ -53,8 +56,15 @@ class Row(NamedTuple):
     entry: Entry
 
 
+class Kept(NamedTuple):
+    """What somebody has made of the entries up to a place, kept beside them."""
+
+    up_to: int
+    value: JSON
+
+
 class JournalWriter:
-    """The one writer of a journal. Use from one thread at a time."""
+    """The one writer of a journal, for the thread that opened it: SQLite refuses every other."""
 
     def __init__(self, path: Path, *, thorough: bool = False) -> None:
         """Open for writing, creating the journal if need be.
@@ -146,9 +156,25 @@ class JournalWriter:
         """Every entry of one session, in order."""
         return [row.entry for row in _session_rows(self._read, session_id, MAX_SEQ)]
 
-    def rows(self) -> Iterator[Row]:
-        """Every entry of the journal, in order."""
-        return _rows(self._read, 0, self._seq, None)
+    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+        """Entries with ``after < seq``, in order, optionally of some kinds only."""
+        return _rows(self._read, after, self._seq, kinds)
+
+    def keep(self, name: str, value: JSON) -> None:
+        """Keep what was made of all entries so far, in place of what was kept by this name.
+
+        It saves reading the entries again, and says nothing that they do not say.
+        """
+        text = orjson.dumps([self._seq, value]).decode()
+        try:
+            with self._transaction():
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_KEPT + name, text))
+        except sqlite3.Error as error:
+            raise store_error(error, self._path) from None
+
+    def kept(self, name: str) -> Kept | None:
+        """What was kept by this name; nothing if the journal has lost entries since."""
+        return _kept(self._read, name, self._seq)
 
     def close(self) -> None:
         """Let go of the journal; if nobody reads it now, one file is left, readable anywhere."""
@@ -240,6 +266,14 @@ class JournalReader:
         """Entries with ``after < seq <= up_to``, in order, optionally of some kinds only."""
         return _rows(self._rows_of, after, up_to, kinds)
 
+    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+        """Entries with ``after < seq``, in order, optionally of some kinds only."""
+        return self.rows(after, self.last_seq(), kinds)
+
+    def kept(self, name: str) -> Kept | None:
+        """As :meth:`JournalWriter.kept`."""
+        return _kept(self._rows_of, name, self.last_seq())
+
     def session(self, session_id: str) -> list[Entry]:
         """Every entry of one session, in order."""
         return [row.entry for row in self.session_rows(session_id)]
@@ -309,6 +343,14 @@ def _rows(read: Reading, after: int, up_to: int, kinds: Iterable[int] | None) ->
         after += step
 
 
+def _kept(read: Reading, name: str, last_seq: int) -> Kept | None:
+    found = read("SELECT value FROM meta WHERE key = ?", (_KEPT + name,))
+    if not found:
+        return None
+    up_to, value = orjson.loads(found[0][0])
+    return Kept(up_to, value) if up_to <= last_seq else None
+
+
 def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
     rows = read(
         "SELECT e.seq, e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
@@ -319,4 +361,4 @@ def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=30.0)
+    return sqlite3.connect(path, isolation_level=None, timeout=30.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Final
 
@@ -42,8 +43,26 @@ def lock(path: Path) -> IO[bytes]:
     except OSError:
         handle.close()
         raise RunLocked(
-            f"{path.parent.name} is still running (another process holds {path.name}); "
+            f"{path.parent.name} is still running ({_holder(path)} holds {path.name}); "
             "wait for it or stop it first"
         ) from None
     os.set_inheritable(handle.fileno(), False)
+    _sign(handle)
     return handle
+
+
+def _sign(handle: IO[bytes]) -> None:
+    """Leave the number of this process in its lock; a full disk is no reason not to have it."""
+    with suppress(OSError):
+        handle.truncate(0)
+        handle.write(str(os.getpid()).encode())
+        handle.flush()
+
+
+def _holder(path: Path) -> str:
+    """The process that has a journal's lock, by what it wrote there."""
+    try:
+        text = path.with_suffix(".lock").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        text = ""
+    return f"process {text}" if text.isdigit() else "another process"

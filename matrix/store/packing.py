@@ -124,6 +124,11 @@ class Unpacker:
         size = self.whole()
         return self._take(size - 1).hex() if size else self.text()
 
+    @property
+    def more(self) -> bool:
+        """Whether there are numbers left: what was added to an entry later may be missing."""
+        return self._at < len(self._numbers)
+
     def done(self) -> None:
         """Check that nothing is left."""
         if self._at != len(self._numbers) or self._text_at != len(self._texts):

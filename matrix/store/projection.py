@@ -28,7 +28,7 @@ from matrix.store.rows import (
     session_row,
     turn_row,
 )
-from matrix.store.schema import Row, TableName
+from matrix.store.schema import Row, RunInfo, TableName
 from matrix.store.session_state import SessionState, Totals
 from matrix.store.tables import TABLES
 
@@ -55,9 +55,9 @@ _ROWS_OF: Final[Mapping[type[Entry], tuple[TableName, ...]]] = {
 class Projection:
     """Rows of all tables for a stretch of the journal."""
 
-    def __init__(self, factors: Sequence[str], look_back: LookBack) -> None:
-        """Start with no rows; ``factors`` gives the factor columns of ``sessions``."""
-        self._factors = tuple(factors)
+    def __init__(self, info: RunInfo, look_back: LookBack) -> None:
+        """Start with no rows; ``info`` says what rows of ``sessions`` have of their run."""
+        self._info = info
         self._look_back = look_back
         self._open: dict[str, SessionState] = {}
         self.rows: dict[TableName, list[Row]] = {name: [] for name in TABLES}
@@ -138,7 +138,7 @@ class Projection:
             reason, words = why, f"not launched: {_WHY_NOT[why]}"
         return session_row(
             plan,
-            self._factors,
+            self._info,
             outcome="censored",
             error_class=reason,
             turns=state.last.turn,
@@ -153,7 +153,7 @@ class Projection:
     def _ended_row(self, seq: int, entry: Ended, state: SessionState, plan: SessionPlan) -> Row:
         return session_row(
             plan,
-            self._factors,
+            self._info,
             outcome=entry.outcome,
             error_class=entry.error_class,
             turns=entry.turns,

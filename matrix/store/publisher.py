@@ -73,7 +73,7 @@ class Publisher:
         self._pace = pace or Pace()
         self._reader: JournalReader | None = None
         self._folders = TableFolders(run_dir, info, disk or Disk())
-        self._projection = Projection(info.factors, self._look_back)
+        self._projection = Projection(info, self._look_back)
         self._read_to = 0
         with self._storing():
             (run_dir / WORK_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ class Publisher:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._projection = Projection(self._info.factors, self._look_back)
+        self._projection = Projection(self._info, self._look_back)
         self._read_to = self._folders.published
 
     def _look_back(self, session_id: str, before: int) -> Iterator[JournalRow]:

@@ -12,10 +12,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
+from matrix.store.driven import run_as_it_stands
 from matrix.store.folders import WORK_FOLDER
 from matrix.store.parquet import VERSION_KEY, arrow_schema, conform
 from matrix.store.parts import Part, parts_in
-from matrix.store.run_folder import RUN_FILE, RunFile, read_run
+from matrix.store.run_folder import RUN_FILE, RunFile
 from matrix.store.schema import RunInfo
 from matrix.store.tables import table_named
 
@@ -41,12 +42,12 @@ class RunTables:
 
     @cached_property
     def run(self) -> RunFile:
-        """The run's ``run.json``.
+        """The run's ``run.json``, as it stands: interrupted, if nobody drives it any more.
 
         Raises:
             StoreError: It is missing or damaged.
         """
-        return read_run(self.run_dir)
+        return run_as_it_stands(self.run_dir)
 
     def table(
         self,
@@ -129,6 +130,11 @@ class RunTables:
         """A table, or some of its columns, as a pandas data frame."""
         return self.table(name, columns).to_pandas()
 
+    def turns_played(self) -> int:
+        """Turns that sessions of this run have played; those before a parting are the parents'."""
+        sessions = self.frame("sessions", ["turns", "parent_turn"])
+        return int((sessions["turns"] - sessions["parent_turn"].fillna(0)).sum())
+
     def polars(self, name: str, columns: Sequence[str] | None = None) -> polars.DataFrame:
         """A table, or some of its columns, as a polars data frame.
 
@@ -163,8 +169,8 @@ class RunTables:
 
     def _damaged(self, name: str, error: Exception) -> StoreError:
         return StoreError(
-            f"cannot read table {name} of {self.run_dir}: {error}; the tables can be "
-            "made again from the journal (Publisher.rebuild)"
+            f"cannot read table {name} of {self.run_dir}: {error}; `matrix repair {self.run_dir}` "
+            "makes the tables again from the journal"
         )
 
     def _vanishing(self, name: str) -> StoreError:
@@ -179,11 +185,25 @@ class RunTables:
     def _parts(self, name: str) -> list[Part]:
         """Parts in the table's folder; while it is being swapped, those of the old folder."""
         folder = self.run_dir / name
-        return (
+        found = (
             parts_in(folder)
             or parts_in(self.run_dir / WORK_FOLDER / f"{name}.old")
             or parts_in(folder)
         )
+        if not found and self._ended_in_order:
+            raise StoreError(
+                f"table {name} of {self.run_dir} is missing; `matrix repair {self.run_dir}` makes "
+                "it again from the journal"
+            )
+        return found
+
+    @property
+    def _ended_in_order(self) -> bool:
+        """Whether the run has ended, so that every table has its file, with rows or without."""
+        if not (self.run_dir / RUN_FILE).is_file():
+            return False
+        run = self.run
+        return run.status in ("complete", "incomplete") and run.totals is not None
 
 
 def _read(

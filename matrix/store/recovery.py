@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.parts import parts_in
 from matrix.store.run_folder import read_run
 from matrix.store.tables import TABLES
@@ -25,7 +26,7 @@ def recover_run(run_dir: Path) -> list[str]:
     writer = JournalWriter(run_dir / JOURNAL_NAME, thorough=True)
     last, torn = writer.last_seq, writer.torn
     writer.close()
-    published = max((part.last for name in TABLES for part in parts_in(run_dir / name)), default=0)
+    published = published_up_to(run_dir)
     found = []
     if torn:
         found.append(
@@ -40,6 +41,19 @@ def recover_run(run_dir: Path) -> list[str]:
         )
         _rebuild(run_dir)
     return found
+
+
+def published_up_to(run_dir: Path) -> int:
+    """The newest journal entry that the tables of a run have."""
+    return max((part.last for name in TABLES for part in parts_in(run_dir / name)), default=0)
+
+
+def tables_lag(run_dir: Path) -> bool:
+    """Whether a run's journal has entries that its tables do not have, as after a sudden stop."""
+    if not (run_dir / JOURNAL_NAME).is_file():
+        return False
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        return reader.last_seq() > published_up_to(run_dir)
 
 
 def _rebuild(run_dir: Path) -> None:

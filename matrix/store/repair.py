@@ -15,6 +15,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.journal_lock import lock
 from matrix.store.parts import parts_in
 from matrix.store.publisher import Publisher
+from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 from matrix.store.schema import SCHEMA_VERSION
 from matrix.store.tables import TABLES
@@ -30,11 +31,14 @@ class Repaired:
         found: Table -> what it was like before, in words.
         rows: Table -> rows after.
         entries: Journal entries that the tables were made from.
+        turns: Turns that the run's sessions have played. The table of that name has a row for each
+            checkpoint: starts, ends and what a session has from its parent are rows, too.
     """
 
     found: Mapping[str, str]
     rows: Mapping[str, int]
     entries: int
+    turns: int
 
 
 def repair_tables(
@@ -65,11 +69,13 @@ def repair_tables(
         with Publisher(run_dir, run.info) as publisher:
             publisher.rebuild()
             if run.status in ("complete", "incomplete"):
-                reason = "cap" if run.end_reason == "cap" else "interrupted"
+                known = run.end_reason in ("cap", "account", "overrun")
+                reason = run.end_reason if known else "interrupted"
                 publisher.finalize(planned(), reason)
     finally:
         held.close()
-    return Repaired(found, {name: _rows(run_dir / name) for name in TABLES}, entries)
+    turns = RunTables(run_dir).turns_played()
+    return Repaired(found, {name: _rows(run_dir / name) for name in TABLES}, entries, turns)
 
 
 def inspected(folder: Path) -> str:

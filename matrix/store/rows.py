@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from matrix.model.aliases import simulated_roles
 from matrix.model.entries import Settled, TurnDone
 from matrix.model.money import to_usd
 from matrix.model.records import Outcome, SessionPlan
 from matrix.model.request_digest import content_of
-from matrix.store.schema import Row
+from matrix.store.schema import Row, RunInfo
 from matrix.store.session_state import Totals
 
 _SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
@@ -16,7 +17,7 @@ _SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
 
 def session_row(
     plan: SessionPlan,
-    factors: tuple[str, ...],
+    info: RunInfo,
     *,
     outcome: Outcome,
     error_class: str,
@@ -35,7 +36,7 @@ def session_row(
         plan.seed,
         plan.scenario,
         plan.kind,
-        *(plan.levels.get(factor) for factor in factors),
+        *(plan.levels.get(factor) for factor in info.factors),
         outcome,
         error_class or None,
         turns,
@@ -45,7 +46,7 @@ def session_row(
         totals.tokens_out,
         totals.clock_s,
         score if outcome in _SCORED else None,
-        any(model.startswith("sim/") for model in plan.roles.values()),
+        bool(simulated_roles(plan.roles, info.stand_ins)),
         plan.parent_session_id,
         plan.parent_turn,
         totals.cost,
@@ -177,6 +178,8 @@ def call_row(seq: int, entry: Settled) -> Row:
         entry.hold_id,
         to_usd(entry.saved),
         entry.saved,
+        to_usd(entry.overrun),
+        entry.overrun,
         seq,
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
+from matrix.model.aliases import simulated_roles, simulated_words
 from matrix.model.errors import RunExists, RunNotFound, StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
@@ -141,8 +142,17 @@ class RunFile(_Part):
         )
     )
     end_reason: str = Field(default="", description="Why it stopped, in words.")
+    end_detail: str = Field(default="", description="What has to be done before it can go on.")
     plan: PlanSummary = Field(description="What the run set out to do.")
     simulated: bool = Field(description="Whether any model in it is simulated.")
+    stand_ins: Mapping[str, tuple[str, ...]] | None = Field(
+        default=None,
+        description="Role -> those of its levels behind which a simulated model is; null in runs "
+        "from before this was kept.",
+    )
+    mixed: bool = Field(
+        default=False, description="Whether real models play in it beside simulated ones."
+    )
     cap_nano: NanoUSD = Field(ge=0, description="The cost cap, in nano-dollars.")
     estimate: CostRange | None = Field(
         default=None, description="What it was expected to cost before it started."
@@ -162,7 +172,29 @@ class RunFile(_Part):
     @property
     def info(self) -> RunInfo:
         """What the Parquet tables need to know of the run."""
-        return RunInfo(self.run_id, self.spec_hash, self.prices_hash, tuple(self.plan.factors))
+        factors = tuple(self.plan.factors)
+        return RunInfo(self.run_id, self.spec_hash, self.prices_hash, factors, self.stand_ins)
+
+    @property
+    def play_money(self) -> bool:
+        """Whether every model of it is simulated, so that it spent no real money."""
+        return self.simulated and not self.mixed
+
+    @property
+    def simulated_roles(self) -> tuple[str, ...]:
+        """Roles that a simulated model plays, as far as that was kept."""
+        return tuple(self.stand_ins or ())
+
+    @property
+    def simulation(self) -> str:
+        """What every screen says of the run if a simulated model plays in it; else empty."""
+        if self.stand_ins is None:
+            return "simulated" if self.simulated else ""
+        return simulated_words(self.stand_ins, mixed=self.mixed)
+
+    def simulation_of(self, roles: Mapping[str, str]) -> str:
+        """The same of one session, by its roles."""
+        return simulated_words(simulated_roles(roles, self.stand_ins), mixed=self.mixed)
 
 
 class ListedRun(NamedTuple):
@@ -210,12 +242,20 @@ def write_run(run_dir: Path, run: RunFile) -> None:
     Raises:
         StoreError: The folder cannot be written; the file is as it was before.
     """
-    text = run.model_dump_json(indent=2).encode() + b"\n"
-    temporary = run_dir / f".{RUN_FILE}.tmp"
+    write_whole(run_dir, RUN_FILE, run.model_dump_json(indent=2) + "\n")
+
+
+def write_whole(run_dir: Path, name: str, text: str) -> None:
+    """Write a file of a run's folder atomically and durably.
+
+    Raises:
+        StoreError: The folder cannot be written; the file is as it was before.
+    """
+    temporary, body = run_dir / f".{name}.tmp", text.encode(errors="replace")
     disk = Disk()
     try:
-        disk.write(temporary, lambda handle: handle.write(text))
-        disk.rename(temporary, run_dir / RUN_FILE)
+        disk.write(temporary, lambda handle: handle.write(body))
+        disk.rename(temporary, run_dir / name)
         disk.sync_folder(run_dir)
     except OSError as error:
         raise _unwritable(run_dir, error) from None

@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
+from matrix.model.aliases import StandIns
+
 SCHEMA_VERSION: Final = 1
 """Version of the declared tables; written into the footer of every Parquet file."""
 
@@ -68,6 +70,7 @@ class RunInfo:
     spec_hash: str
     prices_hash: str
     factors: tuple[str, ...]
+    stand_ins: StandIns | None = None
 
 
 def volatile(name: str, kind: ColumnType, description: str, *, optional: bool = False) -> Column:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from matrix.model.conditions import Comparison, Condition, comparisons, holds
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.store.checkpoints import SOUND
+from matrix.store.checkpoints import PARENTS
 from matrix.store.reader import RunTables
 from matrix.store.schema import Column
 from matrix.store.tables import TABLES, columns_of
@@ -26,7 +26,7 @@ def moments_before(tables: RunTables, condition: Condition, source: str) -> list
     """The moment before each row that meets a condition, each once, in launch order.
 
     A condition is on rows of one table that have a turn (events, scores, messages, calls, turns),
-    and may ask for columns of their session as well. Sessions that did not end soundly are passed
+    and may ask for columns of their session as well. Sessions that were cut short are passed
     over, and so is what happened before a session's first turn.
 
     Raises:
@@ -40,7 +40,7 @@ def moments_before(tables: RunTables, condition: Condition, source: str) -> list
     sessions = {
         row["session_id"]: row
         for row in _rows(tables, SESSIONS, ["launch_order", "outcome", *asked.get(SESSIONS, [])])
-        if row["outcome"] in SOUND
+        if row["outcome"] in PARENTS
     }
     found: set[tuple[int, Chosen]] = set()
     for row in _rows(tables, name, ["turn", *asked[name]]):
@@ -52,7 +52,9 @@ def moments_before(tables: RunTables, condition: Condition, source: str) -> list
         if holds(condition, joined):
             found.add((session["launch_order"], Chosen(row["session_id"], row["turn"] - 1)))
     if not found:
-        message = f"no row of {name} in the {len(sessions):,} sessions that ended soundly is so"
+        message = (
+            f"no row of {name} in the {len(sessions):,} sessions that were not cut short is so"
+        )
         raise BadInput([Mistake(source, None, "", message)])
     return [chosen for _, chosen in sorted(found)]
 

@@ -1,23 +1,43 @@
-"""What later rows need to know of a session's earlier entries: a fold over them.
+"""What counts of a session's entries, and what was superseded: the one fold over them.
 
-A journal only grows, so what was redone is in it twice; the later entry counts:
+A journal only grows, so what was redone is in it twice. Whoever reads it asks this module which
+entries count; nobody else decides it:
 
 * a checkpoint supersedes those of the same session that are not before it (the same turn, later
   turns and the finish), with all their messages, events, scores and players;
 * opening or ending a session again supersedes its earlier end;
-* late usage for a presumed attempt supersedes the presumption.
+* a later settlement of an attempt (late usage for a presumed one) supersedes the earlier;
+* beginning a turn anew supersedes its answers and effects: they are not given again, but were paid.
 
 Attempts are otherwise never superseded: they were paid.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Tally, TurnDone
+from matrix.model.entries import (
+    Acted,
+    Ended,
+    Entry,
+    Held,
+    Opened,
+    Settled,
+    Tally,
+    TurnDone,
+    session_of,
+)
 from matrix.model.money import NanoUSD
-from matrix.model.records import Phase, SessionPlan
+from matrix.model.records import CallKey, Message, Phase, SessionPlan
+
+
+class Placed(NamedTuple):
+    """A settlement and its place in the journal."""
+
+    seq: int
+    settled: Settled
 
 
 class Totals(NamedTuple):
@@ -54,14 +74,70 @@ def rank(phase: Phase, turn: int) -> tuple[int, int]:
     return (1, turn) if phase == "turn" else (0, 0) if phase == "start" else (2, 0)
 
 
+class Attempts:
+    """Holds that nobody has settled, and attempts whose cost may still become known.
+
+    Only an attempt that brought no answer is ever settled twice: what it cost was presumed, and its
+    usage may come late.
+
+    Attributes:
+        open: Hold id -> hold.
+        presumed: Hold id -> place and settlement of an attempt without answer that was presumed.
+    """
+
+    def __init__(self) -> None:
+        self.open: dict[int, Held] = {}
+        self.presumed: dict[int, Placed] = {}
+
+    def hold(self, held: Held) -> None:
+        """An attempt was granted."""
+        self.open[held.hold_id] = held
+
+    def settle(self, seq: int, settled: Settled) -> Placed | None:
+        """An attempt is over; returns what was said of it before, which counts no more."""
+        self.open.pop(settled.hold_id, None)
+        before = self.presumed.pop(settled.hold_id, None)
+        if settled.disposition == "presumed" and settled.answer is None:
+            self.presumed[settled.hold_id] = Placed(seq, settled)
+        return before
+
+
 @dataclass(slots=True)
 class SessionState:
-    """What is remembered of one session: a fold over its entries."""
+    """One session: apply its entries in the order of the journal.
 
+    Attributes:
+        plan: As it was last opened.
+        started_at: When it was first opened, in seconds since 1970.
+        steps: Its checkpoints in order.
+        checkpoint: The newest of them, whole.
+        turns: All of them, whole; only with ``keep_turns``.
+        attempts: Its holds, and attempts whose cost may still become known.
+        spent: What its attempts have cost, settled or presumed; ``None`` if it has made none.
+        saved: What its answers from the response cache had cost when they were bought.
+        answers: Answers of calls since the checkpoint, or since its turn was begun anew.
+        tries: Call since the checkpoint -> the number of its newest attempt.
+        acted: Effects since the checkpoint, or since its turn was begun anew.
+        used: The checkpoint's tally, with superseded answers since then: they were paid.
+        redone: Whether the turn in flight was begun anew.
+        ended: Its end, unless it was opened again.
+    """
+
+    keep_turns: bool = False
     plan: SessionPlan | None = None
     started_at: float | None = None
     steps: list[Step] = field(default_factory=list)
-    presumed: dict[int, int] = field(default_factory=dict)
+    checkpoint: TurnDone | None = None
+    turns: list[TurnDone] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=Attempts)
+    spent: NanoUSD | None = None
+    saved: NanoUSD = 0
+    answers: dict[CallKey, Settled] = field(default_factory=dict)
+    tries: dict[CallKey, int] = field(default_factory=dict)
+    acted: dict[CallKey, Acted] = field(default_factory=dict)
+    used: Tally = field(default_factory=Tally)
+    redone: bool = False
+    ended: Ended | None = None
     ended_seq: int | None = None
 
     @property
@@ -74,26 +150,52 @@ class SessionState:
         """The checkpoint that the newest one was reached from."""
         return self.steps[-2] if len(self.steps) > 1 else _BEGINNING
 
+    @property
+    def log(self) -> tuple[Message, ...]:
+        """All messages up to the checkpoint; only with ``keep_turns``."""
+        return tuple(message for done in self.turns for message in done.messages)
+
+    @property
+    def used_so_far(self) -> Tally:
+        """What it has used, with the answers since its checkpoint."""
+        return _with_answers(self.used, self.answers.values())
+
     def apply(self, seq: int, entry: Entry) -> list[int]:
         """Take in the next entry; returns the ``seq`` of entries that it supersedes."""
         match entry:
+            case Opened():
+                return self._open(entry)
+            case Held():
+                self.attempts.hold(entry)
+                self.tries[entry.key] = max(self.tries.get(entry.key, 0), entry.attempt)
             case Settled():
-                if entry.disposition == "presumed":
-                    self.presumed[entry.hold_id] = seq
-                elif entry.hold_id in self.presumed:
-                    return [self.presumed.pop(entry.hold_id)]
+                return self._settle(seq, entry)
+            case Acted():
+                self.acted[entry.key] = entry
             case TurnDone():
                 return self._step(seq, entry)
-            case Opened():
-                self.plan = entry.plan
-                if self.started_at is None:
-                    self.started_at = entry.at
-                return self._end(None)
             case Ended():
-                return self._end(seq)
-            case Held():
-                pass
+                return self._end(seq, entry)
         return []
+
+    def _open(self, entry: Opened) -> list[int]:
+        self.plan = entry.plan
+        if self.started_at is None:
+            self.started_at = entry.at
+        if entry.redo:
+            self.used = self.used_so_far
+            self.answers, self.acted, self.redone = {}, {}, True
+        return self._end(None, None)
+
+    def _settle(self, seq: int, entry: Settled) -> list[int]:
+        before = self.attempts.settle(seq, entry)
+        self.spent, self.saved = (self.spent or 0) + entry.cost, self.saved + entry.saved
+        if entry.answer is not None:
+            self.answers[entry.key] = entry
+        if before is None:
+            return []
+        self.spent, self.saved = self.spent - before.settled.cost, self.saved - before.settled.saved
+        return [before.seq]
 
     def _step(self, seq: int, entry: TurnDone) -> list[int]:
         place = rank(entry.phase, entry.turn)
@@ -111,9 +213,40 @@ class SessionState:
                 Totals.of(entry.tally),
             )
         )
+        if self.keep_turns:
+            self.turns[len(self.steps) - 1 :] = [entry]
+        self.checkpoint, self.used, self.redone = entry, entry.tally, False
+        done = (entry.phase, entry.turn)
+        # answers of the next turn may have overtaken the checkpoint: they count
+        self.answers = {k: v for k, v in self.answers.items() if (k.phase, k.turn) != done}
+        self.tries = {k: v for k, v in self.tries.items() if (k.phase, k.turn) != done}
+        self.acted = {k: v for k, v in self.acted.items() if (k.phase, k.turn) != done}
         return superseded
 
-    def _end(self, seq: int | None) -> list[int]:
+    def _end(self, seq: int | None, entry: Ended | None) -> list[int]:
         superseded = [] if self.ended_seq is None else [self.ended_seq]
-        self.ended_seq = seq
+        self.ended_seq, self.ended = seq, entry
         return superseded
+
+
+def fold(entries: Iterable[Entry], *, keep_turns: bool = True) -> SessionState:
+    """One session, from all its entries in the order of the journal."""
+    state = SessionState(keep_turns)
+    for seq, entry in enumerate(entries):
+        state.apply(seq, entry)
+    return state
+
+
+def fold_all(entries: Iterable[Entry]) -> dict[str, SessionState]:
+    """Every session that the entries are of; only the newest checkpoint of each is kept whole."""
+    states: dict[str, SessionState] = {}
+    for seq, entry in enumerate(entries):
+        states.setdefault(session_of(entry), SessionState()).apply(seq, entry)
+    return states
+
+
+def _with_answers(used: Tally, answers: Iterable[Settled]) -> Tally:
+    for settled in answers:
+        if settled.answer is not None:
+            used = used.plus(settled.role, settled.answer)
+    return used

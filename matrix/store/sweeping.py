@@ -32,7 +32,7 @@ def sweep(run_dir: Path) -> Swept:
     blobs = BlobStore(run_dir)
     journal = JournalWriter(run_dir / JOURNAL_NAME)
     try:
-        entries = (row.entry for row in journal.rows())
+        entries = (row.entry for row in journal.since(0))
         trees = {entry.tree for entry in entries if isinstance(entry, Acted | TurnDone)}
         kept: set[Path] = set()
         for tree in trees:

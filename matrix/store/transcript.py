@@ -9,8 +9,9 @@ from difflib import get_close_matches
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import StoreError
 from matrix.model.records import Event, Message, Player, Score, SessionPlan
+from matrix.store.codec import OPENED
 from matrix.store.journal import JournalReader
-from matrix.store.session_state import rank
+from matrix.store.session_state import SessionState
 
 
 class SessionNotFound(StoreError):
@@ -66,6 +67,13 @@ class Transcript:
         return tuple(item for turn in self.turns for item in turn.players)
 
     @property
+    def last_turn(self) -> int:
+        """The turn that it ended in, or its newest checkpoint's, its parent's turns counted in."""
+        if self.ended is not None:
+            return self.ended.turns
+        return self.turns[-1].turn if self.turns else 0
+
+    @property
     def tally(self) -> Tally:
         """What it has used, up to its end or its newest checkpoint."""
         if self.ended is not None:
@@ -90,9 +98,17 @@ def find_session(journal: JournalReader, text: str) -> str:
             f"{text!r} is the beginning of {len(matches)} sessions: {_some(matches)}; "
             "say more of it"
         )
-    near = get_close_matches(text, ids, n=3, cutoff=0.4)
+    started = _started(journal)
+    near = get_close_matches(text, started, n=3, cutoff=0.4)
     hint = f"near it: {_some(near)}" if near else "`sessions` and `calls` list their ids"
-    raise SessionNotFound(f"no session {text!r} among the {len(ids)} that were started; {hint}")
+    raise SessionNotFound(f"no session {text!r} among the {len(started)} that were started; {hint}")
+
+
+def _started(journal: JournalReader) -> list[str]:
+    """Sessions that were opened: without what rounds share, and what only has a parent's turns."""
+    rows = journal.rows(0, journal.last_seq(), kinds=(OPENED,))
+    plans = (row.entry.plan for row in rows if isinstance(row.entry, Opened))
+    return list(dict.fromkeys(plan.session_id for plan in plans if plan.part == "play"))
 
 
 def transcript(journal: JournalReader, session_id: str) -> Transcript:
@@ -101,38 +117,21 @@ def transcript(journal: JournalReader, session_id: str) -> Transcript:
     Raises:
         SessionNotFound: The session was never opened.
     """
-    opened: list[Opened] = []
-    turns: list[TurnDone] = []
-    held: dict[int, Held] = {}
-    settled: dict[int, Settled] = {}
-    ended: Ended | None = None
-    for entry in journal.session(session_id):
-        match entry:
-            case Opened():
-                opened.append(entry)
-                ended = None
-            case TurnDone():
-                place = rank(entry.phase, entry.turn)
-                while turns and rank(turns[-1].phase, turns[-1].turn) >= place:
-                    turns.pop()
-                turns.append(entry)
-            case Held():
-                held[entry.hold_id] = entry
-            case Settled():
-                held.pop(entry.hold_id, None)
-                settled.pop(entry.hold_id, None)
-                settled[entry.hold_id] = entry
-            case Ended():
-                ended = entry
-    if not opened:
+    state, calls = SessionState(keep_turns=True), dict[int, Settled]()
+    for seq, entry in journal.session_rows(session_id):
+        for superseded in state.apply(seq, entry):
+            calls.pop(superseded, None)
+        if isinstance(entry, Settled):
+            calls[seq] = entry
+    if state.plan is None or state.started_at is None:
         raise SessionNotFound(f"session {session_id!r} was never opened in this run")
     return Transcript(
-        plan=opened[-1].plan,
-        started_at=opened[0].at,
-        turns=tuple(turns),
-        calls=tuple(settled.values()),
-        in_flight=tuple(held.values()),
-        ended=ended,
+        plan=state.plan,
+        started_at=state.started_at,
+        turns=tuple(state.turns),
+        calls=tuple(calls.values()),
+        in_flight=tuple(state.attempts.open.values()),
+        ended=state.ended,
     )
 
 

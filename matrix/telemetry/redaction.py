@@ -20,6 +20,9 @@ SHORTEST_SECRET: Final = 6
 SHORTEST_GUESS: Final = 8
 """The same for variables that are only named like a secret, such as ``SOME_TOKEN``."""
 
+LONGEST_TEXT: Final = 16_384
+"""Characters of a text that are looked through for what looks like a secret; the rest is cut."""
+
 _NAMED: Final = re.compile(
     r"(?i)(?:^|_)(?:api_?keys?|keys?|tokens?|secrets?|passwords?|passwd|passphrase|credentials?)"
     r"(?:_[a-z0-9]{1,2})?$"
@@ -28,8 +31,9 @@ _HEADERS: Final = re.compile(r"(?i)(?:^|_)headers$")
 _PLACE: Final = re.compile(r"^(?:~?/|\./|[A-Za-z]:\\|\w+://)")
 
 _HEADER: Final = re.compile(
-    r"""(?ix) (["']? \b (?: (?:proxy-)? authorization | [\w-]* api [-_ ]? key (?: [ ] provided )?
-        | [\w-]* (?: secret | session | access )[-_] (?: token | key ) | (?:set-)? cookie )
+    r"""(?ix) (["']? \b (?: (?:proxy-)? authorization
+        | [\w-]{0,64} api [-_ ]? key (?: [ ] provided )?
+        | [\w-]{0,64} (?: secret | session | access )[-_] (?: token | key ) | (?:set-)? cookie )
         ["']? \s* [:=] \s*)
         (?: (["']).*?\2 | (?: (?: bearer | basic | token ) \s+ )? [^\s"',;}\])]+ )
     """
@@ -37,12 +41,12 @@ _HEADER: Final = re.compile(
 _BEARER: Final = re.compile(r"(?i)\b(bearer|basic)\s+(?!\[)[\w.~+/=*-]{6,}")
 _TOKEN: Final = re.compile(
     r"""(?x) \b (?: (?: sk | pk | rk | xai | gsk | hf | r8 | nvapi | fw | pplx | tgp | csk )
-        [-_] [\w*.-]{5,} | AIza [\w*-]{10,} | (?: AKIA | ASIA ) [A-Z0-9]{12,} | eyJ [\w-]{8,}
-        (?: \. [\w-]+ )+ )
+        [-_] [\w*.-]{5,} | AIza [\w*-]{10,} | (?: AKIA | ASIA ) [A-Z0-9]{12,}
+        | (?<! [\w-] ) eyJ [\w-]{8,} (?: \. [\w-]+ )+ )
     """
 )
 _IN_URL: Final = re.compile(r"(?i)([?&](?:key|api[-_]?key|token|access_token|sig)=)[^&\s\"']+")
-_USER: Final = re.compile(r"(\w+://)[^/\s:@\"']*:[^/\s@\"']+@")
+_USER: Final = re.compile(r"((?<!\w)\w{1,32}://)[^/\s:@\"']*:[^/\s@\"']+@")
 
 
 def secrets_in(environ: Mapping[str, str], names: Iterable[str] = ()) -> frozenset[str]:
@@ -80,8 +84,12 @@ class Redactor:
         return text
 
     def text(self, text: str) -> str:
-        """``text`` without known secrets, header values, bearer tokens and key-like words."""
-        text = _USER.sub(rf"\1{REMOVED}@", self.values(text))
+        """``text`` without known secrets, header values, bearer tokens and key-like words.
+
+        What is longer than :data:`LONGEST_TEXT` is cut: it may be an answer of many megabytes that
+        an error quotes, and nothing that is written is as long.
+        """
+        text = _USER.sub(rf"\1{REMOVED}@", _cut(self.values(text)))
         text = _HEADER.sub(rf"\1{REMOVED}", text)
         text = _BEARER.sub(rf"\1 {REMOVED}", text)
         text = _TOKEN.sub(REMOVED, text)
@@ -105,6 +113,14 @@ NOTHING_KNOWN: Final = Redactor()
 def redact(text: str, secrets: Iterable[str] = ()) -> str:
     """:meth:`Redactor.text`, once."""
     return Redactor(secrets).text(text)
+
+
+def _cut(text: str) -> str:
+    """The beginning of a long text, up to a space: half a secret would not look like one."""
+    if len(text) <= LONGEST_TEXT:
+        return text
+    kept = text[:LONGEST_TEXT]
+    return kept.rpartition(" ")[0] or kept
 
 
 def _spellings(secret: str) -> set[str]:

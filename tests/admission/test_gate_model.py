@@ -347,7 +347,7 @@ def tokens_of(request: Request) -> float:
     return request.load.input + request.load.output
 
 
-GateLaws.TestCase.settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+GateLaws.TestCase.settings = settings(max_examples=200, stateful_step_count=40)
 TestGateLaws = GateLaws.TestCase
 
 

@@ -180,7 +180,7 @@ class LedgerLaws(RuleBasedStateMachine):
             operation()
 
 
-LedgerLaws.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+LedgerLaws.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
 TestLedgerLaws = LedgerLaws.TestCase
 
 

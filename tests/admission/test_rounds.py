@@ -132,7 +132,7 @@ def test_a_round_that_starts_fits_with_all_that_is_open_and_held(
 # --- a whole run ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(
     seed=st.integers(0, 2**32),
     cells=st.integers(1, 4),

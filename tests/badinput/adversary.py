@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any, NamedTuple
 
-from matrix.admission.pricing import ABSURD_TOKENS
+from matrix.admission.pricing import BEYOND_DOUBT
 from matrix.model.errors import (
     AuthenticationFailed,
     ContentRefused,
@@ -25,7 +25,7 @@ LIES: tuple[Any, ...] = (
     Usage(-1, 5),
     Usage(0, 0),
     Usage(10**12, 10**12),
-    Usage(5, ABSURD_TOKENS + 1),
+    Usage(5, BEYOND_DOUBT + 1),
     Usage(10, 4, cached=-3),
     Usage._make((10.5, 4, 0, 0, 0)),
 )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.badinput.waiting_loop import WaitingLoop
 from tests.badinput.world import World
 from tests.providers_litellm.conftest import loopback_only, service
 from tests.providers_litellm.service import Service
@@ -15,6 +16,13 @@ from tests.providers_litellm.service import Service
 __all__ = ["loopback_only", "service", "worlds"]
 
 Worlds = Callable[..., World]
+
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, type[WaitingLoop]]:
+    """The loop of every test here."""
+    return {"waiting": WaitingLoop}
 
 
 @pytest.fixture

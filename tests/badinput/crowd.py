@@ -20,7 +20,7 @@ from matrix.engine.messages import Granted, Recorded, Refused, ToGovernor
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.setup import ModelEntry
 from matrix.model.entries import Entry, Held, Settled, session_of
-from matrix.model.errors import Censored
+from matrix.model.errors import Censored, Suspended
 from matrix.model.money import NanoUSD
 from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage
 from matrix.providers.base import Reply
@@ -51,6 +51,7 @@ class Crowd:
         ]
         self.journal: list[Entry] = []
         self._committed: NanoUSD = 0
+        self._now = 0.0
         self.told: Counter[CallKey] = Counter()
         self.cancelled: set[CallKey] = set()
         self.stopped: set[CallKey] = set()
@@ -69,6 +70,7 @@ class Crowd:
             if all(task.done() for task in self._tasks.values()) and self._quiet:
                 break
             self._act()
+            self._pass_time()
         assert self._quiet, "something is open for ever"
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         for key, task in self._tasks.items():
@@ -80,6 +82,13 @@ class Crowd:
         """Whether nobody waits at the gate and nothing is in flight."""
         counters = self.core.picture().counters
         return not counters.in_flight and not counters.waiting
+
+    def _pass_time(self) -> None:
+        """Calls whose account was refused are held back until it is later."""
+        counters = self.core.picture().counters
+        if counters.waiting and not counters.in_flight:
+            self._now += 0.5
+            self._tick()
 
     # --- the adversary ----------------------------------------------------------------------------
 
@@ -152,7 +161,7 @@ class Crowd:
 
         def send(message: ToGovernor) -> None:
             if self._hosts.get(peer) is host:
-                self.core.handle(peer, message, 0.0, 0.0)
+                self.core.handle(peer, message, self._now, 0.0)
                 self._check()
                 self._tick()
 
@@ -174,14 +183,14 @@ class Crowd:
     async def _asking(self, call: Call, host: ProviderHost) -> None:
         try:
             answer = await host.ask(call)
-        except Censored:
+        except (Censored, Suspended):
             self.stopped.add(call.key)
         else:
             assert isinstance(answer, Answer)
             self.told[call.key] += 1
 
     def _tick(self) -> None:
-        tick = self.core.tick(0.0, 0.0)
+        tick = self.core.tick(self._now, 0.0)
         self.journal += tick.entries
         for entry in tick.entries:
             if isinstance(entry, Held):

@@ -26,7 +26,7 @@ STRATEGIES = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     seed=st.integers(0, 2**32),
     strategy=STRATEGIES,

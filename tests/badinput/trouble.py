@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 import socket
 import struct
+import zlib
 from typing import Any
 
 import orjson
 from aiohttp import web
 
+from tests.badinput.waiting_loop import WaitingLoop
 from tests.badinput.world import REPORTED
+from tests.patience import PATIENCE_S
 from tests.providers_litellm.service import Answer, chat
 
 
@@ -37,9 +40,25 @@ def used(usage: Any, **more: Any) -> Answer:
     return says(chat("7", usage=usage, **more))
 
 
+def on_the_wire(raw: bytes) -> Answer:
+    """Exactly these bytes, and no more."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        assert request.transport is not None
+        request.transport.write(raw)
+        request.transport.close()
+        return web.Response()
+
+    return answer
+
+
 async def hang(request: web.Request) -> web.StreamResponse:
-    await asyncio.sleep(3600)
-    return web.Response()
+    """Never answer; the clock of whoever waits for it is put forward until he gives up."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, WaitingLoop)
+    loop.pass_time(2 * PATIENCE_S)
+    await loop.create_future()
+    raise AssertionError("nobody lets it go")
 
 
 async def reset_before_the_answer(request: web.Request) -> web.StreamResponse:
@@ -62,6 +81,9 @@ async def break_off_in_the_middle(request: web.Request) -> web.StreamResponse:
 
 
 DAY = 86_400
+WELL = orjson.dumps(chat("7", usage=REPORTED))
+LINE = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n"
+SLOW_DOWN = b"HTTP/1.1 429 Slow down\r\nconnection: close\r\nretry-after: 7\r\n"
 TROUBLE: dict[str, Answer] = {
     "wrong key (401)": error(401, "Incorrect API key provided"),
     "key not allowed to use the model (403)": error(403, "no access to this model"),
@@ -101,6 +123,15 @@ TROUBLE: dict[str, Answer] = {
     "no answer within `timeout_s`": hang,
     "connection reset before an answer": reset_before_the_answer,
     "connection broken in the middle of an answer": break_off_in_the_middle,
+    "error whose body breaks off": on_the_wire(SLOW_DOWN + b"content-length: 99\r\n\r\nslo"),
+    "answer that is no HTTP (status line, header, length, chunk)": on_the_wire(
+        LINE + b"transfer-encoding: chunked\r\n\r\nzz\r\n" + WELL
+    ),
+    "header above 8 kB": says(WELL, x_a="a" * 9_000),
+    "packed as nobody asked (`br`, `zstd`)": says(WELL, content_encoding="br"),
+    "answer above 64 MiB, unpacked": says(
+        zlib.compress(bytes(65 << 20)), content_encoding="deflate"
+    ),
     "JSON that stops in the middle": says(orjson.dumps(chat("7"))[:-40]),
     "200 and a page of HTML": says(b"<html>busy</html>", content_type="text/html"),
     "error object in a 200": says({"error": {"message": "upstream failed", "code": 429}}),

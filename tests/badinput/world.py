@@ -18,7 +18,13 @@ from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.history import fold_money
 from matrix.engine.link import Link
-from matrix.engine.messages import RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.messages import (
+    AccountClosed,
+    AskEnded,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.registry import load_kind
 from matrix.engine.setup import ModelEntry
@@ -122,18 +128,15 @@ class World:
             sleep=self._sleep,
             clock=lambda: self.now,
         )
-        self._news: list[SessionEnded | SessionSuspended | RunFailed] = []
+        self.waited_s = 0.0
+        self._news: list[SessionEnded | SessionSuspended | AccountClosed | RunFailed] = []
         self._link = Link(DRIVER, self.governor, self._news.append)
         self._open = True
 
     async def play(self, turns: int = 3) -> Played:
         """Play the session to its end, stop everything, and read the journal."""
-        self.governor.start()
-        self._worker.start(host=self._host, routes={"litellm": self._host})
-        self._link.start()
-        options = {"step": 1, "turns": turns, "width": 1}
-        self._worker.open([plan(options=options)])
-        await until(lambda: bool(self._news))
+        self._start(turns)
+        await until(lambda: self._passes() and bool(self._news))
         balance = self.governor.picture().balance
         counters = self.governor.picture().counters
         await self.close()
@@ -141,6 +144,35 @@ class World:
         assert isinstance(news, SessionEnded), news
         assert (counters.in_flight, counters.waiting, balance.held) == (0, 0, 0)
         return Played(news.ended, self._attempts(balance))
+
+    def _start(self, turns: int = 3) -> None:
+        self.governor.start()
+        self._worker.start(host=self._host, routes={"litellm": self._host})
+        self._link.start()
+        options = {"step": 1, "turns": turns, "width": 1}
+        self._worker.open([plan(options=options)])
+
+    async def play_until_drained(self) -> dict[int, list[Attempt]]:
+        """Play until the account is closed and the session let go; gives attempts by turn."""
+        self._start()
+        await until(lambda: self._passes() and len(self._news) > 1)
+        balance = self.governor.picture().balance
+        await self.close()
+        closed, suspended = self._news
+        assert isinstance(closed, AccountClosed)
+        assert isinstance(suspended, SessionSuspended)
+        assert (closed.group, closed.model) == (GROUP, MODEL)
+        assert closed.reason
+        return self._attempts(balance)
+
+    def _passes(self) -> bool:
+        """Time passes while nothing is out and a call is held back."""
+        counters = self.governor.picture().counters
+        if counters.waiting and not counters.in_flight:
+            self.now += 0.25
+            self.waited_s += 0.25
+            self._link.send(AskEnded(()))  # so that the governor looks at the clock
+        return True
 
     def _attempts(self, balance: Balance) -> dict[int, list[Attempt]]:
         """Attempts by turn, after a look at all the books: they agree, and keep the cap."""

@@ -165,7 +165,8 @@ def rehash(there: dict[str, Any]) -> None:
 
 
 @settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())
 def test_any_change_of_a_field_is_refused_or_planned_without_a_crash(

@@ -54,18 +54,32 @@ def test_a_session_that_has_not_ended_is_to_be_resumed(counter: Run, tmp_path: P
     moments.close()
 
 
-@pytest.mark.parametrize("outcome", ["errored", "censored"])
-def test_a_session_that_was_cut_short_is_no_parent(
-    counter: Run, tmp_path: Path, outcome: Outcome
-) -> None:
-    entries = [
+def ended_as(run: Run, outcome: Outcome) -> list[Entry]:
+    """The run's journal, had its sessions ended in this way."""
+    return [
         replace(entry, outcome=outcome, reason="the weather") if isinstance(entry, Ended) else entry
-        for entry in entries_of(counter)
+        for entry in entries_of(run)
     ]
-    moments = hurt(counter, tmp_path / "hurt", entries)
-    with pytest.raises(BadInput, match=rf"ended as {outcome} \(the weather\); only sessions"):
+
+
+def test_a_session_that_was_cut_short_is_no_parent(counter: Run, tmp_path: Path) -> None:
+    moments = hurt(counter, tmp_path / "hurt", ended_as(counter, "censored"))
+    with pytest.raises(BadInput, match=r"ended as censored \(the weather\); only sessions"):
         moments.after(ids(counter)[0], 2)
     moments.close()
+
+
+def test_an_errored_session_is_a_parent_from_any_turn_that_it_finished(
+    counter: Run, tmp_path: Path
+) -> None:
+    hurt(counter, tmp_path / "hurt", ended_as(counter, "errored")).close()
+    session = ids(counter)[0]
+    for turn in (0, 2):
+        replayed = plan_replay(tmp_path / "hurt", session, turn=turn)
+        (moment,) = replayed.continuation.moments
+        assert (moment.plan.session_id, moment.turn) == (session, turn)
+    branched = plan_branch(tmp_path / "hurt", session, turn=2, variants={"step": [1, 2]})
+    assert len(branched.continuation.forks) == 2
 
 
 def test_a_turn_that_was_redone_counts_as_it_was_done_last(counter: Run, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.patience import PATIENCE_S
+
 PROGRAM = Path(sys.executable).with_name("matrix")
 GOLDEN = Path(__file__).with_name("golden")
 CHECKOUT = Path(__file__).resolve().parents[2]
@@ -28,6 +30,13 @@ _VOLATILE = (
     (re.compile(r"list [0-9a-f]{12}\b"), "list <HASH>"),
     (re.compile(r'_hash": "[0-9a-f]+"'), '_hash": "<HASH>"'),
 )
+
+
+NO_SPEC = (
+    "no matrix.yaml here: this is the built-in play-test matrix "
+    "(`matrix init FOLDER` makes a project of your own)\n"
+)
+"""Said where nobody named a spec and the working directory has none."""
 
 
 class Result(NamedTuple):
@@ -65,7 +74,7 @@ def run_program(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     return Result(done.stdout, done.stderr, done.returncode)

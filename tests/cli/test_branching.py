@@ -10,6 +10,7 @@ import yaml
 
 from matrix import api
 from tests.cli.program import GoldenRun, Matrix, Result, run_program
+from tests.cli.test_terminal import on_terminal
 
 SPEC = {
     "name": "count",
@@ -141,3 +142,31 @@ def test_where_a_replay_starts_is_said_in_one_way(project: Path, golden_run: Gol
     assert (
         golden_run("replay-no-file", "replay", "--checkpoint", "2.json", "--times", "0").code == 2
     )
+
+
+MANY = ("branch", "first", "--where", "events.turn > 1", "--variants", "step=1,30")
+
+
+def test_a_large_branch_is_not_started_unasked(project: Path, golden_run: GoldenRun) -> None:
+    result = golden_run("branch-unasked", *MANY, "--times", "4", "--in-process")
+    assert (result.code, result.stdout) == (2, "")
+    assert [path.name for path in (project / "results").iterdir()] == ["first"]
+
+
+def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -> None:
+    args = (*MANY, "--times", "4", "--in-process", "--quiet", "--run-id", "many")
+    assert matrix(*args, "--yes").code == 0
+    assert matrix(*MANY, "--in-process", "--quiet", "--run-id", "once").code == 0, "32 sessions"
+    runs = [api.open_run(name, results=project / "results") for name in ("many", "once")]
+    assert [run.file.plan.sessions for run in runs] == [128, 32]
+
+
+@pytest.mark.parametrize(("answer", "started"), [("n\n", False), ("y\n", True)])
+def test_on_a_terminal_it_asks(project: Path, answer: str, started: bool) -> None:
+    args = (*MANY, "--times", "4", "--in-process", "--run-id", "many")
+    written, code = on_terminal(project, *args, answer=answer)
+    question = " ".join(written.partition("Start it? [y/N]: ")[0].split())
+    size = "This branch is 16 moments x 2 variants x 4 repeats = 128 sessions, expected to cost $"
+    assert size in question
+    assert code == 0
+    assert (project / "results" / "many").exists() == started

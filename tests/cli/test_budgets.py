@@ -10,6 +10,7 @@ import pytest
 
 from matrix import api
 from matrix.model.errors import BadInput
+from matrix.model.money import show_usd
 from tests.cli.program import GoldenRun, Matrix
 from tests.cli.test_running import SMALL
 
@@ -57,6 +58,38 @@ def test_a_resumed_run_draws_again_only_what_it_may_still_spend(
     run = api.open_run("one", results=project / "results")
     assert drawn(matrix)["drawn_usd"] == pytest.approx(run.summary().spent_nano / 1e9)
     assert len(drawn(matrix)["draws"]) == 2
+
+
+def test_a_budget_with_less_than_one_call_left_starts_nothing(
+    project: Path, golden_run: GoldenRun
+) -> None:
+    args = ("--budget", "nightly=0.0001/day", "--run-id", "one", "--sessions", "2", "--yes")
+    assert golden_run("budget-no-call", *SPEND_ALL, *args).code == 2
+    assert not list((project / "results").glob("*/run.json"))
+
+
+def test_a_run_is_not_resumed_on_less_than_one_call(project: Path, matrix: Matrix) -> None:
+    args = (*SPEND_ALL, "--budget", "nightly=1/day", "--per-cell", "4", "--yes", "--quiet")
+    assert matrix(*args, "--max-cost", "0.05", "--run-id", "one").code == 4
+    before = api.open_run("one", results=project / "results").file
+    assert before.totals is not None
+    left = before.totals.settled_nano / 1e9 + 0.00002
+    again = ("resume", "one", "--in-process", "--max-cost", "0.9", "--quiet")
+    result = matrix(*again, "--budget", f"nightly={left:.6f}/day")
+    assert result.code == 2
+    assert "and one call may cost $0.0" in result.stderr
+    assert api.open_run("one", results=project / "results").file == before
+
+
+def test_a_run_is_not_resumed_under_less_than_it_has_spent(project: Path, matrix: Matrix) -> None:
+    args = (*SPEND_ALL, "--per-cell", "4", "--yes", "--quiet", "--max-cost", "0.05")
+    assert matrix(*args, "--run-id", "one").code == 4
+    before = api.open_run("one", results=project / "results").file
+    result = matrix("resume", "one", "--in-process", "--max-cost", "0.01", "--quiet")
+    assert (result.code, result.stdout) == (2, "")
+    spent = show_usd(before.totals.settled_nano) if before.totals else ""
+    assert result.stderr.startswith(f"--max-cost: found $0.01, but run one has spent {spent}")
+    assert api.open_run("one", results=project / "results").file == before
 
 
 def test_budgets_are_shown(project: Path, matrix: Matrix, golden_run: GoldenRun) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import environment
+from tests.patience import PATIENCE_S
 
 SLOW = frozenset({"pydantic", "ray", "litellm", "pandas", "numpy", "scipy", "pyarrow", "rich"})
 
@@ -30,7 +31,7 @@ def loaded_by(folder: Path, *args: str) -> set[str]:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

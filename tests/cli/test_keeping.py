@@ -31,7 +31,8 @@ def test_diff_shows_two_sessions_side_by_side(
     matrix("repair", "last")
     assert golden_run("diff", "diff", "play", "best", "worst").code == 0
     data = json.loads(matrix("diff", "play:best", "play:worst", "--json").stdout)
-    assert set(data) == {"alike_messages", "parts_in_turn", "a", "b", "scores"}
+    keys = {"same_scenario", "alike_messages", "parts_in_turn", "a", "b", "scores"}
+    assert set(data) == keys
     assert golden_run("diff-one-name", "diff", "best").code == 2
 
 

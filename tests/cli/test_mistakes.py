@@ -235,3 +235,13 @@ def test_mistakes_are_data_too(project: Path, matrix: Matrix) -> None:
 
 def test_a_sound_spec_is_fine(project: Path, matrix: Matrix) -> None:
     assert matrix("validate") == ("fine: nothing wrong found\n", "", 0)
+
+
+def test_an_empty_spec_is_a_file_that_was_cut_off_and_no_run_of_defaults(
+    here: Path, matrix: Matrix
+) -> None:
+    (here / "empty.yaml").write_text("\n", encoding="utf-8")
+    for command in ("validate", "plan", "run"):
+        result = matrix(command, "empty.yaml")
+        assert (result.code, result.stdout) == (2, "")
+        assert result.stderr.startswith("empty.yaml: is empty")

@@ -51,7 +51,7 @@ def test_a_listener_hears_of_the_run(at_home: Path) -> None:
 
 def test_a_plan_takes_what_a_run_takes_and_starts_nothing(at_home: Path) -> None:
     taken = set(inspect.signature(matrix.plan).parameters)
-    only_to_run = {"results", "run_id", "executor", "listener"}
+    only_to_run = {"results", "run_id", "executor", "listener", "clock", "finish_last"}
     assert taken == set(inspect.signature(matrix.run).parameters) - only_to_run
     prepared = matrix.plan(sessions=9, max_cost=7, models={"judge": "sim/opus"}, seed=4)
     assert (prepared.plan.sessions, prepared.plan.seed) == (9, 4)

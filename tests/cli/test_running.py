@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -23,6 +22,8 @@ from tests.cli.program import (
     environment,
     shown,
 )
+from tests.executors.programs import wait_for
+from tests.patience import PATIENCE_S
 
 SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]",
          "--set", "options.group_size_max=2")  # fmt: skip
@@ -114,6 +115,29 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matri
     assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 8
 
 
+def test_resuming_a_run_that_is_over_says_so_and_changes_nothing(
+    finished: Path, matrix: Matrix
+) -> None:
+    run_dir = finished / "results" / "first"
+    (finished / "plugins").mkdir()
+    (finished / "plugins" / "ray.py").write_text("raise SystemExit('Ray was loaded')")
+
+    def folder() -> dict[Path, tuple[int, bytes]]:
+        files = [path for path in run_dir.rglob("*") if path.is_file()]
+        files = [path for path in files if not path.name.endswith("-shm")]  # touched by any reader
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+    before = folder()
+    summary = matrix("show", "first").stdout
+    for more in ((), ("--max-cost", "900"), ("--per-cell", "2")):
+        variables = {"PYTHONPATH": str(finished / "plugins")}
+        result = matrix("resume", "first", *more, variables=variables)
+        said = "run first is complete: there is nothing left to play, and nothing was changed\n"
+        assert (result.stderr, result.code) == (said, 0)
+        assert result.stdout == summary
+        assert folder() == before
+
+
 def test_only_limits_change_when_a_run_is_resumed(finished: Path, matrix: Matrix) -> None:
     result = matrix("run", "--in-process", "--resume", "first", "--seed", "2")
     assert result.code == 2
@@ -183,7 +207,7 @@ def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -
                 break
         _wait_for_journal(project / "results" / "stopped" / "journal.sqlite")
         program.send_signal(signal.SIGINT)
-        stdout, stderr = program.communicate(timeout=60)
+        stdout, stderr = program.communicate(timeout=PATIENCE_S)
     assert program.returncode == 4
     assert "stopping (interrupted)" in stderr
     assert "run stopped (incomplete: interrupted)" in stdout
@@ -195,12 +219,9 @@ def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -
 
 def _wait_for_journal(path: Path) -> None:
     """Until something has been played: the journal, or its log of writes, has grown."""
-    for _ in range(600):
-        files = path.parent.glob("journal.sqlite*")
-        if sum(file.stat().st_size for file in files) > 300_000:
-            return
-        time.sleep(0.05)
-    pytest.fail("nothing was played")
+    wait_for(
+        lambda: sum(file.stat().st_size for file in path.parent.glob("journal.sqlite*")) > 300_000
+    )
 
 
 def test_where_results_lie_elsewhere_the_next_commands_say_so(

@@ -92,3 +92,17 @@ def test_what_is_not_there_is_named_with_what_is(
 def test_there_is_no_last_run_before_the_first(here: Path, matrix: Matrix) -> None:
     said = "error: no runs in results yet; start one with `matrix run`\n"
     assert matrix("show") == ("", said, 2)
+
+
+def test_sessions_of_different_scenarios_are_said_to_be_that(
+    finished: Path, matrix: Matrix
+) -> None:
+    frame = api.open_run("first", results=finished / "results").sessions()
+    ids = {name: group["session_id"].iloc[0] for name, group in frame.groupby("scenario")}
+    one, two = ids["put-it-back"], ids["the-borrowed-hour"]
+    told = "of different scenarios, put-it-back and the-borrowed-hour: "
+    assert told in " ".join(matrix("diff", "first", one, two).stdout.split())
+    data = json.loads(matrix("diff", "first", one, two, "--json").stdout)
+    assert data["same_scenario"] is False
+    same = frame[frame["scenario"] == "put-it-back"]["session_id"].tolist()[:2]
+    assert "different scenarios" not in matrix("diff", "first", *same).stdout

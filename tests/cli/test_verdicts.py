@@ -45,7 +45,7 @@ def test_a_strong_planted_effect_is_found(project: Path) -> None:
     assert comparison.verdict.rounds_used == ROUNDS
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_without_an_effect_no_winner_is_named(project: Path, seed: int) -> None:
     comparison = compared(project, [], seed)
     assert comparison.verdict.winner is None

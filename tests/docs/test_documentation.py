@@ -18,6 +18,7 @@ import yaml
 
 from matrix import api
 from matrix.cli.main import app
+from matrix.model.overrides import VARIABLES
 from matrix.model.spec import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,7 +33,9 @@ OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/
 
 
 def code_blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
+    # every block is read, or the end of one of another language would be taken for a beginning
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", page.read_text(encoding="utf-8"), re.M | re.S)
+    return [text for name, text in blocks if name == language]
 
 
 def inline_code(page: Path) -> set[str]:
@@ -69,6 +72,14 @@ def test_every_command_line_in_the_readme_is_one_that_its_parser_takes() -> None
         name, *args = shlex.split(line)
         with COMMANDS[name].make_context(name, args, resilient_parsing=False):
             pass
+
+
+def test_every_variable_is_in_the_readme_and_no_other() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    listed = dict(re.findall(r"^\| `(MATRIX_\w+)` \| (.+) \|$", text, re.M))
+    assert {name: said.strip("`") for name, said in listed.items()} == {
+        name: said.strip("`") for name, said in VARIABLES.items()
+    }
 
 
 def test_every_make_target_in_the_readme_exists() -> None:

@@ -25,7 +25,15 @@ def test_identical_variants_have_no_winner_and_are_played_to_the_end(engine: Eng
     assert ran.played == ran.planned == 2 * (MIN_ROUNDS + 2)
 
 
-@pytest.mark.parametrize(("engine", "runs"), [("planned", 20), ("open-ended", 10)])
+@pytest.mark.parametrize(
+    ("engine", "runs"),
+    [
+        ("planned", 6),
+        ("open-ended", 4),
+        pytest.param("planned", 20, marks=pytest.mark.long),
+        pytest.param("open-ended", 10, marks=pytest.mark.long),
+    ],
+)
 def test_equal_variants_rarely_have_a_winner(engine: Engine, runs: int) -> None:
     """At most as often as once in twenty runs allows at one chance in a thousand."""
     spec = EQUAL["counter"].run_spec(engine, ROUNDS)

@@ -262,9 +262,11 @@ async def test_a_defect_of_a_kind_ends_its_session_with_its_class_and_place() ->
         raise ZeroDivisionError("a defect of this kind")
 
     end = await end_of(broken)
-    assert (end.outcome, end.error_class, end.turns) == ("errored", "ZeroDivisionError", 1)
-    assert "a defect of this kind" in end.reason
-    assert "test_durable_session.py" in end.reason
+    assert (end.outcome, end.error_class, end.turns) == ("errored", "KindDefect", 1)
+    first, second, third, *_ = end.reason.splitlines()
+    assert first == "ZeroDivisionError: a defect of this kind"
+    assert second == "Traceback (most recent call last):"
+    assert "test_durable_session.py" in third, "it begins in the code of the kind"
     assert end.score is None
 
 
@@ -295,7 +297,11 @@ async def test_of_several_failing_children_the_first_in_list_order_is_named() ->
 
         await ctx.parallel([late, early])
 
-    assert (await end_of(both)).error_class == "KeyError"
+    end = await end_of(both)
+    assert (end.error_class, end.reason.splitlines()[0]) == (
+        "KindDefect",
+        "KeyError: 'first in the list'",
+    )
 
 
 async def test_a_session_that_the_cap_cuts_short_is_censored_and_keeps_its_tally() -> None:
@@ -390,7 +396,8 @@ async def test_what_the_journal_cannot_take_ends_its_session_and_not_the_run(
 
     end = await end_of(says)
     assert end.outcome == "errored"
-    assert end.error_class == "TypeError"
+    assert end.error_class == "KindDefect"
+    assert end.reason.startswith("TypeError: ")
 
 
 async def test_a_log_is_not_written_to_by_parallel_children() -> None:

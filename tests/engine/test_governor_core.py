@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from matrix.admission.accounts import MOST_OF_A_CALL
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Bucket, RateGroup, Remaining
 from matrix.engine.books import History, PartCaps
 from matrix.engine.governor_core import DRIVER, GovernorCore, Tick
 from matrix.engine.history import NOTHING_KNOWN, fold_session
 from matrix.engine.messages import (
+    AccountClosed,
     EndSession,
     Granted,
     OpenSession,
@@ -22,16 +24,20 @@ from matrix.engine.messages import (
     SessionEnded,
     SessionOpened,
     SessionSuspended,
+    Settle,
     StillOut,
     Supply,
     SuspendSession,
     ToGovernor,
 )
-from matrix.engine.refusals import CAP_REACHED, DRAINING, OVERRUN
+from matrix.engine.refusals import DRAINING, OVERRUN, PARKED
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import ProtocolError
+from matrix.model.money import show_usd
 from matrix.model.records import CallKey, Failure, Phase, Usage
 from tests.engine.plans import GROUP, answer, ask, ended, key, plan, settle
+
+HELD = "one call of sim/counter is held at"
 
 
 class Desk:
@@ -253,7 +259,8 @@ def test_a_call_that_does_not_fit_waits_while_money_is_held_and_is_refused_after
     assert letters(desk.say(ask(key(slot="0"), bound=100)), Granted)
     assert desk.say(ask(key(slot="1"), bound=100)).mail == []
     told = desk.say(settle(key(slot="0"), 1, cost=60))
-    assert letters(told, Refused) == [Refused(key(slot="1"), "cap", CAP_REACHED)]
+    reason = f"cap: {HELD} {show_usd(100)}, and {show_usd(90)} is left"
+    assert letters(told, Refused) == [Refused(key(slot="1"), "cap", reason)]
 
 
 def test_money_that_comes_back_goes_to_the_oldest_session_first() -> None:
@@ -407,7 +414,9 @@ def test_a_role_that_reaches_its_cap_ends_sessions_as_the_runs_cap_does() -> Non
     desk = Desk(parts=PartCaps(roles={"counter": 100}))
     desk.say(ask(bound=100))
     told = desk.say(settle(key(), 1, cost=60), ask(key(slot="1"), bound=50))
-    assert letters(told, Refused) == [Refused(key(slot="1"), "cap", "cap of role counter")]
+    assert letters(told, Refused) == [
+        Refused(key(slot="1"), "cap", f"cap of role counter: {HELD} {show_usd(50)}")
+    ]
     free = desk.say(ask(key(slot="2"), bound=500, role="somebody else"))
     assert len(letters(free, Granted)) == 1
 
@@ -416,7 +425,7 @@ def test_what_parts_spent_in_earlier_lives_counts() -> None:
     history = History(settled=90, spent_by_role={"counter": 90})
     desk = Desk(parts=PartCaps(roles={"counter": 100}), history=history)
     (refused,) = letters(desk.say(ask(bound=20)), Refused)
-    assert refused == Refused(key(), "cap", "cap of role counter")
+    assert refused == Refused(key(), "cap", f"cap of role counter: {HELD} {show_usd(20)}")
     core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=100))
     core.open_session(
         "worker", plan(), NOTHING_KNOWN._replace(spent=95), NOTHING_KNOWN.snapshot, 0.0, 0.0
@@ -479,3 +488,113 @@ def test_a_model_that_cost_more_than_its_hold_is_held_dearer_from_then_on() -> N
     assert desk.core.ledger.balance.overrun == 250
     told = desk.say(ask(key(slot="1"), bound=100))
     assert [refused.why for refused in letters(told, Refused)] == ["cap"]
+
+
+# --- refused accounts -----------------------------------------------------------------------------
+
+
+def refused(slot: str, hold_id: int, session: str = "s1") -> Settle:
+    """An attempt that found its account refused."""
+    failure = Failure("AuthenticationFailed", "401: no such key")
+    return settle(
+        key(session, slot=slot),
+        hold_id,
+        disposition="released",
+        cost=0,
+        usage=Usage(),
+        error_class="AuthenticationFailed",
+        answer=answer("", 0)._replace(failure=failure),
+    )
+
+
+def parked(slot: str, session: str = "s1") -> Refused:
+    return Refused(key(session, slot=slot), "parked", PARKED)
+
+
+def test_a_call_whose_account_is_refused_is_not_over_and_is_asked_again_after_a_pause() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0")))
+    told = desk.say(refused("0", 1))
+    (entry,) = told.entries
+    assert isinstance(entry, Settled)
+    assert (entry.disposition, entry.error_class, entry.answer) == (
+        "released", "AuthenticationFailed", None,
+    )  # fmt: skip
+    assert told.mail == [("worker", parked("0"))]
+    waiting = desk.say(ask(key(slot="0")), now=0.25)
+    assert (waiting.mail, waiting.wake_in_s) == ([], 0.75)
+    assert desk.core.picture().counters.waiting == 1
+    assert letters(desk.tick(1.0), Granted) == [Granted(key(slot="0"), 2, 2)]
+    told = desk.say(settle(key(slot="0"), 2), now=1.0)
+    assert letters(told, Recorded) == [Recorded(key(slot="0"), "digest", answer())]
+    assert desk.core.picture().counters.waiting == 0
+
+
+def test_three_refusals_in_a_row_drain_and_leave_every_session_open() -> None:
+    desk = Desk(sessions=2, groups={GROUP: RateGroup(concurrency=3)})
+    desk.say(*(ask(key(slot=str(n))) for n in range(3)), ask(key("s2")))
+    assert desk.say(refused("0", 1), refused("1", 2)).mail[:2] == [
+        ("worker", parked("0")),
+        ("worker", parked("1")),
+    ]
+    told = desk.say(refused("2", 3))
+    assert (DRIVER, AccountClosed(GROUP, "sim/counter", "401: no such key")) in told.mail
+    assert desk.core.draining
+    assert ("worker", parked("2")) in told.mail
+    assert all(entry.answer is None for entry in told.entries if isinstance(entry, Settled))
+    again = desk.say(*(ask(key(slot=str(n))) for n in range(3)))
+    assert {one.why for one in letters(again, Refused)} == {"draining"}
+    assert letters(desk.say(SuspendSession("s1")), SessionSuspended)
+
+
+def test_an_answer_of_the_account_between_them_sets_the_count_back() -> None:
+    desk = Desk()
+    for number in range(8):
+        slot, good = str(number), f"good {number}"
+        desk.say(ask(key(slot=slot)), ask(key(slot=good)))
+        desk.say(refused(slot, 2 * number + 1), settle(key(slot=good), 2 * number + 2))
+    assert not desk.core.draining
+
+
+def test_a_call_that_is_refused_while_its_account_answers_others_is_over_after_six() -> None:
+    desk, now, hold_id = Desk(), 0.0, 0
+    for number in range(MOST_OF_A_CALL):
+        good = f"good {number}"
+        desk.say(ask(key(slot="0")), ask(key(slot=good)), now=now)
+        told = desk.say(settle(key(slot=good), hold_id + 2), refused("0", hold_id + 1), now=now)
+        hold_id, now = hold_id + 2, now + 100.0
+    assert not desk.core.draining
+    assert letters(told, Recorded)[-1].answer.failure == Failure(
+        "AuthenticationFailed", "401: no such key"
+    )
+    assert isinstance(told.entries[-1], Settled)
+    assert told.entries[-1].answer is not None
+
+
+def test_a_governor_that_takes_over_parks_a_call_that_was_parked_before_and_never_told() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0")))
+    desk.say(refused("0", 1))
+    told = desk.say(refused("0", 1))
+    assert (told.entries, told.mail) == ([], [("worker", parked("0"))])
+
+
+def test_a_parked_call_goes_on_with_who_else_asked_for_it_when_its_process_dies() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0")))
+    desk.say(refused("0", 1))
+    desk.say(ask(key(slot="0")))
+    desk.say(ask(key(slot="0")), peer="other")
+    desk.core.lose("worker", 0.0)
+    told = desk.tick()
+    assert letters(told, Granted) == [Granted(key(slot="0"), 2, 2)]
+    assert desk.core.picture().counters.waiting == 0
+
+
+def test_a_session_that_is_let_go_takes_its_parked_calls_with_it() -> None:
+    desk = Desk()
+    desk.say(ask(key(slot="0")))
+    desk.say(refused("0", 1), ask(key(slot="0")))
+    assert desk.core.picture().counters.waiting == 1
+    assert desk.say(SuspendSession("s1")).wake_in_s is None
+    assert desk.core.picture().counters.waiting == 0

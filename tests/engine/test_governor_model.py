@@ -350,4 +350,4 @@ class GovernorMachine(RuleBasedStateMachine):
 
 
 TestGovernorModel = GovernorMachine.TestCase
-TestGovernorModel.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+TestGovernorModel.settings = settings(max_examples=80, stateful_step_count=40)

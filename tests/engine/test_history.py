@@ -86,13 +86,15 @@ def test_a_session_that_is_opened_again_has_not_ended() -> None:
 def test_money_is_what_each_attempt_was_last_said_to_cost() -> None:
     holds = [held(n) for n in range(1, 6)]
     entries: list[Entry] = [
+        done(1),  # a turn before the session was opened is its parent's
+        Opened(plan(), 0.0),
         *holds,
         closed(holds[0], "settled", 60, answer()),
         closed(holds[1], "presumed", 100),
         closed(holds[2], "released", 0),
         closed(holds[3], "presumed", 100),
         closed(holds[3], "settled", 30),  # usage that came late
-        done(1),
+        done(2),
     ]
     money = fold_money(entries)
     history = money.history

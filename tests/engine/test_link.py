@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.engine.link import Link, Mail, Mailboxes
 from tests.engine.waiting import settled, until
+from tests.patience import PATIENCE_S
 
 
 class Echo:
@@ -63,7 +64,6 @@ class BadLine:
         return self._fates.pop() if self._fates else 0
 
 
-@settings(deadline=None)
 @given(
     groups=st.lists(st.lists(st.integers(), min_size=1, max_size=4), max_size=8),
     fates=st.lists(st.integers(0, 2), max_size=40),
@@ -117,7 +117,7 @@ async def test_a_poll_parks_until_its_own_peer_has_mail() -> None:
     await settled()
     assert not poll.done()
     boxes.deliver("a", ["for a"])
-    assert await asyncio.wait_for(poll, 5) == Mail(1, ["for a"])
+    assert await asyncio.wait_for(poll, PATIENCE_S) == Mail(1, ["for a"])
 
 
 async def test_close_lets_every_parked_poll_return() -> None:
@@ -126,7 +126,7 @@ async def test_close_lets_every_parked_poll_return() -> None:
     await settled()
     assert not any(poll.done() for poll in polls)
     boxes.close()
-    assert await asyncio.wait_for(asyncio.gather(*polls), 5) == [Mail(0, [])] * 3
+    assert await asyncio.wait_for(asyncio.gather(*polls), PATIENCE_S) == [Mail(0, [])] * 3
 
 
 class SlowLine(Echo):
@@ -183,5 +183,5 @@ async def test_a_server_that_is_gone_is_noticed_by_whoever_watches_the_link() ->
     link.start()
     link.send("anything")
     with pytest.raises(ConnectionError, match="gone"):
-        await asyncio.wait_for(link.failed(), 5)
+        await asyncio.wait_for(link.failed(), PATIENCE_S)
     await link.stop()

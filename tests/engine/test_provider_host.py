@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from matrix.admission.pricing import ABSURD_TOKENS, input_bound
+from matrix.admission.pricing import BEYOND_DOUBT, input_bound
 from matrix.admission.rates import RateGroup
 from matrix.engine.governor_core import GovernorCore
 from matrix.engine.history import NOTHING_KNOWN
@@ -35,9 +35,10 @@ from matrix.providers.base import Reply
 from matrix.providers.scripted import Handler, ScriptedProvider
 from tests.engine.plans import GROUP, MODEL, TARIFF, USD, call, key, plan
 from tests.engine.waiting import settled, until
+from tests.patience import PATIENCE_S
 
 RETRYABLE = [RateLimited, ProviderUnavailable, ProviderTimeout, MalformedAnswer]
-FINAL = [ContentRefused, ContextOverflow, AuthenticationFailed, RequestRejected]
+FINAL = [ContentRefused, ContextOverflow, RequestRejected]
 ATTEMPTS = 3
 BOUND = TARIFF.bound(input_bound(call().messages), 16)
 
@@ -156,6 +157,27 @@ async def test_a_final_error_is_never_tried_again_and_costs_nothing(
     assert world.attempts == 1
 
 
+async def test_a_refused_account_is_no_try_of_its_call_and_no_pause_of_the_host() -> None:
+    def handler(of: Call, attempt: int) -> str:
+        if attempt == 1:
+            raise ProviderUnavailable("503")
+        if attempt <= 3:
+            raise AuthenticationFailed("401")
+        return "6"
+
+    world = World(handler, attempts=2)
+    asking = asyncio.ensure_future(world.host.ask(call()))
+    while not asking.done():
+        await settled()
+        world.now += 1.0
+        world.tick()
+    assert (await asking).text == "6"
+    assert [disposition for disposition, _, _ in world.settlements] == [
+        "presumed", "released", "released", "settled",
+    ]  # fmt: skip
+    assert len(world.slept) == 1
+
+
 @pytest.mark.parametrize("error", RETRYABLE, ids=lambda error: error.__name__)
 async def test_only_what_was_provably_not_billed_is_given_back(error: type[ProviderError]) -> None:
     world = World(fails(1, lambda: error("trouble")))
@@ -172,8 +194,8 @@ def test_a_timeout_may_have_been_billed_and_a_429_was_not() -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [None, Usage(-1, 1), Usage(1, -1), Usage(ABSURD_TOKENS + 1, 0), Usage(1, 1, cached=-5)],
-    ids=["missing", "negative input", "negative output", "absurd", "negative cached"],
+    [None, Usage(-1, 1), Usage(1, -1), Usage(1, 1, cached=-5)],
+    ids=["missing", "negative input", "negative output", "negative cached"],
 )
 async def test_usage_that_cannot_be_believed_is_presumed_in_full(usage: Usage | None) -> None:
     world = World(lambda of, attempt: Reply("6", usage, 0.5))
@@ -181,6 +203,13 @@ async def test_usage_that_cannot_be_believed_is_presumed_in_full(usage: Usage | 
     assert (answer.text, answer.cost, answer.usage) == ("6", 0, Usage())
     assert world.settlements == [("presumed", BOUND, "")]
     assert world.core.ledger.balance.spent == BOUND
+
+
+async def test_a_report_far_beyond_its_request_is_presumed_and_called_implausible() -> None:
+    world = World(lambda of, attempt: Reply("6", Usage(20, BEYOND_DOUBT + 1), 0.5))
+    await world.host.ask(call())
+    assert world.settlements == [("presumed", BOUND, "ImplausibleUsage")]
+    assert world.core.ledger.balance.overrun == 0
 
 
 async def test_more_use_than_was_held_is_an_overrun_that_closes_admission() -> None:
@@ -241,7 +270,7 @@ async def test_who_joins_a_call_that_is_under_way_gets_the_same_answer() -> None
     await settled()
     assert world.attempts == 1
     door.set()
-    answers = await asyncio.wait_for(asyncio.gather(*asking), 5)
+    answers = await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
     assert answers[0] is answers[1] is answers[2]
     assert len(world.settlements) == 1
 
@@ -259,7 +288,7 @@ async def test_a_joined_caller_that_gives_up_does_not_end_the_call() -> None:
     second.cancel()
     await settled()
     door.set()
-    assert (await asyncio.wait_for(first, 5)).text == "6"
+    assert (await asyncio.wait_for(first, PATIENCE_S)).text == "6"
 
 
 async def test_a_call_that_the_cap_cannot_admit_is_censored_without_being_sent() -> None:
@@ -317,7 +346,7 @@ async def test_many_calls_at_once_each_get_their_own_answer() -> None:
 
     world = World(handler, cap=1000 * USD)
     calls = [call(key(slot=str(n)), text=f"question {n}") for n in range(200)]
-    answers = await asyncio.wait_for(asyncio.gather(*map(world.host.ask, calls)), 20)
+    answers = await asyncio.wait_for(asyncio.gather(*map(world.host.ask, calls)), PATIENCE_S)
     assert [answer.text for answer in answers] == [f"answer {n}" for n in range(200)]
     await until(lambda: world.core.ledger.balance.held == 0)
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from matrix.engine.history import fold_session
-from matrix.engine.redo import LeftOpen, check_states, prepare_open_sessions, sessions_left_open
+from matrix.engine.redo import check_states, prepare_open_sessions, sessions_left_open
 from matrix.engine.registry import load_kind
 from matrix.kinds.context import Context
 from matrix.model.entries import Ended, Opened, Settled, TurnDone
 from matrix.model.errors import DigestMismatch, StateMismatch
 from matrix.model.records import CallKey
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.session_state import SessionState
 from tests.engine.lone_session import Journal
 from tests.engine.mixed_kind import MixedKind, MixedState, say
 from tests.engine.plans import MODEL, plan
@@ -36,7 +37,7 @@ class Wider(MixedState):
     mood: str
 
 
-def left_open(journal: Journal, redo: bool = False) -> list[LeftOpen]:
+def left_open(journal: Journal, redo: bool = False) -> list[SessionState]:
     return sessions_left_open(journal.entries, redo)
 
 

@@ -28,6 +28,7 @@ from matrix.model.entries import Ended, Held, Settled, TurnDone
 from tests.engine.live import journal_entries
 from tests.engine.plans import plan, setup
 from tests.engine.waiting import settled, until
+from tests.patience import PATIENCE_S
 
 SESSIONS = 12
 OPTIONS = {"step": 2, "turns": 4, "width": 3}
@@ -125,7 +126,7 @@ class World:
         dead = self.client
         await _silence(dead)
         self._born_client()
-        self.governor.lose(dead.name)
+        await self.governor.lose(dead.name)
         self.client.start()
         await self.calls.reconnect(self.client_line)
 
@@ -134,7 +135,7 @@ class World:
         await self.calls.stop()
         await _silence(dead)
         self._born_worker()
-        lost = self.governor.lose(dead.name)
+        lost = await self.governor.lose(dead.name)
         self._start_worker()
         given = {one.plan.session_id for one in lost}
         # those that it was given but had not yet told the governor of are the driver's to give
@@ -275,7 +276,7 @@ async def test_an_end_that_no_governor_wrote_is_told_to_the_next_one(tmp_path: P
     await world.worker.stop()
     world.client._link._transport = world._ear._transport = world.line
     world.start()
-    await asyncio.wait_for(died.wait(), 20)
+    await asyncio.wait_for(died.wait(), PATIENCE_S)
     await world.governor_dies()
     await until(lambda: world.over)
     await world.stop()

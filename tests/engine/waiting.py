@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-PATIENCE_S = 30.0
+from tests.patience import PATIENCE_S as PATIENCE_S
 
 
 async def until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from matrix.engine.progress import Progress, Silent
 from matrix_actors.cluster import prepare_environment
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive
+from tests.patience import PATIENCE_S
 
 
 class Removing(Silent):
@@ -42,18 +44,23 @@ def _actors_on(node_id: str) -> int:
     return sum(a["State"] == "ALIVE" and a["Address"]["NodeID"] == node_id for a in found)
 
 
+def _added(cluster: Any) -> Any:
+    """One more node, the first being the head; Ray gives it half a minute, and has no setting."""
+    for last in (False, False, True):
+        with nullcontext() if last else suppress(Exception):  # a busy machine
+            return cluster.add_node(num_cpus=2, object_store_memory=80 * 1024 * 1024)
+    raise AssertionError("the last time it is not suppressed")
+
+
 def main(folder: str, run_id: str, turns: str) -> None:
     prepare_environment()
     from ray.cluster_utils import Cluster
 
-    cluster = Cluster(
-        initialize_head=True,
-        head_node_args={"num_cpus": 2, "object_store_memory": 80 * 1024 * 1024},
-    )
-    nodes = [cluster.add_node(num_cpus=2, object_store_memory=80 * 1024 * 1024) for _ in range(2)]
-    cluster.wait_for_nodes()
+    cluster = Cluster()
     try:
-        removing = Removing(cluster, nodes[1], int(turns))
+        nodes = [_added(cluster) for _ in range(3)]
+        cluster.wait_for_nodes(PATIENCE_S)
+        removing = Removing(cluster, nodes[2], int(turns))
         executor = RayExecutor(address=cluster.address, workers=6)
         end = asyncio.run(drive(Path(folder), run_id, executor, removing))
     finally:

@@ -19,9 +19,10 @@ import yaml
 from matrix.model.errors import StoreError
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reader import RunTables
+from tests.patience import PATIENCE_S as PATIENCE_S
 
-PATIENCE_S = 240.0
-"""Seconds after which a program is taken for hung; a busy machine needs many."""
+PROGRAM = (sys.executable, "-c", "from matrix.cli.main import main; main()")
+"""The `matrix` program, of the Python that runs the tests."""
 
 SLOW = {"time": "real", "latency": {"first_token_s": 0.01, "tokens_per_s": 1e6, "jitter": 0}}
 """Simulated models that take their time, so that a run lasts long enough to be killed."""
@@ -109,7 +110,7 @@ class Project:
             file_limit: Largest file that it may write, in bytes; then the disk is full for it.
         """
         return subprocess.Popen(
-            [sys.executable, "-c", "from matrix.cli.main import main; main()", *arguments],
+            [*PROGRAM, *arguments],
             cwd=self.folder,
             env=_clean_environment() | dict(self.environment),
             stdout=subprocess.PIPE,
@@ -135,7 +136,7 @@ class Project:
         finally:
             if process.poll() is None:
                 process.kill()
-            process.wait(30)
+            process.wait(PATIENCE_S)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -165,7 +166,23 @@ def wait_for(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> N
     deadline = time.monotonic() + patience_s
     while not condition():
         assert time.monotonic() < deadline, "what was waited for did not happen"
-        time.sleep(0.002)
+        time.sleep(0.01)  # each look opens the journal anew, which is work
+
+
+def processes_of(session: int, name: str = "") -> list[int]:
+    """Living processes of an operating-system session, by a part of their command line."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            state, _, _, sid = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            command = (folder / "cmdline").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(sid) == session and state != "Z" and name in command:
+            found.append(int(folder.name))
+    return found
 
 
 def _clean_environment() -> dict[str, str]:

@@ -57,6 +57,7 @@ def test_a_node_that_disappears_takes_no_session_with_it(
 
 
 @pytest.mark.ray
+@pytest.mark.long
 def test_sessions_with_working_folders_are_played_where_the_folders_are(tmp_path: Path) -> None:
     project = scribe_project(tmp_path)
     said = lose_a_node(project, 4)

@@ -13,6 +13,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run_folder import read_run
 from tests.executors.conftest import References
 from tests.executors.programs import SPECS, Project, deciding_spec, entries_of, wait_for
+from tests.patience import PATIENCE_S
 
 EXECUTORS = ["in-process", pytest.param("ray", marks=pytest.mark.ray)]
 
@@ -62,7 +63,9 @@ def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
     assert last == run.stopping.looked - 1 + 4 - 1, "ten per cent of the rounds are under way"
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+@pytest.mark.parametrize(
+    "share", [0.6, *(pytest.param(s, marks=pytest.mark.long) for s in (0.3, 0.9))]
+)
 def test_killed_and_resumed_it_decides_the_same(
     tmp_path: Path, reference: References, share: float
 ) -> None:
@@ -74,7 +77,7 @@ def test_killed_and_resumed_it_decides_the_same(
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)
         process.kill()
-        process.wait(30)
+        process.wait(PATIENCE_S)
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
     assert compare_tables(run_dir, whole) == []

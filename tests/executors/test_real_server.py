@@ -21,6 +21,7 @@ from tests.executors import driving
 from tests.executors.billing import bill, most_committed, served_spec
 from tests.executors.programs import Project
 from tests.faults.laws import assert_books
+from tests.patience import PATIENCE_S
 
 
 class Ended(NamedTuple):
@@ -46,9 +47,9 @@ OUTCOMES = {
     "malformed": Ended([("MalformedAnswer", "presumed"), GOOD], *COMPLETED),
     "empty": Ended([("MalformedAnswer", "settled"), GOOD], *COMPLETED),
     "no-usage": Ended([("", "presumed")], *COMPLETED),
-    "absurd-usage": Ended([("", "presumed")], *COMPLETED),
+    "absurd-usage": Ended([("ImplausibleUsage", "presumed")], *COMPLETED),
     "negative-usage": Ended([("", "presumed")], *COMPLETED),
-    "auth": Ended([("AuthenticationFailed", "released")], "errored", "AuthenticationFailed"),
+    "auth": Ended([("AuthenticationFailed", "released"), GOOD], *COMPLETED),
     "context": Ended([("ContextOverflow", "released")], "errored", "ContextOverflow"),
     "refusal": Ended([("ContentRefused", "released")], "errored", "ContentRefused"),
     "bad-request": Ended([("RequestRejected", "released")], "errored", "RequestRejected"),
@@ -150,7 +151,7 @@ async def one_fault(project: Project, server: SimServer, fault: str) -> Ended:
             options={"turns": 3},
             per_cell=1,
             limits={"cost_usd": 1},
-            providers={"timeout_s": 0.5},
+            providers={"timeout_s": 5.0 if fault == "hang" else PATIENCE_S},
         )
     )
     await server.reset_stats()

@@ -153,28 +153,30 @@ def test_processes_that_are_stopped_for_a_while_go_on_and_nobody_takes_them_for_
     go_on(project, chaos, whole)
 
 
+@pytest.mark.long
 def test_a_governor_that_hangs_is_taken_for_dead_and_made_so(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos
 ) -> None:
     project = Project(tmp_path)
-    said = play(project, shared_ray, chaos, [hurting.Wound(100, "governor", "SIGSTOP")], "5")
+    said = play(project, shared_ray, chaos, [hurting.Wound(100, "governor", "SIGSTOP")], "30")
     assert said["status"] == "complete"
     assert said["lives"]["governor"] == 2
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
 
+@pytest.mark.long
 def test_a_driver_that_was_stopped_takes_nobody_for_dead(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos
 ) -> None:
     project = Project(tmp_path)
-    said = play(project, shared_ray, chaos, [], "2", stop_driver_s=3.0)
+    said = play(project, shared_ray, chaos, [], "30", stop_driver_s=40.0)
     assert said["status"] == "complete"
     assert set(said["lives"].values()) == {1}, "a living process was taken for dead"
     assert_unhurt(project, whole)
 
 
-@pytest.mark.parametrize("place", ["governor", "publisher"])
+@pytest.mark.parametrize("place", ["governor", pytest.param("publisher", marks=pytest.mark.long)])
 def test_a_disk_that_fills_up_while_processes_are_replaced_ends_the_run_and_loses_nothing(
     tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos, place: str
 ) -> None:

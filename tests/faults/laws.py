@@ -61,7 +61,9 @@ def assert_books(run_dir: Path) -> None:
     if run.status == "complete":
         paid = calls[calls.answered & (calls.disposition == "settled")]
         own = paid[paid.session_id.isin(sessions.session_id)]
-        assert sessions.cost_nano.sum() == own.cost_nano.sum(), "sessions and ledger disagree"
+        beyond = sum(e.overrun for e in answered if e.key.session_id in set(sessions.session_id))
+        paid_by_sessions = sessions.cost_nano.sum() - beyond
+        assert paid_by_sessions == own.cost_nano.sum(), "sessions and ledger disagree"
     for table, place in (("messages", "position"), ("events", "position")):
         assert not tables.frame(table).duplicated(["session_id", place]).any()
     assert not tables.frame("turns").duplicated(["session_id", "phase", "turn"]).any()

@@ -14,6 +14,7 @@ from matrix.store.reader import RunTables
 from tests.executors.programs import Done, Project, wait_for
 from tests.faults.laws import assert_books, entries_in
 from tests.faults.test_folder_kills import PLUGINS, SESSIONS, TURNS, scribe_project, tally
+from tests.patience import PATIENCE_S
 
 ASKED = "Count on from {len(state.sum)"
 """What a turn of the scribe asks first."""
@@ -30,7 +31,7 @@ def stopped(tmp_path: Path) -> Project:
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: len(tally(run_dir)) >= SESSIONS * TURNS)
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(PATIENCE_S)
     return project
 
 
@@ -82,7 +83,8 @@ def test_a_changed_prompt_stops_sessions_with_what_differs_and_redo_turn_heals_t
     stopped: Project,
 ) -> None:
     edit(stopped, ASKED, "Please count on from {len(state.sum)")
-    assert resume(stopped).code == 0, "the run is over, with sessions that errored"
+    refused = resume(stopped)
+    assert (refused.code, "DigestMismatch" in refused.err) == (1, True), "over, and nothing scored"
     ends = [e for e in entries_in(stopped.path("hurt")) if isinstance(e, Ended)]
     mismatched = [end for end in ends if end.error_class == "DigestMismatch"]
     assert mismatched

@@ -1,9 +1,17 @@
-"""Ctrl-C once is an orderly end, twice an immediate one; a live run cannot be resumed."""
+"""Asked to end once (Ctrl-C, SIGTERM, SIGHUP) a run ends in order, twice at once.
+
+A live run cannot be resumed, and one whose driver is dead does not pass for alive.
+"""
 
 from __future__ import annotations
 
+import json
 import os
+import pty
+import select
 import signal
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +19,14 @@ import pytest
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import read_run
 from tests.executors.programs import (
+    PATIENCE_S,
+    PROGRAM,
     Done,
     Project,
     counter_spec,
     entries_of,
     finished,
+    processes_of,
     wait_for,
 )
 from tests.faults.laws import assert_books, assert_whole
@@ -23,14 +34,45 @@ from tests.faults.laws import assert_books, assert_whole
 RUN = ("run", "--in-process", "--run-id", "hurt", "--quiet")
 
 
-@pytest.mark.parametrize("where", ["--in-process", pytest.param(None, marks=pytest.mark.ray)])
-def test_ctrl_c_leaves_readable_tables_that_add_up_and_a_run_to_go_on_with(
-    project: Project, undisturbed: Path, length: int, where: str | None
+RAY, LONG = pytest.mark.ray, pytest.mark.long
+IN_PROCESS = ["--in-process"]
+
+
+def to_group(run: subprocess.Popen[str], number: signal.Signals) -> None:
+    """As a terminal does: every process of the run that stayed in its group gets it."""
+    os.killpg(run.pid, number)
+
+
+def to_itself(run: subprocess.Popen[str], number: signal.Signals) -> None:
+    """As ``kill`` does."""
+    run.send_signal(number)
+
+
+@pytest.mark.parametrize(
+    ("where", "number", "send"),
+    [
+        (IN_PROCESS, signal.SIGINT, to_group),
+        (IN_PROCESS, signal.SIGTERM, to_itself),
+        (IN_PROCESS, signal.SIGHUP, to_group),
+        pytest.param([], signal.SIGINT, to_group, marks=[RAY, LONG]),
+        pytest.param([], signal.SIGTERM, to_group, marks=RAY),
+        pytest.param([], signal.SIGTERM, to_itself, marks=[RAY, LONG]),
+        pytest.param([], signal.SIGHUP, to_group, marks=[RAY, LONG]),
+        pytest.param([], signal.SIGHUP, to_itself, marks=[RAY, LONG]),
+    ],
+)
+def test_a_run_that_is_asked_to_end_leaves_tables_that_add_up_and_can_be_gone_on_with(
+    project: Project,
+    undisturbed: Path,
+    length: int,
+    where: list[str],
+    number: signal.Signals,
+    send: Callable[[subprocess.Popen[str], signal.Signals], None],
 ) -> None:
     run_dir = project.path("hurt")
-    with project.started("run", "--run-id", "hurt", "--quiet", *([where] if where else [])) as run:
+    with project.started("run", "--run-id", "hurt", "--quiet", *where) as run:
         wait_for(lambda: entries_of(run_dir) >= length // 2)
-        os.killpg(run.pid, signal.SIGINT)  # as a terminal does: every process of the run gets it
+        send(run, number)
         done = finished(run)
     assert done.code == 4, done.err
     assert (read_run(run_dir).status, read_run(run_dir).end_reason) == (
@@ -48,32 +90,117 @@ def test_ctrl_c_leaves_readable_tables_that_add_up_and_a_run_to_go_on_with(
     assert_whole(run_dir, undisturbed)
 
 
-def interrupted_twice(project: Project) -> Done:
-    """How a run ends whose models take an hour to answer, when Ctrl-C is pressed twice."""
+def interrupted_twice(project: Project, number: signal.Signals) -> Done:
+    """How a run ends whose models take an hour to answer, when it is asked to end twice."""
     endless = {"time": "real", "latency": {"first_token_s": 3600.0}}
     project.write(counter_spec(simulation=endless))
     with project.started("run", "--in-process", "--run-id", "hurt") as process:
         wait_for(lambda: entries_of(project.path("hurt")) >= 20)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         assert process.stderr is not None
         for line in process.stderr:
             if "waiting for calls in flight" in line:
                 break
         assert process.poll() is None
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         return finished(process)
 
 
-def test_ctrl_c_twice_does_not_wait_for_calls_in_flight(project: Project) -> None:
-    assert interrupted_twice(project).code != 0
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_asked_twice_it_does_not_wait_for_calls_in_flight_and_names_the_remedy(
+    project: Project, number: signal.Signals
+) -> None:
+    done = interrupted_twice(project, number)
+    assert done.code == 4
+    assert "matrix resume" in done.err
     run = read_run(project.path("hurt"))
     assert (run.status, run.end_reason) == ("incomplete", "interrupted")
 
 
-def test_ctrl_c_twice_ends_as_incomplete_and_names_the_remedy(project: Project) -> None:
-    done = interrupted_twice(project)
-    assert done.code == 4
-    assert "matrix resume" in done.err
+@pytest.mark.ray
+@pytest.mark.parametrize(
+    "number", [signal.SIGTERM, pytest.param(signal.SIGHUP, marks=pytest.mark.long)]
+)
+def test_asked_to_end_while_ray_starts_it_ends_in_order_without_having_played(
+    project: Project, number: signal.Signals
+) -> None:
+    with project.started("run", "--run-id", "hurt") as process:
+        wait_for(lambda: bool(processes_of(process.pid, "/gcs/gcs_server")))
+        process.send_signal(number)
+        done = finished(process)
+        wait_for(lambda: not processes_of(process.pid))
+    assert done.code == 4, done.err
+    run = read_run(project.path("hurt"))
+    assert (run.status, run.end_reason) == ("incomplete", "interrupted")
+    sessions = RunTables(project.path("hurt")).frame("sessions")
+    assert set(sessions.outcome) == {"censored"}
+    assert len(sessions) == run.plan.sessions
+
+
+def test_a_terminal_that_is_closed_ends_a_run_in_order(
+    project: Project, undisturbed: Path, length: int
+) -> None:
+    run_dir = project.path("hurt")
+    keeper, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [*PROGRAM, "run", "--in-process", "--run-id", "hurt"],
+        cwd=project.folder,
+        preexec_fn=lambda: os.login_tty(terminal),  # its session's own, as of a window's shell
+    )
+    os.close(terminal)
+    with process:
+        wait_for(lambda: read_all(keeper) and entries_of(run_dir) >= length // 2)
+        os.close(keeper)
+        assert process.wait(PATIENCE_S) == 4
+    run = read_run(run_dir)
+    assert (run.status, run.end_reason) == ("incomplete", "interrupted")
+    assert_books(run_dir)
+    again = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    assert again.code == 0, again.err
+    assert_whole(run_dir, undisturbed)
+
+
+def read_all(terminal: int) -> bool:
+    """Take what was written to a terminal, so that it can be written to."""
+    while select.select([terminal], [], [], 0)[0]:
+        os.read(terminal, 65536)
+    return True
+
+
+def test_a_run_under_nohup_does_not_end_with_its_terminal(
+    project: Project, undisturbed: Path, length: int
+) -> None:
+    run_dir = project.path("hurt")
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what nohup does for its program
+    try:
+        process = project.start(*RUN)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    wait_for(lambda: entries_of(run_dir) >= length // 4)
+    process.send_signal(signal.SIGHUP)
+    done = finished(process)
+    assert done.code == 0, done.err
+    assert_whole(run_dir, undisturbed)
+
+
+def test_a_run_whose_driver_was_killed_is_listed_and_shown_as_interrupted(
+    project: Project, length: int
+) -> None:
+    run_dir = project.path("hurt")
+    with project.started(*RUN) as process:
+        wait_for(lambda: entries_of(run_dir) >= length // 4)
+        process.send_signal(signal.SIGSTOP)  # alive, and it stays so
+        assert "running" in project.matrix("list").out
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE_S)
+    assert read_run(run_dir).status == "running", "nobody could write that it is not"
+    listed = project.matrix("list").out
+    assert "incomplete (interrupted: its process is gone)" in listed
+    (one,) = json.loads(project.matrix("list", "--json").out)
+    assert one["status"] == "incomplete"
+    shown = project.matrix("show", "hurt").out
+    assert "run hurt (incomplete: interrupted: its process is gone)" in shown
+    assert "  matrix resume hurt\n" in shown
 
 
 def test_a_live_run_is_not_resumed_and_not_disturbed_by_who_tries(

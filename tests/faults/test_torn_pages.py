@@ -15,6 +15,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in
+from tests.patience import PATIENCE_S
 
 PAGE = 4096
 FRAME = 24 + PAGE
@@ -68,7 +69,7 @@ def kill(project: Project, chaos: Chaos, at: int) -> Path:
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: entries_of(run_dir) >= at)
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(PATIENCE_S)
     chaos.hurt("driver", "SIGKILL")
     return run_dir
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from matrix.model.plan import Cell, Plan, RoundPlan, combinations
 from matrix.model.records import SessionPlan
+from tests.patience import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -182,7 +183,7 @@ def test_ids_and_seeds_are_the_same_in_every_process() -> None:
     output = subprocess.run(
         [sys.executable, "-c", SHOW_IDS],
         env={**os.environ, "PYTHONHASHSEED": salt, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT, capture_output=True, check=True, timeout=60,
+        cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE_S,
     ).stdout  # fmt: skip
     assert json.loads(output) == here
 

@@ -9,6 +9,7 @@ import pickle
 import socket
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -27,7 +28,8 @@ from matrix.model.errors import (
 )
 from matrix.model.records import Usage
 from matrix.providers.litellm_adapter.asking import CACHED_FROM_CHARS
-from matrix.providers.litellm_adapter.errors import Unreachable
+from matrix.providers.litellm_adapter.connections import LONGEST_ANSWER
+from matrix.providers.litellm_adapter.errors import AnswerTooLarge, Unreachable
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
 from tests.providers_litellm.service import (
@@ -474,6 +476,71 @@ async def test_models_of_the_responses_api_never_take_the_direct_path(
     with pytest.raises(RequestRejected, match="mcp"):
         await providers("openai/o1-pro").complete(call("hi"), 1)
     assert not service.seen
+
+
+async def test_a_status_that_litellm_makes_up_for_an_answer_proves_nothing(
+    service: Service, providers: Make
+) -> None:
+    """Its description of Gemini calls an answer that it cannot read a 422."""
+    service.says(b'{"candidates": [')
+    provider = providers("gemini/gemini-2.5-flash", api_base=service.base("anthropic/x"))
+    with pytest.raises(MalformedAnswer) as caught:
+        await provider.complete(call("hi"), 1)
+    assert not caught.value.unsent
+    assert "422" not in str(caught.value)
+
+
+# --- how much is read ----------------------------------------------------------------------------
+
+
+@BOTH
+@pytest.mark.parametrize("status", [200, 400, 500])
+async def test_what_lies_beyond_the_bound_is_never_unpacked(
+    status: int, transport: str, service: Service, providers: Make
+) -> None:
+    """400 kB of gzip once became 2.2 GB of memory."""
+    service.says(gzip.compress(bytes(100 << 20)) * 4, status, content_encoding="gzip")
+    provider = providers(transport=transport)
+    tracemalloc.start()
+    try:
+        with pytest.raises(AnswerTooLarge, match="more than 64 MiB") as caught:
+            await provider.complete(call("hi"), 1)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (caught.value.retryable, caught.value.unsent) == (False, False)
+    assert LONGEST_ANSWER < most < 3 * LONGEST_ANSWER
+
+
+@BOTH
+async def test_an_answer_within_the_bound_is_read_whole(
+    transport: str, service: Service, providers: Make
+) -> None:
+    said = "a" * (LONGEST_ANSWER // 16)
+    service.says(gzip.compress(orjson.dumps(chat(said))), content_encoding="gzip")
+    assert (await providers(transport=transport).complete(call("hi"), 1)).text == said
+
+
+# --- other users of litellm in the same process --------------------------------------------------
+
+
+async def test_whoever_else_uses_litellm_here_keeps_its_own_transport(
+    service: Service, providers: Make
+) -> None:
+    await providers(transport="litellm").complete(call("hi"), 1)
+    import litellm
+
+    said = [{"role": "user", "content": "hi"}]
+    base = f"http://127.0.0.1:{service.port}/moved"
+
+    async def moved(request: web.Request) -> web.StreamResponse:
+        if "moved" in request.path:
+            return web.Response(status=307, headers={"location": "/v1/chat/completions"})
+        return await service.well(request)
+
+    service.answer = moved
+    found = await litellm.acompletion("openai/gpt-4o", said, api_base=base, api_key="own")
+    assert found.choices[0].message.content == "hello", "it follows redirects, as it always did"
 
 
 # --- keys ----------------------------------------------------------------------------------------

@@ -39,8 +39,11 @@ from matrix.providers.litellm_adapter.errors import (
 from matrix.providers.litellm_adapter.foreign import kind_of, listed
 from matrix.providers.litellm_adapter.library import Library
 from matrix.providers.litellm_adapter.retry_after import LONGEST_S, retry_after_s
+from matrix.providers.litellm_adapter.wire import REDIRECTS, Exchange, Wire, refuses
 from matrix.telemetry.redaction import REMOVED, Redactor, redact, secrets_in
 
+KINDS = sorted(listed())
+NO_KEY: Any = None
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 
 
@@ -113,22 +116,62 @@ def test_the_status_decides(status: int, text: str, expected: type[ProviderError
     assert type(translate(failing(status, text), target="m", now=NOW)) is expected
 
 
-@given(st.integers(100, 599), st.text(max_size=200), st.sampled_from(sorted(listed())))
+@given(st.integers(100, 599), st.text(max_size=200), st.sampled_from(KINDS))
 def test_money_is_released_only_if_nothing_can_have_been_billed(
     status: int, text: str, name: str
 ) -> None:
-    """Whatever litellm calls an error: a 2xx or 5xx answer is never proof of costing nothing."""
+    """Whatever litellm calls an error: only a refusal or a redirect proves that it cost nothing."""
     module, _, last = name.rpartition(".")
     outer = type(last, (Exception,), {"__module__": module})(text)
     outer.__context__ = failing(status, text)
     found = translate(outer, target="m", now=NOW)
     if found.unsent and kind_of(outer) != "unsent":
-        assert 400 <= status < 500
+        assert refuses(status)
+        assert status in REDIRECTS or (400 <= status < 500 and status != 408)
+
+
+@given(st.integers(400, 499), st.sampled_from(KINDS))
+def test_a_number_that_came_with_no_response_releases_nothing(status: int, name: str) -> None:
+    """Parsers, and litellm's translations of answers, give their errors statuses of their own."""
+    module, _, last = name.rpartition(".")
+    outer = type(last, (Exception,), {"__module__": module, "status_code": status})("busy")
+    outer.__context__ = aiohttp.ClientResponseError(NO_KEY, (), status=status, message="bad header")
+    found = translate(outer, target="m", now=NOW)
+    assert not found.unsent or kind_of(outer) == "unsent"
+
+
+def seen(ends: list[int | str]) -> Wire:
+    """A wire that has seen exchanges end with a status, in mid-answer, or before they began."""
+    wire, nobody = Wire(), aiohttp.ConnectionTimeoutError("nobody there")
+    nobody.__context__ = TimeoutError()
+    for end in ends:
+        exchange = Exchange()
+        wire.exchanges.append(exchange)
+        exchange.status = end if isinstance(end, int) else None
+        if isinstance(end, str):
+            exchange.failed(nobody if end == "nobody" else aiohttp.ClientPayloadError("cut"))
+    return wire
+
+
+ENDS = st.one_of(st.integers(100, 999), st.sampled_from(["nobody", "cut"]))
+
+
+@given(st.lists(ENDS, min_size=1, max_size=3), st.integers(100, 599), st.sampled_from(KINDS))
+def test_what_was_seen_on_the_wire_decides_about_money_whatever_is_raised(
+    ends: list[int | str], claimed: int, name: str
+) -> None:
+    module, _, last = name.rpartition(".")
+    outer = type(last, (Exception,), {"__module__": module})("context length, invalid api key")
+    outer.__context__ = failing(claimed)
+    found = translate(outer, target="m", now=NOW, wire=seen(ends))
+    free = [end == "nobody" or (isinstance(end, int) and refuses(end)) for end in ends]
+    assert all(free) or not found.unsent
+    if all(free) and ends[-1] in (400, 401, 404, 429, 307, "nobody"):
+        assert found.unsent
 
 
 def test_a_failure_to_connect_is_provably_unsent_and_worth_another_try() -> None:
-    key: Any = None
-    failure = aiohttp.ClientConnectorError(key, OSError(111, "refused"))
+    failure = aiohttp.ClientConnectorError(NO_KEY, OSError(111, "refused"))
     for error in (
         httpx.ConnectError("refused"),
         httpx.ConnectTimeout("t"),

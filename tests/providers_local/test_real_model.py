@@ -29,6 +29,7 @@ from matrix.providers.local.settings import LocalSettings
 from matrix.providers.local.weights import LocalModelUnavailable, check_local_model, find_weights
 from tests.kinds.fakes import Asked, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, binding, plan
+from tests.patience import PATIENCE_S
 from tests.providers_local.calls import SMOLLM2, assistant, make_call, system, user
 
 try:
@@ -158,7 +159,7 @@ async def test_a_cancelled_call_leaves_the_model_free_for_the_next(making: Makin
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE_S):
         assert (await provider.complete(make_call(*PIRATE, max_tokens=5), 1)).text
 
 
@@ -210,7 +211,7 @@ class Table:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=300)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=PATIENCE_S)
 
 
 @pytest.fixture

@@ -194,7 +194,10 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(data: bytes, told: str) 
         from_bytes(data, "file.json")
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
 def test_any_change_of_a_field_is_refused_or_read_without_a_crash(
     exported: Checkpoint, data: st.DataObject

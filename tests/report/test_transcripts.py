@@ -106,7 +106,7 @@ def test_paragraphs_stay_apart_and_empty_texts_do_not_disturb(tmp_path: Path) ->
 
 
 def test_the_head_says_who_played_what_and_that_it_was_simulated(tmp_path: Path) -> None:
-    text = session_as_text(session(tmp_path, "hello"), simulated=True)
+    text = session_as_text(session(tmp_path, "hello"), simulated="simulated")
     assert text.startswith("session a-plain-0\n  scenario  a (playtest), round 0\n")
     assert "used      1 call, $0.01, 1 min of model time (simulated)\n" in text
     assert "narrator *" in text

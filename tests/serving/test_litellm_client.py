@@ -98,7 +98,7 @@ async def test_litellm_tells_faults_apart(client: Client) -> None:
     with pytest.raises(litellm.AuthenticationError):
         await client.ask(api_key="wrong")
     with pytest.raises(litellm.Timeout):
-        await client.ask("slow", timeout=0.3)
+        await client.ask("slow;seconds=3600", timeout=0.3)
 
 
 async def test_litellm_makes_zero_of_a_usage_that_is_missing(client: Client) -> None:

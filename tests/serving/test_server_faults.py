@@ -10,13 +10,17 @@ import orjson
 import pytest
 
 from matrix.serving.faults import FaultPlan, FaultSettings, parse_fault
+from tests.patience import PATIENCE_S
 from tests.serving.asking import PATH, read_events, request_body, serving
 
 ECHO = request_body(model="echo")
 
 
 async def post(
-    client: aiohttp.ClientSession, fault: str | None = None, timeout: float = 5.0, **fields: Any
+    client: aiohttp.ClientSession,
+    fault: str | None = None,
+    timeout: float = PATIENCE_S,
+    **fields: Any,
 ) -> tuple[int, bytes]:
     """Status and body of a request that asks for a fault."""
     headers = {} if fault is None else {"X-Matrix-Fault": fault}
@@ -112,7 +116,7 @@ async def test_a_hung_stream_has_begun() -> None:
 async def test_a_slow_answer_is_good_and_late() -> None:
     async with serving() as client:
         with pytest.raises(TimeoutError):
-            await post(client, "slow", timeout=0.1)
+            await post(client, "slow;seconds=3600", timeout=0.1)
         status, body = await post(client, "slow;seconds=0.01")
         assert status == 200
         assert orjson.loads(body)["choices"][0]["message"]["content"]

@@ -19,6 +19,7 @@ from matrix.model.errors import BadInput
 from matrix.serving.main import run
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import ServerDidNotStart, SimServer
+from tests.patience import PATIENCE_S
 from tests.serving.asking import request_body
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +36,7 @@ child = subprocess.Popen(
     [sys.executable, "-c", {command!r}, "serve-sim", "--json", "--stop-with-parent"],
     stdin=subprocess.{stdin},
 )
-time.sleep(600)
+time.sleep(3600)
 """
 
 
@@ -65,7 +66,7 @@ def test_it_says_where_it_is_and_stops_after_the_time_given() -> None:
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "serve-sim", "--stop-after", "0.2"],
-        capture_output=True, text=True, cwd=ROOT, timeout=30, check=True,
+        capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=True,
     )  # fmt: skip
     assert time.monotonic() - began > 0.2
     assert done.stdout.startswith("simulated models at http://127.0.0.1:")
@@ -76,14 +77,14 @@ def test_it_says_where_it_is_and_stops_after_the_time_given() -> None:
 
 def test_a_signal_stops_it_quietly() -> None:
     with (
-        start(COMMAND, "serve-sim", "--json", "--stop-after", "60") as one,
-        start(COMMAND, "serve-sim", "--json", "--stop-after", "60") as other,
+        start(COMMAND, "serve-sim", "--json", "--stop-after", "3600") as one,
+        start(COMMAND, "serve-sim", "--json", "--stop-after", "3600") as other,
     ):
         for process, number in ((one, signal.SIGTERM), (other, signal.SIGINT)):
             port, _ = address_of(process)
             assert is_open(port)
             process.send_signal(number)
-            assert process.wait(10) == 0
+            assert process.wait(PATIENCE_S) == 0
             assert not is_open(port)
 
 

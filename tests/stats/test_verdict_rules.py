@@ -381,7 +381,7 @@ def random_cube(
     return scores, np.where(rng.random(shape) < failing / 2, ERRORED, outcomes)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(cubes, rule_sets, st.data())
 def test_renaming_the_variants_renames_the_verdict(
     table_of: Any, case: Any, rules: Rules, data: Any
@@ -401,7 +401,7 @@ def test_renaming_the_variants_renames_the_verdict(
         assert pair.difference == (before[a, b] if a < b else -(before[b, a] or 0.0))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cubes, rule_sets, st.sampled_from([-1000.0, 0.25, 37.0, 4096.0]))
 def test_adding_a_constant_to_every_score_changes_no_verdict(
     table_of: Any, case: Any, rules: Rules, constant: float
@@ -421,7 +421,7 @@ def test_adding_a_constant_to_every_score_changes_no_verdict(
         assert after.difference == pytest.approx(before.difference, abs=1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cubes, rule_sets)
 def test_turning_the_scale_upside_down_changes_no_verdict(
     table_of: Any, case: Any, rules: Rules
@@ -434,7 +434,7 @@ def test_turning_the_scale_upside_down_changes_no_verdict(
     assert (one.reasons, one.flags) == (other.reasons, other.flags)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cubes, rule_sets)
 def test_a_winner_beats_all_passes_every_gate_and_is_alone(
     table_of: Any, case: Any, rules: Rules

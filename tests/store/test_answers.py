@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Usage
 from matrix.store.answers import AnswerFile
+from tests.patience import PATIENCE_S
 
 COUNT = st.integers(0, 2**62)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=50)
@@ -60,7 +61,7 @@ def found(path: Path, *keys: str) -> list[Answer | None]:
         file.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(answers=st.dictionaries(TEXT, ANSWERS, max_size=20))
 def test_what_was_kept_is_found_as_it_was_and_nothing_else_is(
     answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory
@@ -93,7 +94,7 @@ def test_processes_share_the_file_from_the_moment_it_is_made(tmp_path: Path) -> 
     path = tmp_path / "answers.sqlite"
     command = [sys.executable, "-c", ANOTHER_PROCESS, str(path)]
     processes = [subprocess.Popen([*command, str(number)]) for number in range(4)]
-    codes = [process.wait(120) for process in processes]
+    codes = [process.wait(PATIENCE_S) for process in processes]
     assert codes == [0] * 4
     for mine in range(4):
         answers = found(path, *(f"{mine}-{number}" for number in range(300)))

@@ -304,11 +304,11 @@ class Windows(RuleBasedStateMachine):
 
 
 TestWindows = Windows.TestCase
-TestWindows.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestWindows.settings = settings(max_examples=30, stateful_step_count=25)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_what_is_reserved_at_once_never_exceeds_the_amount(caps: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, granted = BudgetFile(Path(folder)), 0

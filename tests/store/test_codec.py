@@ -122,7 +122,7 @@ TURN = st.builds(
 )
 ENTRY: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Opened, PLAN, NUMBER),
-    st.builds(Held, COUNT, KEY, COUNT, TEXT, TEXT, COUNT, TEXT, NUMBER),
+    st.builds(Held, COUNT, KEY, COUNT, TEXT, TEXT, COUNT, TEXT, NUMBER, COUNT),
     SETTLED_ENTRY,
     TURN,
     st.builds(

@@ -60,7 +60,7 @@ def test_what_is_appended_is_read_in_order_by_writer_and_readers(path: Path) -> 
     rows = list(reader.rows(0, len(ENTRIES)))
     assert [row.entry for row in rows] == ENTRIES
     assert [row.seq for row in rows] == list(range(1, len(ENTRIES) + 1))
-    assert list(writer.rows()) == rows
+    assert list(writer.since(0)) == rows
     assert [row.seq for row in reader.rows(3, 8)] == [4, 5, 6, 7, 8]
     reader.close()
     writer.close()
@@ -96,7 +96,7 @@ def test_a_journal_goes_on_where_it_ended(path: Path) -> None:
     assert writer.knows("session-0")
     assert not writer.knows("session-9")
     writer.append(ENTRIES[7:])
-    assert [row.entry for row in writer.rows()] == ENTRIES
+    assert [row.entry for row in writer.since(0)] == ENTRIES
     assert writer.session("session-0")
     writer.close()
 
@@ -137,7 +137,7 @@ def test_a_writer_that_was_taken_over_writes_nothing_more(path: Path) -> None:
     with pytest.raises(FencedOff):
         old.add_resources({"a": 1})
     new.append(ENTRIES[3:])
-    assert [row.entry for row in new.rows()] == ENTRIES
+    assert [row.entry for row in new.since(0)] == ENTRIES
     new.close()
     old.close()
 
@@ -149,7 +149,7 @@ def test_a_batch_that_cannot_be_written_whole_is_not_written_at_all(path: Path) 
     with pytest.raises(TypeError):
         writer.append([ENTRIES[4], unwritable])
     writer.append(ENTRIES[3:])
-    assert [row.entry for row in writer.rows()] == ENTRIES
+    assert [row.entry for row in writer.since(0)] == ENTRIES
     writer.close()
 
 
@@ -167,7 +167,7 @@ def test_on_a_full_disk_the_failed_batch_leaves_nothing_and_the_rest_stays(path:
     assert message.startswith("no space left"), done
     assert "matrix resume run" in message
     writer = JournalWriter(path)
-    entries = [row.entry for row in writer.rows()]
+    entries = [row.entry for row in writer.since(0)]
     assert len(entries) == 20 * int(failed) > 0
     assert [entry.plan.session_id for entry in entries[-20:]] == [  # type: ignore[union-attr]
         f"{int(failed) - 1}-{part}" for part in range(20)
@@ -188,7 +188,7 @@ def test_a_full_journal_raises_journal_full_and_can_go_on_later(path: Path) -> N
         writer.append([ENTRIES[3], big])
     connection.execute("PRAGMA max_page_count=1000000")
     writer.append(ENTRIES[3:])
-    assert [row.entry for row in writer.rows()] == ENTRIES
+    assert [row.entry for row in writer.since(0)] == ENTRIES
     writer.close()
 
 

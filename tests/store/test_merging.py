@@ -22,7 +22,7 @@ FIELDS: list[pa.Field[Any]] = [
 SCHEMA = pa.schema(FIELDS)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     files=st.lists(
         st.lists(st.tuples(st.sampled_from("aAbüz"), st.integers(0, 3))), min_size=1, max_size=5

@@ -85,7 +85,7 @@ def test_every_table_says_what_it_holds(table: str) -> None:
 
 
 def test_required_columns_are_never_null_and_rows_fit_their_columns() -> None:
-    projection = Projection(INFO.factors, lambda session_id, before: ())
+    projection = Projection(INFO, lambda session_id, before: ())
     for seq, entry in enumerate(tell(LONG_STORY), start=1):
         projection.add(seq, entry)
     for name, declared in TABLES.items():

@@ -34,7 +34,7 @@ def wal_of(path: Path) -> Path:
 def opened(path: Path) -> tuple[int, list[object]]:
     """What was torn, and the entries that are left."""
     writer = JournalWriter(path, thorough=True)
-    entries: list[object] = [row.entry for row in writer.rows()]
+    entries: list[object] = [row.entry for row in writer.since(0)]
     writer.close()
     return writer.torn, entries
 

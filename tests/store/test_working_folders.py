@@ -154,7 +154,7 @@ def inside(root: Path, place: str) -> bool:
 
 
 @given(operations=st.lists(OPERATION, max_size=40))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_whatever_was_done_every_stored_state_comes_back_exactly(
     operations: list[tuple[Any, ...]],
 ) -> None:

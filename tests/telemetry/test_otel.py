@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from matrix.telemetry.otel import OtelSpans
 from matrix.telemetry.process import open_telemetry
 from matrix.telemetry.redaction import REMOVED, Redactor
 from matrix.telemetry.spans import Span, run_span, span_id_of
+from tests.patience import PATIENCE_S
 from tests.telemetry.collector import collecting
 
 TRACE = "0123456789abcdef0123456789abcdef"
@@ -86,10 +86,9 @@ def test_an_endpoint_that_hangs_holds_nobody_up_and_the_queue_is_bounded() -> No
     kept = Kept()
     kept.free.clear()
     spans = OtelSpans(TRACE, "p", Redactor(), no_failure, exporter=kept)
-    began = time.perf_counter()
     for number in range(20_000):
         spans.ended(span((str(number),)))
-    assert time.perf_counter() - began < 20, "a millisecond a span, on a machine in trouble"
+    assert not kept.spans, "nothing has left, and nobody was held up"
     kept.free.set()
     spans.close()
     assert 2_048 <= len(kept.spans) <= 2_048 + 512
@@ -98,7 +97,7 @@ def test_an_endpoint_that_hangs_holds_nobody_up_and_the_queue_is_bounded() -> No
     assert last.span_id == span_id_of(TRACE, ("19999",)), "the newest are kept"
 
 
-async def test_an_endpoint_that_is_down_costs_one_warning_and_little_time(tmp_path: Path) -> None:
+async def test_an_endpoint_that_is_down_costs_one_warning_and_the_end_comes(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
     # its own variables are read from the process's environment, so the exporter is told here
@@ -109,9 +108,7 @@ async def test_an_endpoint_that_is_down_costs_one_warning_and_little_time(tmp_pa
     spans = OtelSpans(TRACE, "p", Redactor(), told.append, exporter=exporter)
     for number in range(5_000):
         spans.ended(span((str(number),)))
-    began = time.monotonic()
-    await asyncio.to_thread(spans.close)
-    assert time.monotonic() - began < 20
+    await asyncio.wait_for(asyncio.to_thread(spans.close), PATIENCE_S)
     assert len(told) <= 1
 
 

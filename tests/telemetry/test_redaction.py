@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import time
+
 import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
+from matrix.telemetry.redaction import (
+    LONGEST_TEXT,
+    NOTHING_KNOWN,
+    REMOVED,
+    Redactor,
+    secrets_in,
+)
 
 SECRET = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=8)
 
@@ -92,3 +100,27 @@ def test_values_are_cleaned_all_the_way_down_and_stay_json() -> None:
         "a": [f"x {REMOVED} y", {"b": [REMOVED, 1, None, True]}],
         "n": 1.5,
     }
+
+
+def test_an_answer_of_megabytes_in_an_error_is_cut_and_known_secrets_are_out_of_all_of_it() -> None:
+    long = "7" * 5_000_000
+    redacted = Redactor(["sesame-open"]).text(f"cannot read sesame-open {long} sesame-open")
+    assert len(redacted) <= LONGEST_TEXT
+    assert "sesame" not in redacted
+
+
+@pytest.mark.parametrize(
+    "piece", ["7", "a-", "eyJ-", 'api_key="', "a://", "sk-", "bearer ", "api key = ", "a/"]
+)
+def test_looking_for_secrets_takes_time_in_proportion_to_the_text(piece: str) -> None:
+    """Four times the text in four times the time; a pattern that backtracks takes sixteen."""
+
+    def seconds(size: int) -> float:
+        text, took = (piece * size)[:size], []
+        for _ in range(5):
+            began = time.process_time()
+            NOTHING_KNOWN.text(text)
+            took.append(time.process_time() - began)
+        return min(took)
+
+    assert seconds(LONGEST_TEXT) < 10 * max(seconds(LONGEST_TEXT // 4), 1e-3)

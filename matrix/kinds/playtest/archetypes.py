@@ -7,7 +7,7 @@ drawn from archetypes with replacement, and each names the model that plays it b
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Annotated
 
@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.playtest.files import read_text
 from matrix.model.documents import check, parse_document
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.errors import Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 
 MAX_BYTES = 20_000
 """Size limit of one archetype file."""
@@ -59,22 +60,23 @@ def load_archetypes(files: Mapping[str, Path]) -> dict[str, Archetype]:
         BadInput: Every mistake in every file, or there is no archetype at all.
     """
     found: dict[str, Archetype] = {}
-    mistakes: list[Mistake] = []
+    mistakes = Mistakes()
     for id_, path in sorted(files.items()):
-        try:
-            archetype = _parse(read_text(path, MAX_BYTES), str(path))
-        except BadInput as error:
-            mistakes += error.mistakes
+        archetype = mistakes.collect(partial(_read, path))
+        if archetype is None:
             continue
         if archetype.id != id_:
             message = f"found {archetype.id!r}; must be {id_!r}, the name of the file"
-            mistakes.append(Mistake(str(path), None, "id", message))
+            mistakes.say(str(path), message, "id")
         found[id_] = archetype
     if not files:
-        mistakes.append(Mistake("archetypes", None, "", "there is no archetype file at all"))
-    if mistakes:
-        raise BadInput(mistakes)
+        mistakes.say("archetypes", "there is no archetype file at all")
+    mistakes.stop_if_any()
     return found
+
+
+def _read(path: Path) -> Archetype:
+    return _parse(read_text(path, MAX_BYTES), str(path))
 
 
 def unknown_archetypes(wanted: Iterable[str], known: Iterable[str], option: str) -> list[Mistake]:

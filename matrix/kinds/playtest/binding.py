@@ -10,9 +10,15 @@ from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.archetypes import Archetype, load_archetypes, unknown_archetypes
 from matrix.kinds.playtest.files import read_text
 from matrix.kinds.playtest.options import Options
-from matrix.kinds.playtest.profile import Shape, prelude_profile, session_profile
+from matrix.kinds.playtest.profile import (
+    Shape,
+    expected_turns,
+    prelude_profile,
+    session_profile,
+)
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 
 MAX_PROMPT_BYTES = 100_000
 FILE_PREFIX = "file://"
@@ -79,19 +85,11 @@ def _joined(
     find_pool: Callable[[], dict[str, Archetype]],
     max_turns: int,
 ) -> Binding:
-    mistakes: list[Mistake] = []
-    prompt, pool = "", dict[str, Archetype]()
-    try:
-        prompt = find_prompt()
-    except BadInput as error:
-        mistakes += error.mistakes
-    try:
-        pool = find_pool()
-    except BadInput as error:
-        mistakes += error.mistakes
-    mistakes += _role_mistakes(named)
-    if mistakes:
-        raise BadInput(mistakes)
+    mistakes = Mistakes()
+    prompt = mistakes.collect(find_prompt) or ""
+    pool = mistakes.collect(find_pool) or {}
+    mistakes.add(_role_mistakes(named))
+    mistakes.stop_if_any()
     role_models = {role.name: named.get(role.name) or role.default_model for role in roles.ROLES}
     return _bound(pack, options, role_models, prompt, pool, max_turns)
 
@@ -122,6 +120,7 @@ def _bound(
         | {roles.model_of(roles.PLAYERS, role_models, model) for model in pool_models.values()},
         profile=profile,
         prelude_profile=prelude_profile(options, role_models, pool_models),
+        turns=expected_turns(shape),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,6 +13,7 @@ from matrix.kinds.playtest.guide import parse_guide
 from matrix.kinds.protocol import ScenarioPack
 from matrix.model.documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.mistakes import together
 
 MAX_SCENARIO_BYTES = 50_000
 MAX_GUIDE_BYTES = 200_000
@@ -69,19 +71,9 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     """
     path = folder / "scenario.yaml"
     document = parse_document(read_text(path, MAX_SCENARIO_BYTES), str(path))
-    mistakes: list[Mistake] = []
-    scenario: Scenario | None = None
-    guide = ""
-    try:
-        scenario = check(document, Scenario)
-    except BadInput as error:
-        mistakes += error.mistakes
-    try:
-        guide = _read_guide(folder, document)
-    except BadInput as error:
-        mistakes += error.mistakes
-    if scenario is None or mistakes:
-        raise BadInput(mistakes)
+    scenario, guide = together(
+        lambda: check(document, Scenario), lambda: _read_guide(folder, document)
+    )
     return _packed(name, scenario, guide)
 
 
@@ -106,8 +98,8 @@ def _read_guide(folder: Path, document: Document) -> str:
     named = document.value.get("guide", "guide.md") if isinstance(document.value, dict) else ""
     if not isinstance(named, str) or not named:
         return ""  # the schema says so already
-    root = folder.resolve()
-    path = (root / named).resolve()
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / named))  # Path.resolve() raises for links in circles
     if not path.is_relative_to(root):
         message = f"found {named!r}; the guide must be a file inside {folder}"
         raise BadInput([document.mistake(("guide",), message)])
@@ -116,7 +108,7 @@ def _read_guide(folder: Path, document: Document) -> str:
     except BadInput as error:
         if path.is_file():
             raise
-        message = f"found {named!r}, but {error}"
+        message = f"found {named!r}, but {error.mistakes[0].message}"
         raise BadInput([document.mistake(("guide",), message)]) from None
     if not text.strip():
         raise BadInput([Mistake(str(folder / named), None, "", "is empty; write the story in it")])

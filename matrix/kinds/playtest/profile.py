@@ -47,7 +47,8 @@ def _sizes(options: Options) -> Three:
     return (low, (low + high) / 2, high)
 
 
-def _turns(shape: Shape) -> Three:
+def expected_turns(shape: Shape) -> Three:
+    """Low, middle and high number of turns of a session."""
     low, middle, high = (
         min(float(shape.max_turns), math.ceil(rate * shape.pulses) + 1.0)
         for rate in TURNS_PER_PULSE
@@ -59,7 +60,7 @@ def session_profile(
     shape: Shape, options: Options, role_models: Mapping[str, str], pool: Mapping[str, str]
 ) -> tuple[RoleProfile, ...]:
     """Expected use per session; ``pool`` is archetype id -> model of those that may be drawn."""
-    turns, sizes = _turns(shape), _sizes(options)
+    turns, sizes = expected_turns(shape), _sizes(options)
     asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)  # character creation is two more
     size = _sizes_of_input(shape, options, turns[1], sizes[1])
 

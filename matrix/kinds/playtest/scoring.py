@@ -14,8 +14,9 @@ The composite is a weighted mean of up to four parts, each between 0 and 1:
 ``quality``
     The mean of the judge's dimensions, 1 to 5 moved to 0..1, and of that the mean over the repeats
     of the judge that could be read. Missing without a verdict.
-``failures``
-    exp(-burden / 5), where burden adds up the issues by ``BURDEN``.
+``soundness``
+    exp(-burden / 5), where burden adds up the issues by ``BURDEN``: 1 is a session without any.
+    Its weight is the option ``weights.failures``: how much failures count.
 
     score = 100 * sum(weight * part) / sum(weight), over the parts that are not missing.
 
@@ -46,7 +47,7 @@ BURDEN: Final[Mapping[str, float]] = {
     "forced_segue": 0.3,
     "confusion": 0.3,
 }
-"""How heavily one issue of a kind weighs in ``failures``."""
+"""How heavily one issue of a kind weighs in ``soundness``."""
 
 COUNT_NAMES: Final[Mapping[str, str]] = {
     "breakdown": "breakdowns",
@@ -89,7 +90,16 @@ class Parts(NamedTuple):
     progress: float | None
     tangents: float | None
     quality: float | None
-    failures: float | None
+    soundness: float | None
+
+    def weighed(self, weights: Weights) -> list[tuple[float, float]]:
+        """Weight and value of every part that is there."""
+        pairs = zip(
+            (weights.progress, weights.tangents, weights.quality, weights.failures),
+            self,
+            strict=True,
+        )
+        return [(weight, value) for weight, value in pairs if value is not None]
 
 
 SCORE_NAMES: Final = frozenset(
@@ -117,18 +127,14 @@ def tangents_part(recovery: float, average_length: float, segue: float | None) -
     return 0.4 * recovery + 0.3 * speed + 0.3 * (segue - 1.0) / 4.0
 
 
-def failures_part(issues: Mapping[str, int]) -> float:
+def soundness_part(issues: Mapping[str, int]) -> float:
     """Freedom from issues: 1 without any, towards 0 with many."""
     return math.exp(-sum(BURDEN.get(kind, 0.0) * count for kind, count in issues.items()) / 5.0)
 
 
 def composite(parts: Parts, weights: Weights) -> float | None:
     """The weighted mean of the parts that are there, times 100; ``None`` if none of them counts."""
-    pairs: list[tuple[float, float]] = [
-        (getattr(weights, name), value)
-        for name, value in parts._asdict().items()
-        if value is not None
-    ]
+    pairs = parts.weighed(weights)
     total = sum(weight for weight, _ in pairs)
     if total <= 0:
         return None
@@ -146,7 +152,7 @@ def parts_of(state: State, expected: int, quality: float | None) -> Parts:
         progress=progress_part(state.pulses / expected, turns_per_pulse(state), state.concluded),
         tangents=tangents,
         quality=quality,
-        failures=failures_part(state.issues),
+        soundness=soundness_part(state.issues),
     )
 
 

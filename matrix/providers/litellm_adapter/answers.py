@@ -107,7 +107,9 @@ def _part(usage: Any, name: str) -> Any:
 
 def _count(holder: Any, name: str) -> int | None:
     value = getattr(holder, name, None)
-    return value if isinstance(value, int) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if value >= 0 else None
 
 
 def limit_headers(response: Any) -> Mapping[str, str]:

@@ -1,18 +1,30 @@
 """Connections of this process: one HTTP session with this project's own limits.
 
 litellm's transports stop at a few hundred connections, count waiting for one as part of the
-request's time, and re-encode each message. Here the caller holds a slot before the clock starts.
+request's time, and read an answer however long it is. Here the caller holds a slot before the clock
+starts, and an answer is bounded by what it takes when decompressed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+from aiohttp.http_exceptions import HttpProcessingError
+from yarl import URL
 
+from matrix.model.errors import RequestRejected
+from matrix.providers.litellm_adapter.errors import AnswerTooLarge
+from matrix.providers.litellm_adapter.wire import REDIRECTS, begin
+
+LONGEST_ANSWER = 64 << 20
+"""Most bytes of one answer, decompressed; no model writes as much."""
+CODED = ("content-encoding", "content-length", "transfer-encoding")
+"""Headers that stop being true once a body is decompressed."""
 CONNECT_S = 30.0
 """Longest wait for a connection."""
 KEEP_ALIVE_S = 30.0
@@ -40,22 +52,43 @@ class Connections:
         self._session: aiohttp.ClientSession | None = None
 
     async def post(self, url: str, body: bytes, headers: dict[str, str]) -> HttpAnswer:
-        """Send one request and read the whole answer.
+        """Send one ``POST`` request and read the whole answer; see :meth:`send`."""
+        return await self.send("POST", url, body, headers.items())
+
+    async def send(
+        self, method: str, url: str | URL, body: bytes, headers: Iterable[tuple[str, str]]
+    ) -> HttpAnswer:
+        """Send one request and read the whole answer, and note both for whoever watches.
 
         Redirects are not followed: they would carry the key elsewhere.
 
         Raises:
-            aiohttp.ClientError: No connection, or it broke.
+            AnswerTooLarge: The answer is longer than :data:`LONGEST_ANSWER`.
+            RequestRejected: The answer is a redirect.
+            aiohttp.ClientError: No connection, or it broke, or the answer is no HTTP.
             TimeoutError: No connection within :data:`CONNECT_S`.
         """
         session = self._session or self._open()
-        async with session.post(
-            url, data=body, headers=headers, allow_redirects=False, proxy=_proxy_for(url)
-        ) as answer:
-            raw = await answer.read()
-            return HttpAnswer(
-                answer.status, {name.lower(): text for name, text in answer.headers.items()}, raw
-            )
+        exchange = begin()
+        try:
+            async with session.request(
+                method,
+                url,
+                data=body or None,
+                headers=list(headers),
+                allow_redirects=False,
+                proxy=_proxy_for(str(url)),
+            ) as answer:
+                exchange.status = answer.status
+                named = {name.lower(): _plain(text) for name, text in answer.headers.items()}
+                if answer.status in REDIRECTS:
+                    raise RequestRejected(
+                        f"redirected to {named.get('location')}; give that address as api_base"
+                    )
+                return HttpAnswer(answer.status, named, await _whole(answer))
+        except Exception as error:
+            exchange.failed(error)
+            raise
 
     async def close(self) -> None:
         """Close every connection."""
@@ -73,6 +106,31 @@ class Connections:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
         )
         return self._session
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer, decompressed piece by piece, so that none is ever far too long.
+
+    An error counts by its status line; if its body breaks off, what came of it is enough.
+    """
+    body = bytearray()
+    try:
+        async for piece in answer.content.iter_any():
+            if len(body) + len(piece) > LONGEST_ANSWER:
+                raise AnswerTooLarge(
+                    f"an answer (HTTP {answer.status}) of more than {LONGEST_ANSWER >> 20} MiB, "
+                    "which is not read to its end; no model writes as much, so look at the service"
+                )
+            body += piece
+    except (aiohttp.ClientError, HttpProcessingError):
+        if answer.status < 400:
+            raise
+    return bytes(body)
+
+
+def _plain(text: str) -> str:
+    """A header's value in ASCII, which is all that httpx takes."""
+    return text if text.isascii() else text.encode("ascii", "backslashreplace").decode()
 
 
 @lru_cache(maxsize=256)

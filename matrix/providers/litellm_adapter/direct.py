@@ -23,7 +23,7 @@ from matrix.model.errors import MalformedAnswer, RequestRejected
 from matrix.model.records import CallParams
 from matrix.providers.litellm_adapter.answers import usage_in, without_usage
 from matrix.providers.litellm_adapter.asking import Message, parameters_of
-from matrix.providers.litellm_adapter.connections import Connections, HttpAnswer
+from matrix.providers.litellm_adapter.connections import CODED, Connections, HttpAnswer
 from matrix.providers.litellm_adapter.library import Config, Endpoint, Library, Response
 from matrix.providers.litellm_adapter.settings import SchemaMode
 
@@ -43,8 +43,6 @@ _OPENAI_ACCOUNT = (
     ("OpenAI-Organization", "OPENAI_ORGANIZATION"),
     ("OpenAI-Project", "OPENAI_PROJECT_ID"),
 )
-_CODED = ("content-encoding", "content-length", "transfer-encoding")
-"""Headers that stop being true once a body is decompressed."""
 
 
 class Route(NamedTuple):
@@ -139,11 +137,6 @@ class Direct:
         return _Plan(url, headers, orjson.dumps(options), json_mode)
 
     def _refuse(self, answer: HttpAnswer, route: Route) -> None:
-        if 300 <= answer.status < 400:
-            raise RequestRejected(
-                f"{route.endpoint.model}: redirected to {answer.headers.get('location')}; "
-                "give that address as api_base"
-            )
         if answer.status >= 400:
             error = route.config.get_error_class(
                 error_message=answer.body.decode(errors="replace"),
@@ -174,7 +167,7 @@ class Direct:
     def _translated(
         self, answer: HttpAnswer, route: Route, plan: _Plan, body: Message, options: Message
     ) -> Response:
-        headers = {name: text for name, text in answer.headers.items() if name not in _CODED}
+        headers = {name: text for name, text in answer.headers.items() if name not in CODED}
         return route.config.transform_response(
             model=route.endpoint.model,
             raw_response=httpx.Response(answer.status, headers=headers, content=answer.body),

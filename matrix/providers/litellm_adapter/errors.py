@@ -2,8 +2,9 @@
 
 litellm names its errors by searching the provider's text, so a prompt that happens to say "rate
 limit" can turn a server error into another class. Money hangs on the class here: some errors prove
-that nothing was billed. So the HTTP status, where there was one, decides whether a request was
-refused or may have been answered, and litellm's class only refines it.
+that nothing was billed. So what was seen on the wire decides whether a request was sent, refused,
+or may have been answered, and litellm's class only refines it. An error raised while an answer is
+read has no status, whatever it carries (aiohttp's parser says 400 of all that it cannot read).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from matrix.model.errors import (
 )
 from matrix.providers.litellm_adapter.foreign import kind_of
 from matrix.providers.litellm_adapter.retry_after import retry_after_s
+from matrix.providers.litellm_adapter.wire import REDIRECTS, Exchange, Wire, refuses
 from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
 
 LONGEST_MESSAGE = 500
@@ -45,6 +47,12 @@ class AnswerRefused(ContentRefused):
     unsent: ClassVar[bool] = False
 
 
+class AnswerTooLarge(MalformedAnswer):
+    """An answer longer than any model writes: not read to its end, and not asked for again."""
+
+    retryable: ClassVar[bool] = False
+
+
 _NO_MONEY = re.compile(r"(?i)insufficient.{0,9}(quota|balance|funds|credit)|your current quota")
 _TOO_LONG = re.compile(
     r"(?i)context.{0,3}(length|window|size|limit)|prompt is too long|maximum.{0,12} (length|tokens)"
@@ -53,11 +61,21 @@ _TOO_LONG = re.compile(
 _MODERATED = re.compile(r"(?i)moderation|content.{0,3}(policy|filter)|flagged|safety")
 _COLLIDED = frozenset({409, 425, 498, 499})
 """Conflict, too early, capacity, closed: nothing is wrong with the request."""
+_OF_A_RESPONSE = frozenset({"httpx.HTTPStatusError", "openai.APIStatusError"})
+_OF_A_CONNECTION = ("aiohttp.", "httpx.", "openai.APIConnection", "openai.APITimeout")
+_PARSER = "aiohttp.http_exceptions"
+_CUT_OFF = frozenset({"ContentLengthError", "TransferEncodingError", "ServerDisconnectedError"})
+"""What aiohttp raises if the connection ends before an answer does."""
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w+Exception - )+")
 
 
 def translate(
-    error: BaseException, *, target: str, now: float, redactor: Redactor = NOTHING_KNOWN
+    error: Exception,
+    *,
+    target: str,
+    now: float,
+    redactor: Redactor = NOTHING_KNOWN,
+    wire: Wire | None = None,
 ) -> ProviderError:
     """This project's error for a foreign one.
 
@@ -66,19 +84,38 @@ def translate(
         target: Model name, for the message.
         now: Unix time in seconds, for waits given as a date.
         redactor: Takes secrets out of the message.
+        wire: What the connection has seen of the attempt; believed before any exception.
     """
+    last = wire.last if wire else None
+    if last is not None and last.failure is not None:
+        error = last.failure  # what litellm makes of it is hearsay
+        if isinstance(error, ProviderError):
+            return _cleaned(type(error)(f"{target}: {error}"), redactor)
     if isinstance(error, ProviderError):
         return _cleaned(error, redactor)
     chain = list(_chain(error))
-    whole = redactor.values(str(getattr(error, "message", None) or error))
+    whole = redactor.values(_words(error, chain))
     text = whole[:_READ_AT_MOST]  # cut after known secrets are out, or half of one might stay
-    status = next(filter(None, map(_status, reversed(chain))), None)
-    kind = _kind(chain, status, text)
+    status = last.status if last else next(filter(None, map(_status, reversed(chain))), None)
+    kind = _kind(chain, status, text, last)
+    if kind.unsent and wire is not None and not wire.is_free:
+        kind = ProviderUnavailable  # an earlier request of the same attempt may be billed
     text = text.partition("Traceback (most recent call last)")[0]
     said = _PREFIX.sub("", " ".join(redactor.text(text).split())) or type(error).__name__
     code = f"HTTP {status}: " if status and status >= 400 else ""
     wait = retry_after_s(_headers(chain), now, text) if kind.retryable else None
     return kind(f"{target}: {code}{said}"[:LONGEST_MESSAGE], retry_after_s=wait)
+
+
+def _words(error: Any, chain: list[BaseException]) -> str:
+    """What an error says; what aiohttp's parser says comes with a status that nobody sent."""
+    parser = next((found for found in chain if type(found).__module__ == _PARSER), None)
+    if parser is not None:
+        why = "the answer broke off" if _is_cut_off(chain) else "an answer that cannot be read"
+        return f"{why}: {getattr(parser, 'message', parser)}"
+    if _is_cut_off(chain):
+        return "the service closed the connection before it had answered"
+    return str(getattr(error, "message", None) or error)
 
 
 def _cleaned(error: ProviderError, redactor: Redactor) -> ProviderError:
@@ -90,24 +127,45 @@ def _cleaned(error: ProviderError, redactor: Redactor) -> ProviderError:
     return type(error)(text, retry_after_s=error.retry_after_s, usage=error.usage)
 
 
-def _kind(chain: list[BaseException], status: int | None, text: str) -> type[ProviderError]:
+def _kind(
+    chain: list[BaseException], status: int | None, text: str, last: Exchange | None
+) -> type[ProviderError]:
     kinds = [found for error in chain if (found := kind_of(error)) is not None]
-    if _is_unsent(chain):
-        return Unreachable
     own = next((found for found in kinds if not isinstance(found, str)), None)
-    if ProviderTimeout in kinds and (status is None or status >= 500):
+    if status is None and (_is_unsent(chain) if last is None else not last.sent):
+        return Unreachable if "unsent" in kinds else own or ProviderUnavailable
+    if status is not None and refuses(status):
+        return _refusal(status, own, text)
+    if ProviderTimeout in kinds or status in (408, 504):
         return ProviderTimeout
     if status is None:
-        return own or ProviderUnavailable
-    if status < 400:
-        return AnswerRefused if own is ContentRefused else MalformedAnswer
-    if status >= 500:
-        return ProviderTimeout if status == 504 else ProviderUnavailable
-    return _refusal(status, own, text)
+        was_sent = last is not None or any(map(_was_on_the_way, chain))
+        return _broken(chain) if was_sent else own or ProviderUnavailable
+    if status >= 400:
+        return ProviderUnavailable
+    return AnswerRefused if own is ContentRefused else MalformedAnswer
+
+
+def _broken(chain: list[BaseException]) -> type[ProviderError]:
+    """The class of an answer that never came, broke off, or is no HTTP."""
+    unread = MalformedAnswer in map(kind_of, chain) and not _is_cut_off(chain)
+    return MalformedAnswer if unread else ProviderUnavailable
+
+
+def _is_cut_off(chain: list[BaseException]) -> bool:
+    return any(type(error).__name__ in _CUT_OFF for error in chain)
+
+
+def _was_on_the_way(error: BaseException) -> bool:
+    """Whether an error is one of a connection, so that something may have been sent."""
+    name = f"{type(error).__module__}.{type(error).__qualname__}"
+    return isinstance(error, OSError) or (
+        name.startswith(_OF_A_CONNECTION) and kind_of(error) is not RequestRejected
+    )
 
 
 def _is_unsent(chain: list[BaseException]) -> bool:
-    """Whether no connection was made.
+    """Whether no connection was made, as far as exceptions can tell.
 
     litellm's transport says so of every failure of a socket, even of one that broke after the
     request, and of requests that it cancels; so what lies below it decides.
@@ -122,8 +180,8 @@ def _refusal(status: int, own: type[ProviderError] | None, text: str) -> type[Pr
     """The class of a 4xx answer."""
     if status == 429:
         return AuthenticationFailed if _NO_MONEY.search(text) else RateLimited
-    if status == 408:
-        return ProviderTimeout
+    if status in REDIRECTS:
+        return RequestRejected
     if status in _COLLIDED:
         return ProviderUnavailable
     if status in (401, 402, 403):
@@ -145,22 +203,16 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _status(error: Any) -> int | None:
-    """HTTP status that an error carries, unless litellm made it up (as all its own classes do).
+    """HTTP status of a response that an error was raised for; a number by itself proves nothing.
 
-    An error inside a good answer is raised as a plain ``Exception`` with a status of litellm's
-    choice; but the answer was a 200, and is billed like one.
+    Only httpx and the OpenAI client raise errors for a response as it came; all others, litellm's
+    own among them, carry statuses of somebody's choice, and responses made up to fit.
     """
-    invented = getattr(error, "status_code_is_synthesized", False)
-    if invented or type(error).__module__ == "litellm.exceptions":
+    names = {f"{cls.__module__}.{cls.__qualname__}" for cls in type(error).__mro__}
+    if names.isdisjoint(_OF_A_RESPONSE) or type(error).__module__ == "litellm.exceptions":
         return None
-    if type(error) is Exception and hasattr(error, "status_code"):
-        return 200
-    response = getattr(error, "response", None)
-    for holder, name in ((error, "status_code"), (error, "status"), (response, "status_code")):
-        value = getattr(holder, name, None)
-        if isinstance(value, int) and 100 <= value <= 599:
-            return value
-    return None
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    return status if isinstance(status, int) and 100 <= status <= 599 else None
 
 
 def _headers(chain: Iterable[Any]) -> Mapping[str, str]:

@@ -21,7 +21,7 @@ from matrix.model.errors import (
 )
 
 Kind: TypeAlias = type[ProviderError] | Literal["unsent"]
-"""``unsent`` marks failures to connect: nothing was sent."""
+"""``unsent`` marks failures to connect, also through a proxy: nothing was sent."""
 
 _LITELLM: Final[dict[Kind, str]] = {
     RateLimited: "RateLimitError",
@@ -75,12 +75,12 @@ _AIOHTTP: Final[dict[Kind, str]] = {
     "unsent": (
         "ClientConnectorError ClientConnectorDNSError ClientConnectorSSLError "
         "ClientConnectorCertificateError ClientProxyConnectionError UnixClientConnectorError "
-        "ConnectionTimeoutError"
+        "ConnectionTimeoutError ClientHttpProxyError"
     ),
     ProviderTimeout: "ServerTimeoutError SocketTimeoutError",
     ProviderUnavailable: (
         "ClientError ClientConnectionError ClientConnectionResetError ClientOSError ClientSSLError "
-        "ClientResponseError ClientHttpProxyError ClientPayloadError ServerConnectionError "
+        "ClientResponseError ClientPayloadError ServerConnectionError "
         "ServerDisconnectedError ServerFingerprintMismatch UploadAbortedError"
     ),
     MalformedAnswer: "ContentTypeError WSMessageTypeError WSServerHandshakeError",

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from matrix.model.errors import RequestRejected
 from matrix.providers.litellm_adapter.asking import Message
+from matrix.providers.litellm_adapter.carrier import carrying
 from matrix.providers.litellm_adapter.settings import SchemaMode
 
 Response: TypeAlias = Any
@@ -40,6 +41,8 @@ _CALLBACKS = (
     "_async_success_callback",
     "_async_failure_callback",
 )
+_CARRIED = "carried_by_matrix"
+"""Marks litellm's maker of transports, which is one for the whole process, as replaced."""
 
 
 class Endpoint(NamedTuple):
@@ -75,6 +78,7 @@ class Library:
 
         self._litellm: Any = litellm
         self._silence()
+        self._carry()
 
     def _silence(self) -> None:
         """Nothing of litellm's own: no callbacks, cache, retries, changed requests or chatter."""
@@ -93,6 +97,15 @@ class Library:
         for name, value in settings.items():
             setattr(self._litellm, name, value)
         logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
+
+    def _carry(self) -> None:
+        """Have its clients send attempts over the connections of whoever makes them."""
+        from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+        made: Any = AsyncHTTPHandler
+        if not getattr(made, _CARRIED, False):
+            made.create_async_transport = staticmethod(carrying(made.create_async_transport))
+            setattr(made, _CARRIED, True)
 
     async def complete(self, target: str, messages: Sequence[Message], **params: Any) -> Response:
         """``litellm.acompletion``, once: no retries, no dropped parameters."""

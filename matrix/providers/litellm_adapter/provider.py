@@ -24,6 +24,7 @@ from matrix.providers.litellm_adapter.direct import Direct, Route
 from matrix.providers.litellm_adapter.errors import translate
 from matrix.providers.litellm_adapter.library import Endpoint, Library
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings, SchemaMode
+from matrix.providers.litellm_adapter.wire import Wire, watching
 from matrix.telemetry.redaction import Redactor, secrets_in
 
 NO_KEY = "none"
@@ -106,13 +107,17 @@ class LiteLLMProvider:
         if model is None:
             raise RequestRejected(f"this process was not told how to reach {call.model!r}")
         async with self._slots:
-            started = self._clock()
-            try:
-                response, headers = await self._send(model, call)
-                took = self._clock() - started
-                reply = reply_of(response, took, model.settings.target)
-            except Exception as error:
-                raise self._translated(error, model.settings) from None
+            with watching(self._connections) as wire:
+                return await self._asked(model, call, wire)
+
+    async def _asked(self, model: _Model, call: Call, wire: Wire) -> Reply:
+        started = self._clock()
+        try:
+            response, headers = await self._send(model, call)
+            took = self._clock() - started
+            reply = reply_of(response, took, model.settings.target)
+        except Exception as error:
+            raise self._translated(error, model.settings, wire) from None
         clean = self._redactor.values  # a service may send back what it was sent, keys and all
         return reply._replace(
             text=clean(reply.text),
@@ -150,8 +155,10 @@ class LiteLLMProvider:
             )
         return self._routes[name]
 
-    def _translated(self, error: Exception, model: ModelSettings) -> Exception:
-        return translate(error, target=model.target, now=self._wall(), redactor=self._redactor)
+    def _translated(self, error: Exception, model: ModelSettings, wire: Wire) -> Exception:
+        return translate(
+            error, target=model.target, now=self._wall(), redactor=self._redactor, wire=wire
+        )
 
     @cached_property
     def _redactor(self) -> Redactor:

@@ -10,7 +10,7 @@ import time
 
 _MONTH_S = 30 * 86_400.0
 _true = time.time
-_draw = random.Random(f"{os.environ.get('MATRIX_TEST_CLOCK', '')} {os.getpid()}")
+_draw = random.Random(f"{os.environ.get('WALL_CLOCK_DRAW', '')} {os.getpid()}")
 _off = [0.0]
 
 

@@ -16,10 +16,10 @@ from matrix.kinds.playtest.scoring import (
     COUNT_NAMES,
     Parts,
     composite,
-    failures_part,
     parts_of,
     progress_part,
     pulse_thirds,
+    soundness_part,
     tangents_part,
 )
 from matrix.kinds.playtest.state import State, TangentBook
@@ -93,7 +93,7 @@ def test_tangents_reward_recovery_speed_and_good_returns(
 )
 def test_every_further_issue_costs_something(counts: dict[str, int], kind: str) -> None:
     worse = {**counts, kind: counts.get(kind, 0) + 1}
-    assert 0.0 <= failures_part(worse) < failures_part(counts) <= 1.0
+    assert 0.0 <= soundness_part(worse) < soundness_part(counts) <= 1.0
 
 
 @given(st.dictionaries(st.sampled_from(RUBRIC.names), st.floats(1, 5), min_size=1))
@@ -102,6 +102,17 @@ def test_quality_is_the_mean_moved_to_the_unit_interval(scores: dict[str, float]
     assert value is not None
     assert -1e-12 <= value <= 1 + 1e-12
     assert RUBRIC.composed({}) is None
+
+
+def test_a_session_without_a_single_issue_is_wholly_sound_and_with_issues_less() -> None:
+    sound = play(Script(), max_turns=3)
+    assert [event for event in sound.events if event.kind in ISSUE_TYPES] == []
+    assert sound.values["part_soundness"] == 1.0
+    labels = dict.fromkeys(range(1, 9), label("clarification"))
+    stuck = play(Script(labels=labels), max_turns=8).values
+    assert stuck["stuck_moments"] == 1.0
+    assert stuck["part_soundness"] == pytest.approx(math.exp(-BURDEN["stuck"] / 5))
+    assert "part_failures" not in KIND.score_names
 
 
 def test_every_kind_of_issue_has_a_weight_and_a_column() -> None:

@@ -1,0 +1,57 @@
+"""Every command line of the README, run for real and in its order, shrunk by variables alone."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+from tests.cli.program import Result, run_program
+from tests.cli.test_keys import no_keys
+from tests.docs.test_documentation import COMMANDS, ROOT, code_blocks
+
+REAL = ("run smoke", "run  --model all=openai", "doctor smoke")
+"""Lines about real models: without a key they say which one is missing, and start nothing."""
+
+GATED = ("--fail-on",)
+
+FIRST = {"MATRIX_MAX_TURNS": "1"}
+PROJECT = {"MATRIX_MAX_TURNS": "6", "MATRIX_PER_CELL": "2", "MATRIX_YES": "1"}
+
+
+def lines() -> list[str]:
+    """The command lines of the README without ``matrix``, ``init`` and ``cd`` among them."""
+    blocks = "\n".join(code_blocks(ROOT / "README.md", ""))
+    return re.findall(r"^(?:\$ )?(?:matrix )(.+?)(?: {2,}#.*)?$", blocks, re.M)
+
+
+def played(folder: Path, line: str, variables: dict[str, str]) -> Result:
+    name, *args = shlex.split(line)
+    if any("--in-process" in option.opts for option in COMMANDS[name].params):
+        args.append("--in-process")
+    return run_program(folder, name, *args, variables=no_keys() | variables)
+
+
+def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
+    first, init, *rest = lines()
+    assert first == "run --sessions 500"
+    done = played(tmp_path, first, FIRST)
+    assert done.code == 0, done.stderr
+    assert "500 of 500 planned" in done.stdout
+    assert "Verdict: " in done.stdout
+    assert init == "init my-project"
+    assert played(tmp_path, init, {}).code == 0
+    project, seen = tmp_path / "my-project", []
+    for line in rest:
+        done = played(project, line, PROJECT)
+        allowed = (0, 3) if any(flag in line for flag in GATED) else (0,)
+        if line.startswith(REAL):
+            assert done.code == 2, f"{line}\n{done.stderr}"
+            assert "API_KEY" in done.stdout + done.stderr
+        else:
+            assert done.code in allowed, f"{line}\n{done.stdout}{done.stderr}"
+            assert done.stdout, line
+        seen.append(line.split()[0])
+    assert {"plan", "run", "power", "show", "compare", "resume", "diff", "export", "repair",
+            "archive", "replay", "branch", "doctor"} <= set(seen)  # fmt: skip
+    assert (project / "turn-5.json").is_file()
