@@ -114,7 +114,7 @@ def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
 def spent_so_far(run_dir: Path) -> NanoUSD:
     """What a run has spent according to its journal, open holds counted as spent."""
     with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
-        return money_so_far(reader).charged
+        return money_so_far(reader, turns=False).charged
 
 
 def check_cap(prepared: Prepared, run: str, spent: NanoUSD) -> None:

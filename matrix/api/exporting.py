@@ -13,7 +13,6 @@ from matrix.api.choosing import project_of_run
 from matrix.api.opened import NEWEST, RESULTS, open_run
 from matrix.engine.keys import ENV_NAME, keys_among, variables
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
-from matrix.model.entries import Ended
 from matrix.model.errors import StoreError
 from matrix.model.records import JSON
 from matrix.report.checkpoints import RunContent, checkpoint_of, turns_of
@@ -23,7 +22,7 @@ from matrix.store.blobs import BlobStore
 from matrix.store.carrying import exported_bytes
 from matrix.store.exports import read_file, write_files
 from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.transcript import Transcript
+from matrix.store.transcript import Transcript, prelude_result
 from matrix.telemetry.redaction import Redactor
 
 REPORT = "report.md"
@@ -140,9 +139,7 @@ def _find(run: str | Path, session: str, results: str | Path) -> _Found:
     opened = open_run(run, results=results)
     transcript = opened.session(session)
     with closing(JournalReader(opened.path / JOURNAL_NAME)) as reader:
-        prelude_id = transcript.plan.prelude_id
-        ends = [e for e in reader.session(prelude_id) if isinstance(e, Ended)] if prelude_id else []
-        prelude = ends[-1].result if ends else None
+        prelude = prelude_result(reader, transcript.plan)
         spec = dict(opened.file.spec)
         files = BlobStore(opened.path)
         content = RunContent(opened.id, spec, reader.resources(), files)

@@ -149,24 +149,21 @@ def variants_of(given: list[str]) -> dict[str, list[object]]:
     Raises:
         BadInput: Variants of another form, or a name that is given twice.
     """
-    from matrix.model.errors import BadInput, Mistake
+    from matrix.model.mistakes import Mistakes
     from matrix.model.overrides import from_settings
 
     variants: dict[str, list[object]] = {}
-    mistakes: list[Mistake] = []
+    mistakes = Mistakes()
     for text in given:
         name, equals, values = text.partition("=")
         if not (name and equals and values):
-            message = f"found {text!r}; write it as NAME=VALUE,VALUE"
-            mistakes.append(Mistake("--variants", None, "", message))
+            mistakes.say("--variants", f"found {text!r}; write it as NAME=VALUE,VALUE")
         elif name in variants:
-            message = "is given twice; name all its values at once"
-            mistakes.append(Mistake(f"--variants {name}", None, "", message))
+            mistakes.say(f"--variants {name}", "is given twice; name all its values at once")
         else:
             read = from_settings(f"{name}={value}" for value in values.split(","))
             variants[name] = [value for _, value, _ in read]
-    if mistakes:
-        raise BadInput(mistakes)
+    mistakes.stop_if_any()
     return variants
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -20,9 +20,6 @@ from matrix.cli.options import (
     TimeLimitOption,
     overrides_of,
 )
-
-if TYPE_CHECKING:
-    pass
 
 HELP = """Play on from a session after a turn, with something changed.
 

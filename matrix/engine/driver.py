@@ -43,6 +43,7 @@ from matrix.engine.setting_up import setup_of
 from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
 from matrix.model.errors import CutShort, Interrupted, MatrixError
+from matrix.store.run_folder import why_unfinished
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""
@@ -112,7 +113,7 @@ class Driver:
                     raise RunBroken(self._broken.message)
                 picture = await self._executor.picture()
                 end = self._end(picture)
-                await self._executor.finish(self._prepared.plan, _row_reason(end.reason))
+                await self._executor.finish(self._prepared.plan, why_unfinished(end.reason))
                 at_once = False
                 self._telling.ended(end)
                 return end
@@ -313,7 +314,3 @@ def _met_elsewhere(draining: asyncio.Task[None]) -> None:
     """What keeps a run from draining is met by the run itself, which asks the same governor."""
     if not draining.cancelled():
         draining.exception()
-
-
-def _row_reason(reason: EndReason) -> str:
-    return reason if reason in ("cap", "account", "overrun") else "interrupted"

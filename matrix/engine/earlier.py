@@ -54,5 +54,5 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
 
 def _kinds(reader: JournalReader) -> tuple[int, ...]:
     """What says how sessions ended; what they saved is in their attempts, if any of them did."""
-    saved = money_so_far(reader).history().counters.saved
+    saved = money_so_far(reader, turns=False).history().counters.saved
     return (OPENED, ENDED, SETTLED) if saved else (OPENED, ENDED)

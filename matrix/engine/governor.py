@@ -327,12 +327,12 @@ class Governor:
     async def _take(self, peer: str, message: ToGovernor, now: float, at: float) -> None:
         match message:
             case OpenSession(plan):
-                past = await self._past(plan, now, at)
+                past = await self._past(plan.session_id, now, at)
                 snapshot = await self._snapshot(plan, past, now, at)
                 self._core.open_session(peer, plan, past, snapshot, now, at)
             case Rejoin(plans):
                 for plan in plans:
-                    past = await self._past(plan, now, at)
+                    past = await self._past(plan.session_id, now, at)
                     if past.snapshot.done is None:
                         self._core.rejoin(peer, plan, past, now, at)
             case AskEnded(plans):
@@ -340,14 +340,14 @@ class Governor:
                     await self._tell_end(plan, now, at)
             case EndSession(ended) if ended.error_class == DigestMismatch.__name__:
                 # it has not seen all that was recorded for it, which is paid all the same
-                past = await self._read(ended.session_id, now, at)
+                past = await self._past(ended.session_id, now, at)
                 tally = past.used._replace(clock_s=ended.tally.clock_s)
                 self._core.handle(peer, EndSession(replace(ended, tally=tally)), now, at)
             case _:
                 self._core.handle(peer, message, now, at)
 
     async def _give_up(self, plan: SessionPlan, reason: str, now: float, at: float) -> None:
-        past = await self._past(plan, now, at)
+        past = await self._past(plan.session_id, now, at)
         if (done := past.snapshot.done) is not None:
             self._core.tell_end(SessionEnded(plan, done))
             return
@@ -358,10 +358,7 @@ class Governor:
 
     # --- what the journal knows -------------------------------------------------------------------
 
-    async def _past(self, plan: SessionPlan, now: float, at: float) -> SessionHistory:
-        return await self._read(plan.session_id, now, at)
-
-    async def _read(self, session_id: str, now: float, at: float) -> SessionHistory:
+    async def _past(self, session_id: str, now: float, at: float) -> SessionHistory:
         """A session's past; what is not yet written of it is written first."""
         if self._core.unwritten(session_id):
             await self._commit(now, at)
@@ -379,7 +376,7 @@ class Governor:
         """The driver waits for this session: its end may have been told by nobody."""
         if self._core.is_open(plan.session_id):
             return
-        ended = (await self._past(plan, now, at)).snapshot.done
+        ended = (await self._past(plan.session_id, now, at)).snapshot.done
         if ended is not None:
             self._core.tell_end(SessionEnded(plan, ended))
         elif self._core.draining:
@@ -388,7 +385,7 @@ class Governor:
     async def _prelude(self, session_id: str, now: float, at: float) -> tuple[JSON, str]:
         """What a prelude made, and why it failed if it did."""
         if session_id not in self._preludes:
-            ended = (await self._read(session_id, now, at)).snapshot.done
+            ended = (await self._past(session_id, now, at)).snapshot.done
             if ended is None:
                 return None, "it has not ended"
             self._keep_prelude(ended)

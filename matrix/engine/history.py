@@ -1,4 +1,4 @@
-"""Reading back: what a journal says of one session, and of the run's money.
+"""Reading back: what a journal says of one session.
 
 Which entries count is decided by :mod:`matrix.store.session_state`.
 """
@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from matrix.engine.books import History
 from matrix.engine.messages import Snapshot
-from matrix.engine.money_fold import MoneyFold
-from matrix.model.entries import Entry, Held, Settled, Tally
+from matrix.model.entries import Entry, Settled, Tally
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, SessionPlan
 from matrix.store.session_state import fold
@@ -57,17 +55,3 @@ def fold_session(entries: Iterable[Entry], prelude: JSON = None) -> SessionHisto
     return SessionHistory(
         state.plan, snapshot, state.answers, state.tries, state.spent or 0, state.used_so_far
     )
-
-
-class MoneyHistory(NamedTuple):
-    """The ledger as the journal left it, and the holds that nobody settled."""
-
-    history: History
-    open_holds: list[Held]
-
-
-def fold_money(entries: Iterable[Entry]) -> MoneyHistory:
-    """Fold a whole journal's holds and settlements."""
-    money = MoneyFold()
-    money.take(entries)
-    return MoneyHistory(money.history(), list(money.attempts.open.values()))

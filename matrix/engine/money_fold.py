@@ -164,14 +164,19 @@ class MoneyFold:
         return money
 
 
-def money_so_far(journal: JournalWriter | JournalReader) -> MoneyFold:
-    """The money of a whole journal; reads only what came after the sums were last kept."""
+def money_so_far(journal: JournalWriter | JournalReader, *, turns: bool = True) -> MoneyFold:
+    """The money of a whole journal; reads only what came after the sums were last kept.
+
+    Without ``turns`` these are not counted: their entries hold whole checkpoints and take longest,
+    and who only wants sums of money need not wait for them. Such a fold is not to be kept.
+    """
     money, after = MoneyFold(), 0
     kept = journal.kept(KEPT_AS)
     if kept is not None:
         with suppress(ValueError, LookupError, TypeError, StoreError):  # else from the beginning
             money, after = MoneyFold.from_json(kept.value), kept.up_to
-    money.take(row.entry for row in journal.since(after, (HELD, SETTLED, TURN_DONE, OPENED)))
+    kinds = (HELD, SETTLED, TURN_DONE, OPENED) if turns else (HELD, SETTLED)
+    money.take(row.entry for row in journal.since(after, kinds))
     return money
 
 

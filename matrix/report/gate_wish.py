@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final, Literal, get_args
 
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.errors import did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.spec import RunSpec
 
 FailOn = Literal["regression", "threshold", "not-enough-data"]
@@ -70,11 +71,8 @@ def read_wish(
     Raises:
         BadInput: Every mistake.
     """
-    mistakes: list[Mistake] = []
-
-    def fault(source: str, message: str) -> None:
-        mistakes.append(Mistake(source, None, "", message))
-
+    mistakes = Mistakes()
+    fault = mistakes.say
     found: dict[str, float] = {}
     for text in thresholds:
         name, value = _threshold(text)
@@ -104,8 +102,7 @@ def read_wish(
         fault(*said)
     elif allow_errored is not None and baseline is None and not thresholds:
         fault("--allow-errored", "is for a gate; give a --baseline or a --threshold")
-    if mistakes:
-        raise BadInput(mistakes)
+    mistakes.stop_if_any()
     chosen = frozenset(word for word in FAIL_ON if word in fail_on)
     share = MOST_ERRORED if allow_errored is None else allow_errored
     return GateWish(baseline, margin, found, chosen, allow_errored=share)

@@ -12,8 +12,7 @@ from matrix.model.records import JSON, Outcome
 from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run_folder import RunFile, read_run
-from matrix.store.session_state import fold
-from matrix.store.transcript import find_session, transcript
+from matrix.store.transcript import find_session, prelude_result, transcript
 
 PARENTS: frozenset[Outcome] = frozenset({"completed", "timeout", "failed", "errored"})
 """Ends after which a session can be gone on from, at any of its checkpoints; those that were cut
@@ -79,7 +78,7 @@ class Moments:
             spec=dict(self.run.spec),
             plan=plan,
             turns=tuple(done for done in played if done.turn <= turn),
-            prelude=None if plan.prelude_id is None else self._prelude(plan.prelude_id),
+            prelude=prelude_result(self._journal, plan),
             texts={name: self._resources[key] for name, key in plan.resources.items()},
             contents=self._blobs,
         )
@@ -87,10 +86,6 @@ class Moments:
     def close(self) -> None:
         """Close the journal."""
         self._journal.close()
-
-    def _prelude(self, session_id: str) -> JSON:
-        ended = fold(self._journal.session(session_id)).ended
-        return None if ended is None else ended.result
 
 
 def _in_words(turns: Sequence[int]) -> str:

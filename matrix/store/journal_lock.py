@@ -31,9 +31,10 @@ def lock(path: Path) -> IO[bytes]:
         StoreError: The folder cannot be written, or the journal is in its archive.
     """
     require_unpacked(path)
+    lock_file = path.with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(path.with_suffix(".lock"), "ab")  # noqa: SIM115, PTH123  held until close()
+        handle = open(lock_file, "ab")  # noqa: SIM115, PTH123  held until close()
     except OSError as error:
         raise StoreError(
             f"cannot write in {path.parent}: {error.strerror}; choose another folder with --results"
@@ -42,16 +43,17 @@ def lock(path: Path) -> IO[bytes]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         handle.close()
+        holder = process_named(signed_by(lock_file))
         raise RunLocked(
-            f"{path.parent.name} is still running ({_holder(path)} holds {path.name}); "
-            "wait for it or stop it first"
+            f"{path.parent.name} is still running ({holder} holds {path.name}); wait for it or "
+            "stop it first"
         ) from None
     os.set_inheritable(handle.fileno(), False)
-    _sign(handle)
+    sign(handle)
     return handle
 
 
-def _sign(handle: IO[bytes]) -> None:
+def sign(handle: IO[bytes]) -> None:
     """Leave the number of this process in its lock; a full disk is no reason not to have it."""
     with suppress(OSError):
         handle.truncate(0)
@@ -59,10 +61,15 @@ def _sign(handle: IO[bytes]) -> None:
         handle.flush()
 
 
-def _holder(path: Path) -> str:
-    """The process that has a journal's lock, by what it wrote there."""
+def signed_by(lock_file: Path) -> str:
+    """The number of the process that has signed a lock; empty if none has, or it just begins to."""
     try:
-        text = path.with_suffix(".lock").read_text(encoding="utf-8", errors="replace")
+        text = lock_file.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        text = ""
-    return f"process {text}" if text.isdigit() else "another process"
+        return ""
+    return text if text.isdigit() else ""
+
+
+def process_named(pid: str) -> str:
+    """What to call the process that :func:`signed_by` has found, or has not."""
+    return f"process {pid}" if pid else "another process"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import fcntl
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from matrix.model.errors import AlreadyRunning, StoreError
+from matrix.store.journal_lock import process_named, sign, signed_by
 
 
 @contextmanager
@@ -39,24 +39,15 @@ def only_one(results_dir: Path, name: str) -> Iterator[None]:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise AlreadyRunning(already_running(name, results_dir, _holder(path))) from None
-        handle.truncate(0)
-        handle.write(str(os.getpid()).encode())
-        handle.flush()
+            raise AlreadyRunning(already_running(name, results_dir, signed_by(path))) from None
+        sign(handle)
         yield
 
 
 def already_running(name: str, results_dir: Path, pid: str) -> str:
     """What to tell who came second."""
-    process = f"process {pid}" if pid else "another process"
     stop = f"stop it with `kill -INT {pid}`" if pid else "stop it"
     return (
-        f"a run of the name {name!r} is still going on in {results_dir} ({process}); wait for its "
-        f"end, or {stop}; nothing was started"
+        f"a run of the name {name!r} is still going on in {results_dir} ({process_named(pid)}); "
+        f"wait for its end, or {stop}; nothing was started"
     )
-
-
-def _holder(path: Path) -> str:
-    """The number of the process that has the lock, as it wrote it; empty if it just begins to."""
-    text = path.read_text(encoding="utf-8", errors="replace").strip()
-    return text if text.isdigit() else ""

@@ -16,7 +16,7 @@ from matrix.store.journal_lock import lock
 from matrix.store.parts import parts_in
 from matrix.store.publisher import Publisher
 from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
+from matrix.store.run_folder import RunFile, why_unfinished
 from matrix.store.schema import SCHEMA_VERSION
 from matrix.store.tables import TABLES
 
@@ -69,9 +69,7 @@ def repair_tables(
         with Publisher(run_dir, run.info) as publisher:
             publisher.rebuild()
             if run.status in ("complete", "incomplete"):
-                known = run.end_reason in ("cap", "account", "overrun")
-                reason = run.end_reason if known else "interrupted"
-                publisher.finalize(planned(), reason)
+                publisher.finalize(planned(), why_unfinished(run.end_reason))
     finally:
         held.close()
     turns = RunTables(run_dir).turns_played()

@@ -25,6 +25,14 @@ RUN_FILE: Final = "run.json"
 
 RunStatus = Literal["running", "complete", "incomplete", "failed"]
 
+_TOLD_OF_SESSIONS: Final = ("cap", "account", "overrun")
+"""Reasons for a run's end that are said of each session that it left open."""
+
+
+def why_unfinished(end_reason: str) -> str:
+    """The error class of a session that a run with this end has left open, or never begun."""
+    return end_reason if end_reason in _TOLD_OF_SESSIONS else "interrupted"
+
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")

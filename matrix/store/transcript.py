@@ -8,10 +8,10 @@ from difflib import get_close_matches
 
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import StoreError
-from matrix.model.records import Event, Message, Player, Score, SessionPlan
+from matrix.model.records import JSON, Event, Message, Player, Score, SessionPlan
 from matrix.store.codec import OPENED
 from matrix.store.journal import JournalReader
-from matrix.store.session_state import SessionState
+from matrix.store.session_state import SessionState, fold
 
 
 class SessionNotFound(StoreError):
@@ -133,6 +133,14 @@ def transcript(journal: JournalReader, session_id: str) -> Transcript:
         in_flight=tuple(state.attempts.open.values()),
         ended=state.ended,
     )
+
+
+def prelude_result(journal: JournalReader, plan: SessionPlan) -> JSON:
+    """What the preparation of a session's round has made; ``None`` without one."""
+    if plan.prelude_id is None:
+        return None
+    ended = fold(journal.session(plan.prelude_id), keep_turns=False).ended
+    return None if ended is None else ended.result
 
 
 def _some(ids: Sequence[str]) -> str:

@@ -15,7 +15,7 @@ from matrix.admission.rates import RateGroup
 from matrix.admission.tariffs import Tariff
 from matrix.engine.books import presumed_entry
 from matrix.engine.governor_core import GovernorCore, Tick
-from matrix.engine.history import NOTHING_KNOWN, fold_money, fold_session
+from matrix.engine.history import NOTHING_KNOWN, fold_session
 from matrix.engine.messages import Granted, Recorded, Refused, ToGovernor
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.setup import ModelEntry
@@ -26,6 +26,7 @@ from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage
 from matrix.providers.base import Reply
 from matrix.providers.scripted import ScriptedProvider
 from tests.badinput.adversary import MOST_TOKENS, Adversary, Strategy
+from tests.books import fold_money
 from tests.engine.plans import plan
 
 GROUPS = {"wide": None, "narrow": 2}

@@ -14,13 +14,13 @@ import pytest
 import yaml
 
 import matrix
-from matrix.engine.history import fold_money
 from matrix.engine.provider_host import MAX_WAIT_S
 from matrix.model.entries import Entry, Settled
 from tests.badinput.harm import GROUPS, Group, behaviours
 from tests.badinput.hostile import MIXED, HostileServer
 from tests.badinput.waiting_loop import WaitingLoop
 from tests.badinput.world import COST, Attempt, World
+from tests.books import fold_money
 from tests.engine.live import journal_entries
 from tests.executors.billing import most_committed, served_spec
 from tests.faults.laws import assert_books

@@ -15,7 +15,6 @@ import pytest
 from matrix.admission.pricing import input_bound
 from matrix.admission.rates import RateGroup, per_minute
 from matrix.admission.tariffs import Tariff
-from matrix.engine.history import fold_money
 from matrix.engine.messages import Settle
 from matrix.engine.refusals import OVERRUN
 from matrix.model.entries import Held
@@ -34,6 +33,7 @@ from tests.badinput.conftest import Worlds
 from tests.badinput.desk import PEER, Desk
 from tests.badinput.trouble import used
 from tests.badinput.world import COST, REPORTED, trouble_at_the_second_call
+from tests.books import fold_money
 from tests.engine.live import journal_entries
 from tests.engine.plans import USD, call, key
 from tests.engine.waiting import settled

@@ -16,7 +16,6 @@ from matrix.admission.ledger import Balance
 from matrix.admission.tariffs import Tariff
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
-from matrix.engine.history import fold_money
 from matrix.engine.link import Link
 from matrix.engine.messages import (
     AccountClosed,
@@ -34,6 +33,7 @@ from matrix.model.money import NanoUSD
 from matrix.model.records import Usage
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
+from tests.books import fold_money
 from tests.engine.live import journal_entries
 from tests.engine.plans import GROUP, MODEL, USD, plan, setup
 from tests.engine.waiting import settled, until

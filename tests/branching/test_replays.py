@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from matrix.api import Run, open_run
-from matrix.engine.history import fold_money
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.judgings import judge_repeats
 from matrix.store.reader import RunTables
+from tests.books import fold_money
 from tests.branching.looking import TABLES, ids, left_behind, up_to
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.engine.earlier import earlier_lives
-from matrix.engine.history import fold_money, fold_session
+from matrix.engine.history import fold_session
 from matrix.engine.money_fold import KEPT_AS, MoneyFold, money_so_far
 from matrix.engine.redo import prepare_open_sessions, sessions_left_open
 from matrix.engine.registry import load_kind
@@ -22,6 +22,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.projection import PROJECTED, Projection
 from matrix.store.schema import RunInfo
 from matrix.store.transcript import transcript
+from tests.books import fold_money
 from tests.engine.plans import MODEL, answer, plan
 
 SESSION = plan()

@@ -144,6 +144,15 @@ class Project:
                 os.killpg(process.pid, signal.SIGKILL)
 
 
+def undisturbed(folder: Path, spec: Mapping[str, Any]) -> Path:
+    """Play a run to its end, undisturbed; its folder, to compare disturbed ones with."""
+    project = Project(folder)
+    project.write(spec)
+    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    assert done.code == 0, done.err
+    return project.path("whole")
+
+
 def finished(process: subprocess.Popen[str]) -> Done:
     """Wait for a program's end."""
     out, err = process.communicate(timeout=PATIENCE_S)

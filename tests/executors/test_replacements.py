@@ -28,6 +28,7 @@ from tests.executors.programs import (
     Project,
     counter_spec,
     entries_of,
+    undisturbed,
     wait_for,
 )
 from tests.faults.counting import Chaos
@@ -50,11 +51,7 @@ def spec() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run, undisturbed."""
-    project = Project(tmp_path_factory.mktemp("whole"))
-    project.write(spec())
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
-    assert done.code == 0, done.err
-    return project.path("whole")
+    return undisturbed(tmp_path_factory.mktemp("whole"), spec())
 
 
 def play(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.executors.programs import SLOW, Project, counter_spec, entries_of
+from tests.executors.programs import SLOW, Project, counter_spec, entries_of, undisturbed
 from tests.faults.counting import chaos, lines
 
 __all__ = ["chaos"]
@@ -40,14 +40,10 @@ def slow_counter(**changes: Any) -> dict[str, Any]:
     )
 
 
-@pytest.fixture(scope="session")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(scope="session", name="undisturbed")
+def the_undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run's folder."""
-    project = Project(tmp_path_factory.mktemp("undisturbed"))
-    project.write(slow_counter())
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
-    assert done.code == 0, done.err
-    return project.path("whole")
+    return undisturbed(tmp_path_factory.mktemp("undisturbed"), slow_counter())
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import fcntl
 from collections.abc import Sequence
 from pathlib import Path
 
-from matrix.engine.history import fold_money
 from matrix.model.entries import Entry, Held, Opened, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
@@ -15,6 +14,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import read_run
 from matrix.store.tables import table_named
+from tests.books import fold_money
 
 
 def entries_in(run_dir: Path) -> list[Entry]:

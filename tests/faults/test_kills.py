@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.history import fold_money
 from matrix.model.money import to_usd
+from tests.books import fold_money
 from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.conftest import slow_counter
 from tests.faults.counting import Chaos

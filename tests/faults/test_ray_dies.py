@@ -17,6 +17,7 @@ from tests.executors.programs import (
     entries_of,
     finished,
     processes_of,
+    undisturbed,
     wait_for,
 )
 from tests.faults.counting import Chaos
@@ -50,11 +51,7 @@ def many_at_once() -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same run, undisturbed."""
-    project = Project(tmp_path_factory.mktemp("whole"))
-    project.write(many_at_once())
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
-    assert done.code == 0, done.err
-    return project.path("whole")
+    return undisturbed(tmp_path_factory.mktemp("whole"), many_at_once())
 
 
 @pytest.mark.parametrize(
