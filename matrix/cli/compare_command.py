@@ -114,6 +114,17 @@ def compare(
     first, second = run, other
     if baseline is not None and factor is None:
         first, second = baseline, run
+    if (
+        report is not None
+        and second is None
+        and factor is None
+        and _is_of_one_variant(run, results)
+    ):
+        if json:
+            print_json({"gate": gate_as_data(report)})
+        else:
+            print_gate(report)
+        raise typer.Exit(exit_code(report))
     study = api.compare(
         first,
         second,
@@ -134,6 +145,14 @@ def compare(
             print_gate(report)
     if code := exit_code(report):
         raise typer.Exit(code)
+
+
+def _is_of_one_variant(run: str, results: str) -> bool:
+    """Whether a run has nothing that could be compared: it can be gated all the same."""
+    from matrix import api
+
+    plan = api.open_run(run, results=results).file.plan
+    return len(plan.factors.get(plan.compared or "", ())) < 2
 
 
 def _gate(

@@ -37,7 +37,7 @@ def find_spec(path: Path | None, folder: Path) -> Path:
         return _named(str(path), folder)
     if path.is_dir():
         path = path / SPEC_NAME
-    if not path.is_file():
+    if not (path.is_file() or path.is_symlink()):  # a broken link is there, and cannot be read
         raise BadInput([Mistake(str(path), None, "", "no such file; `matrix init` makes one")])
     return path
 

@@ -5,6 +5,7 @@ Nothing here imports Arrow or pandas, so that ``matrix list`` answers at once.
 
 from __future__ import annotations
 
+import errno
 import random
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from matrix.model.aliases import simulated_roles, simulated_words
-from matrix.model.errors import RunExists, RunNotFound, StoreError
+from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.store.disk import Disk
@@ -222,9 +223,13 @@ def create_run(results_dir: Path, run: RunFile) -> Path:
     """Create the folder of a new run, with its ``run.json``.
 
     Raises:
+        BadInput: The results folder is a file.
         RunExists: There is one of this id.
         StoreError: The results folder cannot be written.
     """
+    if results_dir.exists() and not results_dir.is_dir():
+        told = f"{results_dir} is a file; name a folder, which is made if there is none"
+        raise BadInput([Mistake("--results", None, "", told)])
     run_dir = results_dir / run.run_id
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
@@ -354,7 +359,7 @@ def _some(ids: list[str]) -> str:
 
 
 def _unwritable(folder: Path, error: OSError) -> StoreError:
-    return StoreError(
-        f"cannot write in {folder}: {error.strerror}; choose another folder with --results, or "
-        "free some space"
-    )
+    remedy = "choose another folder with --results"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        remedy += ", or free some space"
+    return StoreError(f"cannot write in {folder}: {error.strerror}; {remedy}")

@@ -153,6 +153,20 @@ def test_what_is_a_link_in_a_circle_is_not_passed_over(
     assert line.endswith("cannot be read: Too many levels of symbolic links")
 
 
+def test_a_spec_that_is_a_broken_link_is_no_missing_file(here: Path, matrix: Matrix) -> None:
+    (here / "one.yaml").symlink_to("one.yaml")
+    told = "one.yaml: cannot be read: Too many levels of symbolic links"
+    assert only_line(matrix("plan", "one.yaml")) == told
+
+
+def test_a_results_folder_that_is_a_file_is_bad_input(here: Path, matrix: Matrix) -> None:
+    (here / "notes").write_text("mine", encoding="utf-8")
+    done = matrix("run", "--in-process", "--sessions", "4", "--quiet", "--results", "notes")
+    assert done.code == 2
+    assert done.stderr.splitlines()[-1].startswith("--results: notes is a file; name a folder")
+    assert (here / "notes").read_text(encoding="utf-8") == "mine"
+
+
 PRICE = """\
 scenarios: [put-it-back]
 roles: {narrator: mine, judge: yours}

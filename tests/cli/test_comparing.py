@@ -118,6 +118,14 @@ def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) ->
     assert "gate passed" in low.stdout.splitlines()[-1]
     high = matrix("compare", "planted", "--threshold", "score=99", "--fail-on", "threshold")
     assert high.code == 3
+    one_variant = ("--set", "factors={prompt: [warmer]}", "--per-cell", "3", "--max-cost", "9")
+    one = matrix("run", "--in-process", "--quiet", "--run-id", "one", *one_variant)
+    assert one.code == 0
+    gate = ("--threshold", "score=1", "--fail-on", "threshold")
+    alone = matrix("compare", "one", *gate)
+    assert (alone.code, alone.stdout.splitlines()[-1][:11]) == (0, "gate passed")
+    assert json.loads(matrix("compare", "one", *gate, "--json").stdout)["gate"]["failed"] is False
+    assert matrix("compare", "one").code == 2, "without a gate there is nothing to say"
     both = matrix("compare", "planted", "other", "--baseline", "other")
     assert both.code == 2
     assert "beside a second run" in both.stderr
