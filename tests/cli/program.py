@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.cli.forked import run_forked
 from tests.patience import PATIENCE_S
 
 PROGRAM = Path(sys.executable).with_name("matrix")
@@ -66,7 +67,9 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 def run_program(
     folder: Path, *args: str, variables: Mapping[str, str] | None = None, stdin: str = ""
 ) -> Result:
-    """Run ``matrix`` in a folder."""
+    """Run ``matrix`` in a folder: a process of its own, forked from one that has loaded it."""
+    if not any(name.startswith("PYTHON") for name in variables or {}):
+        return Result(*run_forked(folder, args, environment(folder, variables), stdin))
     done = subprocess.run(
         [PROGRAM, *args],
         cwd=folder,

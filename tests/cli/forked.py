@@ -1,0 +1,127 @@
+"""The program without its start: a process that has loaded it, and forks one for each command.
+
+Four hundred commands spend most of their time on loading what every one of them loads. A forked
+one has a process, a folder, an environment and streams of its own, as a started one has; only what
+is imported when Python starts is shared. Commands that change *that* are started (``PYTHONPATH``).
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NoReturn
+
+LOADED = (
+    "matrix.cli.main",
+    "matrix.api",
+    "matrix.cli.finish",
+    "matrix.cli.printing",
+    "matrix.report.study_text",
+    "matrix.report.study_data",
+    "matrix.report.report_file",
+    "matrix.store.reader",
+    "matrix.store.publisher",
+    "matrix.engine.inprocess",
+    "pandas",
+    "scipy.stats",
+)
+"""What commands import sooner or later; Ray and litellm read their variables when they load."""
+
+
+def run_forked(
+    folder: Path, args: tuple[str, ...], environment: Mapping[str, str], stdin: str
+) -> tuple[str, str, int]:
+    """Run a command in a folder: its standard output and error, and its exit code."""
+    with tempfile.TemporaryDirectory() as streams:
+        files = [str(Path(streams, name)) for name in ("in", "out", "err")]
+        Path(files[0]).write_text(stdin, encoding="utf-8")
+        wish = {
+            "args": [str(arg) for arg in args],
+            "folder": str(folder),
+            "environment": dict(environment),
+            "files": files,
+        }
+        code = _server().run(wish)
+        out, err = (Path(name).read_bytes().decode() for name in files[1:])
+    return out, err, code
+
+
+class _Server:
+    def __init__(self) -> None:
+        self._one_at_a_time = threading.Lock()
+        clean = {name: value for name, value in os.environ.items() if name[:6] != "MATRIX"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", f"from {__name__} import serve; serve()"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+            env=clean | {"LC_ALL": "C.UTF-8"},
+            text=True,
+        )
+        atexit.register(self._end)
+
+    def run(self, wish: Mapping[str, Any]) -> int:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        with self._one_at_a_time:
+            stdin.write(json.dumps(wish) + "\n")
+            stdin.flush()
+            return int(stdout.readline())
+
+    def _end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+@cache
+def _server() -> _Server:
+    return _Server()
+
+
+def serve() -> None:
+    """Fork a command for each line of standard input; say its exit code."""
+    for name in LOADED:
+        importlib.import_module(name)
+    for line in sys.stdin:
+        child = os.fork()
+        if not child:
+            _be(json.loads(line))
+        _, status = os.waitpid(child, 0)
+        sys.stdout.write(f"{os.waitstatus_to_exitcode(status)}\n")
+        sys.stdout.flush()
+
+
+def _be(wish: Mapping[str, Any]) -> NoReturn:
+    """Become the command that is wished for."""
+    code = 1
+    try:
+        modes = (os.O_RDONLY, os.O_WRONLY | os.O_CREAT, os.O_WRONLY | os.O_CREAT)
+        for number, (name, mode) in enumerate(zip(wish["files"], modes, strict=True)):
+            os.dup2(os.open(name, mode), number)
+        os.chdir(wish["folder"])
+        os.environ.clear()
+        os.environ.update(wish["environment"])
+        sys.argv = ["matrix", *wish["args"]]
+        from matrix.cli.main import main
+
+        main(wish["args"])
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    except BaseException:  # as the interpreter would at the end of a program
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
