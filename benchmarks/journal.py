@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ from benchmarks.figures import Section
 from benchmarks.measuring import timed
 from benchmarks.runs import Job, Played, check_tables, play
 from benchmarks.sizes import Sizes
+from matrix.engine.earlier import earlier_lives
+from matrix.engine.money_fold import KEEP_EVERY, KEPT_AS, money_so_far
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.store.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
@@ -122,21 +125,41 @@ def _tables(
 
 
 def _repair(played: Played, entries: Sequence[Entry], sizes: Sizes, section: Section) -> None:
-    """Time ``matrix repair`` of a run with 100,000 journalled calls and torn tables."""
+    """Time ``matrix repair`` of a run with 100,000 journalled calls and torn tables, and recovery.
+
+    As a governor does, the run's money is kept in the journal some 10,000 entries before its end.
+    """
     calls = sum(map(_is_answer, entries))
     copies = -(-(_REPAIRED_CALLS if sizes.entries >= _REPAIRED_FROM else _QUICK_CALLS) // calls)
     run_dir = sizes.folder / "repair"
     writer = JournalWriter(run_dir / JOURNAL_NAME)
+    tail = min(copies - 1, max(1, KEEP_EVERY // len(entries)))
     for number in range(copies):
+        if number == copies - tail:
+            whole = timed(lambda: money_so_far(writer))
+            writer.keep(KEPT_AS, money_so_far(writer).to_json())
         writer.append(list(_copy(entries, number)))
     writer.close()
     copyfile(played.run_dir / RUN_FILE, run_dir / RUN_FILE)
+    _recovery(run_dir, tail * len(entries), whole, section)
     (run_dir / "calls").mkdir()
     (run_dir / "calls" / "part-000000000000-000000000000.parquet").write_bytes(b"PAR1 torn")
     seconds = timed(partial(repair_tables, run_dir, read_run(run_dir), tuple))
     how = f"store.repair.repair_tables, {copies * calls:,} calls, {copies * len(entries):,} entries"
     section.add("journal: repair of all tables", seconds, "s", how, goal="< 60")
     check_tables(run_dir, sessions=sizes.journal_sessions * copies, calls=copies * calls)
+
+
+def _recovery(run_dir: Path, tail: int, whole: float, section: Section) -> None:
+    """Time what a resume reads before it can play."""
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        seconds = timed(lambda: money_so_far(reader))
+    how = "engine.money_fold.money_so_far on the journal that is repaired below"
+    section.add("recovery: money, nothing kept of it", whole, "s", how)
+    kept = f"the same, {tail:,} entries since it was kept"
+    section.add("recovery: money", seconds, "s", kept)
+    seconds = timed(partial(earlier_lives, run_dir))
+    section.add("recovery: sessions that ended", seconds, "s", "engine.earlier.earlier_lives")
 
 
 def _append(writer: JournalWriter, groups: Sequence[Sequence[Entry]]) -> None:
