@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from matrix.api.opened import RESULTS
-from matrix.engine.money_fold import money_so_far
 from matrix.engine.prepared import Prepared
 from matrix.model.budgets import Budget, parse_budget
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.money import NanoUSD, show_usd, to_usd
 from matrix.store.budgets import BudgetFile, BudgetState
-from matrix.store.journal import JOURNAL_NAME, JournalReader
 
 
 @dataclass(slots=True)
@@ -109,12 +107,6 @@ def drawing(
 def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
     """How every rolling budget of a results folder stands, by name."""
     return BudgetFile(Path(results)).states(time.time())
-
-
-def spent_so_far(run_dir: Path) -> NanoUSD:
-    """What a run has spent according to its journal, open holds counted as spent."""
-    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
-        return money_so_far(reader, turns=False).charged
 
 
 def check_cap(prepared: Prepared, run: str, spent: NanoUSD) -> None:

@@ -16,7 +16,7 @@ from random import SystemRandom
 from typing import Any
 
 from matrix.api.describing import ended_file, plan_summary, run_file
-from matrix.api.drawing import Draw, check_cap, drawing, spent_so_far
+from matrix.api.drawing import Draw, check_cap, drawing
 from matrix.api.extending import COUNTS, extended
 from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
@@ -24,6 +24,7 @@ from matrix.engine.catalogue import require_local_models
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, load_executor
 from matrix.engine.keys import open_to_others, require_keys
+from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
@@ -233,7 +234,7 @@ def resume(
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
-    engine, spent = load_executor(executor), spent_so_far(run_dir)
+    engine, spent = load_executor(executor), charged_in(run_dir)
     if any(path == ("limits", "cost_usd") for path, _, _ in given):
         check_cap(prepared, run_dir.name, spent)
     if more:

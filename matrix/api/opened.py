@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.store.driven import run_as_it_stands, standing
 from matrix.store.journal import JOURNAL_NAME
 from matrix.store.run_folder import ListedRun, RunFile, find_run, read_run
@@ -183,6 +183,21 @@ def open_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Run:
 def list_runs(results: str | Path = RESULTS) -> list[ListedRun]:
     """Every run in a results folder, oldest first; one that nobody drives is interrupted."""
     return [
-        one if one.run is None else one._replace(run=standing(one.path, one.run))
+        one
+        if one.run is None
+        else one._replace(run=standing(one.path, one.run), spent_nano=_spent(one.path, one.run))
         for one in _list_runs(Path(results))
     ]
+
+
+def _spent(run_dir: Path, run: RunFile) -> int | None:
+    """What a run has spent: by its own account once it is complete, else by its journal."""
+    totals = run.totals
+    if run.status == "complete" or not (run_dir / JOURNAL_NAME).is_file():
+        return None if totals is None else totals.charged_nano
+    from matrix.engine.money_fold import charged_in
+
+    try:
+        return charged_in(run_dir)
+    except StoreError:
+        return None

@@ -30,6 +30,8 @@ def init(folder: str | Path) -> list[Path]:
         raise BadInput(
             Mistake(str(path), None, "", "exists already; choose another folder") for path in taken
         )
+    if target.exists() and not target.is_dir():
+        raise BadInput([Mistake(str(target), None, "", "is a file; name a folder")])
     for path, new in wanted:
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, new)

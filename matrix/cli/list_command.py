@@ -23,13 +23,18 @@ def list_runs(results: ResultsOption = "results", json: JsonOption = False) -> N
     """List runs."""
     from matrix import api
     from matrix.cli.printing import print_json
+    from matrix.model.money import to_usd
     from matrix.report.runs import runs_as_text
 
     runs = api.list_runs(results)
     if json:
         print_json(
             [
-                {"path": str(item.path), "problem": item.problem}
+                {
+                    "path": str(item.path),
+                    "problem": item.problem,
+                    "spent_usd": None if item.spent_nano is None else to_usd(item.spent_nano),
+                }
                 | (item.run.model_dump(mode="json", exclude={"spec"}) if item.run else {})
                 for item in runs
             ]

@@ -6,6 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import typer
@@ -127,9 +128,14 @@ def _end_as_by_ctrl_c() -> None:
 
 
 def _explain(error: Exception) -> int | None:
-    """Print one of this project's errors; ``None`` for anything else, which is a defect."""
+    """Print an error of this project's, or of the system's; ``None`` for any other, a defect."""
     from matrix.model.errors import BadInput, MatrixError
 
+    if isinstance(error, OSError) and error.strerror:
+        what = f"{error.filename}: " if error.filename is not None else ""
+        with suppress(OSError):
+            typer.echo(f"error: {what}{error.strerror}", err=True)
+        return 1
     if not isinstance(error, MatrixError):
         return None
     _print_error(error, isinstance(error, BadInput))

@@ -8,7 +8,8 @@ whoever comes after it reads on from there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any, Final
 
 from matrix.admission.pricing import Dearness
@@ -19,7 +20,7 @@ from matrix.model.errors import StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
 from matrix.store.codec import HELD, OPENED, SETTLED, TURN_DONE, decode, encode
-from matrix.store.journal import JournalReader, JournalWriter
+from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.session_state import Attempts, Placed
 
 KEPT_AS: Final = "money"
@@ -178,6 +179,12 @@ def money_so_far(journal: JournalWriter | JournalReader, *, turns: bool = True) 
     kinds = (HELD, SETTLED, TURN_DONE, OPENED) if turns else (HELD, SETTLED)
     money.take(row.entry for row in journal.since(after, kinds))
     return money
+
+
+def charged_in(run_dir: Path) -> NanoUSD:
+    """What a run has spent according to its journal, open holds counted as spent."""
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        return money_so_far(reader, turns=False).charged
 
 
 def _out(entry: Held | Settled) -> JSON:

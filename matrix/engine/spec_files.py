@@ -13,6 +13,9 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.overrides import Override
 
 SPEC_NAME = "matrix.yaml"
+OTHER_NAME = "matrix.yml"
+"""What people call it who are used to the other ending."""
+
 RUNS = Path("scenarios") / "runs"
 """Where specs lie that are known by their names, in a project and among what ships."""
 
@@ -31,6 +34,9 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     Raises:
         BadInput: There is none; for a name, the message says which there are.
     """
+    if path is None and not is_built_in(None, folder) and not os.path.lexists(folder / SPEC_NAME):
+        told = f"would be passed over; call it {SPEC_NAME}, or name it as the spec"
+        raise BadInput([Mistake(OTHER_NAME, None, "", told)])
     if path is None:
         return _shipped_runs() / "builtin.yaml" if is_built_in(None, folder) else folder / SPEC_NAME
     if _NAME.fullmatch(str(path)) and not (folder / path).exists():
@@ -44,8 +50,7 @@ def find_spec(path: Path | None, folder: Path) -> Path:
 
 def is_built_in(path: Path | None, folder: Path) -> bool:
     """Whether the built-in matrix is played because nobody named a spec and none is here."""
-    own = folder / SPEC_NAME
-    return path is None and not (own.is_file() or own.is_symlink())
+    return path is None and not any(map(os.path.lexists, (folder / SPEC_NAME, folder / OTHER_NAME)))
 
 
 def spec_names(folder: Path) -> dict[str, Path]:

@@ -7,7 +7,7 @@ line, path, what was found, what is allowed and a near match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -245,9 +245,30 @@ def check(document: Document, model: type[M], at: PathKey = ()) -> M:
         expected = f"must be a mapping with the keys {', '.join(model.model_fields)}"
         raise BadInput([document.mistake(at, f"{show_found(value)}; {expected}")])
     try:
-        return model.model_validate(value)
+        parsed = model.model_validate(value)
     except ValidationError as error:
         raise BadInput(
             document.mistake(at + path, message)
             for path, message in complaints(error, model, value)
         ) from None
+    switches = list(_switches_for_numbers(value, parsed, at))
+    if switches:
+        raise BadInput(
+            document.mistake(path, f"{show_found(found)}; should be a number")
+            for path, found in switches
+        )
+    return parsed
+
+
+def _switches_for_numbers(value: Any, parsed: Any, at: PathKey) -> Iterator[tuple[PathKey, bool]]:
+    """Where ``true`` or ``false`` (YAML's ``yes`` and ``no``) was taken for 1 or 0."""
+    if isinstance(value, bool):
+        if isinstance(parsed, (int, float)) and not isinstance(parsed, bool):
+            yield at, value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            inner = parsed.get(name) if isinstance(parsed, Mapping) else getattr(parsed, name, None)
+            yield from _switches_for_numbers(item, inner, (*at, name))
+    elif isinstance(value, (list, tuple)) and isinstance(parsed, (list, tuple)):
+        for index, (item, inner) in enumerate(zip(value, parsed, strict=False)):
+            yield from _switches_for_numbers(item, inner, (*at, index))

@@ -9,7 +9,7 @@ from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.plan_power import power_as_data, power_facts
 from matrix.report.planning import Pilot
-from matrix.report.text import WIDTH, about, columns, facts, models_told, plural, wrapped
+from matrix.report.text import WIDTH, about, columns, facts, harmless, models_told, plural, wrapped
 from matrix.stats.rules import MIN_ROUNDS
 
 
@@ -80,7 +80,21 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    return rows + power_facts(prepared, pilot)
+    return rows + _unplanted(prepared) + power_facts(prepared, pilot)
+
+
+def _unplanted(prepared: Prepared) -> list[tuple[str, str]]:
+    """Effects for simulated models on levels that the plan does not have: they do nothing."""
+    effects = prepared.spec.simulation.get("effects", ())
+    idle = [
+        f"{one['factor']}={one['level']}"
+        for one in effects
+        if one["level"] not in prepared.factors.get(one["factor"], ())
+    ]
+    if not idle:
+        return []
+    told = f"planted on {', '.join(dict.fromkeys(map(harmless, idle)))}, which this plan does not "
+    return [("effects", f"{told}have: nothing comes of them")]
 
 
 def _stop(prepared: Prepared) -> str:

@@ -21,8 +21,8 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
             rows.append([listed.path.name, "-", "-", "-", "-", _one_line(listed.problem)])
             continue
         spent = "-"
-        if run.totals is not None:
-            spent = show_usd(run.totals.settled_nano + run.totals.presumed_nano)
+        if listed.spent_nano is not None:
+            spent = show_usd(listed.spent_nano)
             spent += f" {run.simulation}" if run.simulation else ""
         status = (
             run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"

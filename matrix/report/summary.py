@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix.engine.attempts import IMPLAUSIBLE
+from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_tariffs
 from matrix.model.errors import BadInput
 from matrix.report.compare import FactorComparison, compare_factor
@@ -37,6 +38,7 @@ class Summary:
         implausible: Model -> answers with a usage report that cannot be true.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
         unfinished: Whether the tables lack something, because the run was stopped at once.
+        journal_nano: What the journal says is spent, where the tables lag behind it.
         comparison: The compared factor's levels and verdict.
         no_comparison: Why there is no comparison, if there is none.
         cache: What the response cache did.
@@ -63,6 +65,7 @@ class Summary:
     comparison: FactorComparison | None
     no_comparison: str
     unfinished: bool
+    journal_nano: int | None
     extremes: Mapping[str, str]
 
     @property
@@ -93,6 +96,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     )
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
+    lagging = run.status != "complete" and tables_lag(run_dir)
     return Summary(
         run=run,
         run_dir=run_dir,
@@ -113,7 +117,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         comparison=comparison,
         no_comparison=no_comparison,
         unfinished=run.status in ("incomplete", "failed")
-        and (len(sessions) < run.plan.sessions or tables_lag(run_dir)),
+        and (len(sessions) < run.plan.sessions or lagging),
+        journal_nano=charged_in(run_dir) if lagging else None,
         extremes=_extremes(sessions),
     )
 

@@ -35,6 +35,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "tokens_in": summary.tokens_in,
         "tokens_out": summary.tokens_out,
         "spent_usd": to_usd(summary.spent_nano),
+        "journal_usd": None if summary.journal_nano is None else to_usd(summary.journal_nano),
         "presumed_usd": to_usd(summary.presumed_nano),
         "overrun_usd": to_usd(summary.overrun_nano),
         "implausible_usage": dict(summary.implausible),

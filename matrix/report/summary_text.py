@@ -90,9 +90,9 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
     if cut:
         why = [f"; {word}: {more}" for word, more in summary.cut_short.items()]
-        told = [f"{', '.join(cut)} (cut short, so they count for no variant)", *why]
+        told = [f"{', '.join(cut)} (cut short or not begun, so they count for no variant)", *why]
         rows.append(("censored", "".join(told)))
-    rows += _stopping(run.stopping)
+    rows += _stopping(run.stopping, run.plan.rounds)
     rows.append(
         (
             "used",
@@ -105,7 +105,7 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         (
             "spent",
             f"{show_usd(summary.spent_nano)}{_of_it(summary)} of {show_usd(run.cap_nano)}"
-            f"{simulated}",
+            f"{simulated}{_ahead(summary)}",
         )
     )
     rows += _estimates(run) + _doubts(summary)
@@ -116,6 +116,13 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     if roles:
         rows.append(("by role", roles))
     return rows + _caches(summary)
+
+
+def _ahead(summary: Summary) -> str:
+    """What the journal has of money that the tables do not have yet."""
+    if summary.journal_nano is None or summary.journal_nano <= summary.spent_nano:
+        return ""
+    return f"; {show_usd(summary.journal_nano)} by the journal, what is out counted in"
 
 
 def reasons(summary: Summary) -> list[str]:
@@ -137,13 +144,14 @@ def defect_as_text(summary: Summary) -> str:
     return "\n".join([first, *(f"  {harmless(line)}" for line in defect.traceback.split("\n"))])
 
 
-def _stopping(stopping: Stopping | None) -> list[tuple[str, str]]:
-    """What looking at the scores while the run went on came to."""
+def _stopping(stopping: Stopping | None, rounds: int) -> list[tuple[str, str]]:
+    """What looking at the scores while the run went on came to, in a plan of so many rounds."""
     if stopping is None:
         return []
     told = [
         f"{one.level} dropped from round {one.from_round + 1} on, beaten by {one.by}"
         for one in stopping.dropped
+        if one.from_round < rounds
     ]
     if stopping.decided:
         told.append(f"decided after round {stopping.looked}")

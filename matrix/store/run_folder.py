@@ -85,6 +85,11 @@ class RunTotals(_Part):
         description="What attempts cost above the most that was set aside, in nano-dollars.",
     )
 
+    @property
+    def charged_nano(self) -> NanoUSD:
+        """All that is gone."""
+        return self.settled_nano + self.presumed_nano + self.overrun_nano
+
 
 class DroppedLevel(_Part):
     """A level of the compared factor that was beaten, and got no more sessions."""
@@ -212,6 +217,8 @@ class ListedRun(NamedTuple):
     path: Path
     run: RunFile | None
     problem: str
+    spent_nano: NanoUSD | None = None
+    """What it has spent so far, overruns included; ``None`` where nobody knows."""
 
 
 def new_run_id(name: str, at: datetime, randomness: random.Random) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -298,4 +299,11 @@ def _turn(session: str, turn: int, used: Tally) -> TurnDone:
 
 
 TestGovernorInbox = GovernorInbox.TestCase
-TestGovernorInbox.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestGovernorInbox.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
+
+
+@pytest.mark.long
+class TestManyGovernorInboxes(GovernorInbox.TestCase):  # type: ignore[misc]
+    """The same with a whole sample."""
+
+    settings = settings(max_examples=200, stateful_step_count=40, deadline=None)

@@ -158,6 +158,6 @@ def test_a_results_folder_that_cannot_be_written_is_named(project: Project, exec
     project.write(counter_spec(options={"turns": 1}))
     (project.folder / "results").write_text("a file, not a folder")
     done = run(project, executor)
-    assert done.code == 1
-    assert done.err.startswith("error: cannot write in results")
+    assert done.code == 2
+    assert done.err.startswith("--results: results is a file; name a folder")
     assert "Traceback" not in done.err

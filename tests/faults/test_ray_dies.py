@@ -69,12 +69,14 @@ def test_a_run_whose_ray_dies_ends_at_once_and_is_resumed_without_a_loss(
         wait_for(lambda: entries_of(run_dir) >= moment)
         (pid,) = processes_of(process.pid, RAYS_OWN[victim])
         os.kill(pid, signal.SIGKILL)
-        if draw.random() < 0.5:
+        interrupted = draw.random() < 0.5
+        if interrupted:
             process.send_signal(signal.SIGINT)  # it must not wait for who is dead
         done = finished(process)
         assert done.code == 4, done.err
-        assert "Ray has died" in done.err
-        assert "`matrix resume hurt`" in done.err
+        if not interrupted:  # else it may have drained before it noticed
+            assert "Ray has died" in done.err
+            assert "`matrix resume hurt`" in done.err
         assert "Traceback" not in done.err
         assert read_run(run_dir).status == "incomplete"
         wait_for(lambda: not processes_of(process.pid))
