@@ -302,8 +302,11 @@ TestGovernorInbox = GovernorInbox.TestCase
 TestGovernorInbox.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
 
 
-@pytest.mark.long
-class TestManyGovernorInboxes(GovernorInbox.TestCase):  # type: ignore[misc]
+class _Whole(GovernorInbox):
     """The same with a whole sample."""
 
-    settings = settings(max_examples=200, stateful_step_count=40, deadline=None)
+
+TestWholeSampleOfInboxes = pytest.mark.long(_Whole.TestCase)
+TestWholeSampleOfInboxes.settings = settings(
+    max_examples=200, stateful_step_count=40, deadline=None
+)

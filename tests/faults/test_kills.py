@@ -74,7 +74,7 @@ def test_where_the_cap_binds_it_holds_and_what_came_to_its_end_is_the_same(
     run_dir, draw = project.path("hurt"), random.Random(seed)
     spent = fold_money(entries_in(undisturbed)).history.settled
     cap = to_usd(spent * 2 // 3)
-    # few at a time: what is out when a process is killed is presumed, and must leave some of the cap
+    # few at a time, because what is out when a process is killed is presumed
     limits = {"cost_usd": cap, "open_sessions": 4}
     project.write(slow_counter(limits=limits, at_cap="spend-all"))
     command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
