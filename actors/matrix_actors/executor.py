@@ -7,6 +7,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from matrix.engine.executor import News
@@ -101,7 +102,7 @@ class RayExecutor:
         prepare_environment()
         self._coming_up = asyncio.ensure_future(asyncio.to_thread(start_ray, self._address))
         await asyncio.shield(self._coming_up)
-        self._begin(self._ray.watch(setup.run_id, ours=is_local(self._address)))
+        self._begin(self._ray.watch(Path(setup.run_dir), ours=is_local(self._address)))
         import ray
 
         self._crew = crew = Crew(setup, self._count)

@@ -13,9 +13,11 @@ import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from matrix.model.errors import CutShort
+from matrix.store.run_folder import resume_command
 from matrix_actors.patience import patiently
 
 T = TypeVar("T")
@@ -102,11 +104,11 @@ class RayWatch:
         """Whether Ray is known to have died."""
         return self._error is not None
 
-    async def watch(self, run_id: str, *, ours: bool) -> None:
+    async def watch(self, run_dir: Path, *, ours: bool) -> None:
         """Look after the Ray that was joined until it dies; ``ours`` if this process started it."""
         who = await first_dead(lifelines_of_ray(ours=ours))
         text = f"Ray has died under the run ({who} is gone)"
-        self._error = RayDied(f"{text}; `matrix resume {run_id}` goes on from the last turns")
+        self._error = RayDied(f"{text}; `{resume_command(run_dir)}` goes on from the last turns")
         self._died.set()
 
     async def needed_by(self, work: Awaitable[T]) -> T:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 THRESHOLD = 12
 FIRST_PAUSE_S = 10.0
 LONGEST_PAUSE_S = 300.0
+MOST_PROBES = 7
+"""Probes that fail one after another, a quarter of an hour, after which nobody should wait."""
 
 
 @dataclass(slots=True)
@@ -24,11 +26,17 @@ class CircuitBreaker:
     _pause_s: float = FIRST_PAUSE_S
     _open_until: float | None = None
     _probing: bool = False
+    _probes: int = 0
 
     @property
     def is_open(self) -> bool:
         """Whether it has tripped and no probe has succeeded since."""
         return self._open_until is not None
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether probe after probe has failed."""
+        return self._probes >= MOST_PROBES
 
     def wait(self, now: float) -> float | None:
         """Seconds until a request may be sent; 0 is now, ``None`` until the probe is back."""
@@ -46,13 +54,14 @@ class CircuitBreaker:
     def succeeded(self) -> None:
         """The provider answered: the circuit closes."""
         self._failures, self._pause_s = 0, FIRST_PAUSE_S
-        self._open_until, self._probing = None, False
+        self._open_until, self._probing, self._probes = None, False, 0
 
     def failed(self, now: float) -> None:
         """The provider was unreachable, timed out or answered 5xx."""
         self._failures += 1
         if self._probing:
             self._probing = False
+            self._probes += 1
             self._pause_s = min(LONGEST_PAUSE_S, self._pause_s * 2.0)
             self._open_until = now + self._pause_s
         elif self._open_until is None and self._failures >= self.threshold:

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.envelopes import Envelopes
 from matrix.admission.ledger import Ledger
 from matrix.admission.rates import Health, Load, RateGroup, Remaining
@@ -182,10 +183,13 @@ class Gate:
             self._envelopes.settle(request.envelopes, request.bound, spent)
             self._come_back(request.envelopes)
 
-    def hear(self, group: str, health: Health, now: float) -> None:
-        """Tell a group how one of its attempts went."""
-        if queue := self._queues.get(group):
-            queue.limits.hear(health, now)
+    def hear(self, group: str, health: Health, now: float) -> CircuitBreaker | None:
+        """Tell a group how one of its attempts went; its breaker, if that is open now."""
+        if (queue := self._queues.get(group)) is None:
+            return None
+        queue.limits.hear(health, now)
+        breaker = queue.limits.breaker
+        return breaker if breaker is not None and breaker.is_open else None
 
     def correct(self, group: str, left: Remaining, age_s: float, now: float) -> None:
         """Tell a group what its provider said was left of its limits ``age_s`` seconds ago."""

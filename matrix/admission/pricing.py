@@ -16,6 +16,9 @@ BEYOND_DOUBT = 1_000_000
 """A report of more tokens than this, and of more than so many times what its request allows, is
 implausible. Both, because models do think tens of thousands of tokens past a small limit."""
 
+MOST_BYTES_OF_A_TOKEN = 128
+"""A report of fewer tokens than one for so many bytes is implausible."""
+
 SCHEMA_OVERHEAD_TOKENS = 512
 """Generous bound on what a provider adds around a JSON Schema."""
 
@@ -24,10 +27,7 @@ def input_bound(messages: Sequence[ChatMessage], schema: str | None = None) -> i
     """An upper bound on the input tokens: no tokenizer makes more tokens than UTF-8 bytes."""
     total = 0 if schema is None else len(schema.encode()) + SCHEMA_OVERHEAD_TOKENS
     for message in messages:
-        text = message.content
-        # models sometimes break off in mid-character, which plain UTF-8 refuses
-        size = len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
-        total += size + MESSAGE_OVERHEAD_TOKENS
+        total += _bytes(message.content) + MESSAGE_OVERHEAD_TOKENS
     return total
 
 
@@ -50,6 +50,24 @@ def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
         found > max(FAR_BEYOND * allowed, BEYOND_DOUBT)
         for found, allowed in ((read, size), (written, max_tokens))
     )
+
+
+def too_small(usage: Usage, messages: Sequence[ChatMessage], text: str) -> bool:
+    """Whether a usage report says less than request and answer can have taken.
+
+    Long tokens have some tens of bytes; :data:`MOST_BYTES_OF_A_TOKEN` is beyond all of them.
+    """
+    read = sum(_bytes(message.content) for message in messages)
+    counted = max(usage.input, usage.cached + usage.cache_write)
+    return any(
+        found * MOST_BYTES_OF_A_TOKEN < size
+        for found, size in ((counted, read), (usage.output, _bytes(text)))
+    )
+
+
+def _bytes(text: str) -> int:
+    # models sometimes break off in mid-character, which plain UTF-8 refuses
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 class Dearness:

@@ -53,6 +53,7 @@ from matrix.store.run_folder import (
     find_run,
     new_run_id,
     read_run,
+    resume_command,
     write_run,
     write_whole,
 )
@@ -282,7 +283,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
             write_run(run_dir, running.model_copy(update={"status": status, "end_reason": reason}))
         if at_once:
             raise Interrupted(
-                f"stopped at once; `matrix resume {file.run_id}` goes on from the last turns"
+                f"stopped at once; `{resume_command(run_dir)}` goes on from the last turns"
             ) from None
         raise
     draw.spent = end.progress.picture.balance.charged

@@ -18,6 +18,7 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     SessionsOption,
+    SetOption,
     TimeLimitOption,
     overrides_of,
 )
@@ -63,6 +64,7 @@ def resume(
     budget: BudgetOption = None,
     time_limit: TimeLimitOption = None,
     open_sessions: OpenSessionsOption = None,
+    setting: SetOption = None,
     results: ResultsOption = "results",
     cache: CacheOption = None,
     in_process: InProcessOption = False,
@@ -86,7 +88,7 @@ def resume(
     """Go on with a run."""
     chosen = _chosen(redo_errored, error_class)
     layers = overrides_of(
-        None,
+        setting,
         None,
         sessions=sessions,
         per_cell=per_cell,

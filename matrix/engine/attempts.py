@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from matrix.admission.pricing import implausible, input_bound, usable
+from matrix.admission.pricing import implausible, input_bound, too_small, usable
 from matrix.engine.setup import ModelEntry
 from matrix.model.entries import Disposition
 from matrix.model.errors import ProviderError, RateLimited
@@ -27,12 +27,13 @@ class Report(NamedTuple):
     error_class: str = ""
 
     @classmethod
-    def of(cls, usage: Usage | None, call: Call) -> Report:
-        """Judge what a provider reports of a call."""
+    def of(cls, usage: Usage | None, call: Call, text: str | None = None) -> Report:
+        """Judge what a provider reports of a call, and of its answer if there was one."""
         if usage is None or not usable(usage):
             return cls(None)
         size = input_bound(call.messages, call.params.schema)
-        if implausible(usage, size, call.params.max_tokens):
+        small = text is not None and too_small(usage, call.messages, text)
+        if small or implausible(usage, size, call.params.max_tokens):
             return cls(None, IMPLAUSIBLE)
         return cls(usage)
 

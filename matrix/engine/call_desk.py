@@ -31,7 +31,7 @@ from matrix.engine.books import (
     supplied_entry,
     unsent_entry,
 )
-from matrix.engine.messages import AccountClosed, Acquire, Granted, Settle, Supply
+from matrix.engine.messages import Acquire, Granted, ProviderClosed, Settle, Supply
 from matrix.engine.open_holds import OpenHolds
 from matrix.engine.parking import Parking
 from matrix.engine.refusals import DRAINING, why_refused
@@ -51,7 +51,7 @@ class CallDesk:
         parts: PartCaps,
         books: Mapping[str, SessionBook],
         out: Outbox,
-        close: Callable[[AccountClosed], None],
+        close: Callable[[ProviderClosed], None],
     ) -> None:
         """``books`` and ``out`` are the core's; ``close`` is told of a refused account."""
         self.ledger = Ledger(cap, past.settled, past.presumed, past.overrun)
@@ -63,6 +63,7 @@ class CallDesk:
             self._envelopes.open(role_envelope(role), amount, past.spent_by_role.get(role, 0))
         self._gate = Gate(self.ledger, groups, past.last_hold_id + 1, self._envelopes)
         self._holds = OpenHolds(self.ledger, past)
+        self._close = close
         self._calls = AskedCalls(books, out)
         self._parking = Parking(self._calls, close)
 
@@ -149,7 +150,7 @@ class CallDesk:
         self.totals.settled(usage, message.error_class, message.trouble)
         known = message.disposition == "settled"
         self._gate.finish(message.hold_id, Load(usage.input, usage.output) if known else None, cost)
-        self._hear(held.group, message, now)
+        self._hear(held, message, now)
         self._charge(held.key.session_id, cost)
         over = self._parking.judged(held, message, now)
         self._out.entries.append(settled_entry(held, over, cost, at))
@@ -263,9 +264,16 @@ class CallDesk:
         self._out.entries.append(held_entry(hold_id, held, request.owner, at))
         self._out.tell(request.owner, Granted(request.key, hold_id, call.attempts))
 
-    def _hear(self, group: str, message: Settle, now: float) -> None:
+    def _hear(self, held: OpenHold, message: Settle, now: float) -> None:
         """What the end of an attempt says about its limit group."""
-        self._gate.hear(group, _health(message.error_class), now)
+        group = held.group
+        broken = self._gate.hear(group, _health(message.error_class), now)
+        if broken is not None:
+            said = message.trouble or message.reason or self.totals.trouble
+            pause = f"{group} does not answer; next try in {broken.wait(now) or 0:.0f} s"
+            self.totals.trouble = f"{pause}: {said.removeprefix(pause)}"
+            if broken.is_hopeless:
+                self._close(ProviderClosed(group, held.model, said, silent=True))
         if message.left is not None:
             self._gate.correct(group, message.left, message.took_s, now)
         if message.error_class == "RateLimited" and message.pause_s > 0:

@@ -17,13 +17,13 @@ from matrix.engine.caching import shared_answers
 from matrix.engine.earlier import earlier_lives
 from matrix.engine.executor import Executor, News
 from matrix.engine.interrupts import interrupts
-from matrix.engine.keys import account_refused
+from matrix.engine.keys import provider_closed
 from matrix.engine.launcher import Everything, Launcher
 from matrix.engine.looking import Looking, looks_of
 from matrix.engine.looks import Unplayed
 from matrix.engine.messages import (
-    AccountClosed,
     Picture,
+    ProviderClosed,
     RunFailed,
     SessionEnded,
     SessionSuspended,
@@ -36,7 +36,7 @@ from matrix.engine.progress import (
     RunEnd,
     RunStatus,
 )
-from matrix.engine.refusals import OVERRUN_WORD
+from matrix.engine.refusals import OVERRUN_WORD, capped_role, role_cap_reached
 from matrix.engine.run_telling import RunTelling
 from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setting_up import setup_of
@@ -89,7 +89,8 @@ class Driver:
         self._began = self._playing_since = clock()
         self._speed = Speed(clock)
         self._broken: RunFailed | None = None
-        self._refused = ""
+        self._closed: ProviderClosed | None = None
+        self._role_cap = ""
         self._count_earlier_life()
 
     async def run(self) -> RunEnd:
@@ -140,8 +141,8 @@ class Driver:
                 if news.done():
                     self._take(news.result())
                     news = asyncio.ensure_future(self._executor.news())
-                if self._refused:
-                    await self._drain("account")
+                if self._closed is not None:
+                    await self._drain("provider" if self._closed.silent else "account")
                 if self._looking is not None and self._draining is None:
                     await self._looking.look()
                 picture = await self._executor.picture()
@@ -179,13 +180,16 @@ class Driver:
                             self._looking.take(item)
                 case SessionSuspended():
                     self._launcher.suspended(item.plan)
-                case AccountClosed():
-                    self._refused = account_refused(item, self._prepared, self._run_id)
+                case ProviderClosed():
+                    self._closed = item
                 case RunFailed():
                     self._broken = item
 
     def _count(self, item: SessionEnded) -> None:
         ended = item.ended
+        if ended.outcome == "censored" and (role := capped_role(ended.error_class)):
+            self._role_cap = role
+            self._launcher.stop()  # nobody who is started now could come to an end
         word = self._scores.count(item.plan, ended.outcome, ended.score, item.worth)
         if word is not None:
             self._listener.remark(word)
@@ -204,8 +208,8 @@ class Driver:
                 f"stopping ({reason}): waiting for calls in flight; "
                 "what is paid for is kept, and the run can be resumed"
             )
-            if reason == "account":
-                self._listener.note(self._refused)
+            if self._closed is not None and (told := self._detail(reason)):
+                self._listener.note(told)
             await self._executor.drain()
 
     # --- from the outside -------------------------------------------------------------------------
@@ -283,6 +287,14 @@ class Driver:
             looked=0 if self._looking is None else self._looking.looks.looked,
         )
 
+    def _detail(self, reason: EndReason) -> str:
+        """What has to be done before the run can go on, where its reason alone does not say it."""
+        if reason in ("account", "provider") and self._closed is not None:
+            return provider_closed(self._closed, self._prepared, self._run_dir)
+        if reason == "cap" and self._role_cap:
+            return role_cap_reached(self._role_cap, self._prepared.spec.limits, self._run_dir)
+        return ""
+
     def _end(self, picture: Picture) -> RunEnd:
         progress = self._progress(picture)
         censored = progress.outcomes["censored"]
@@ -301,7 +313,7 @@ class Driver:
             self._run_dir,
             status,
             reason,
-            self._refused if reason == "account" else "",
+            self._detail(reason),
             progress,
             self._scores.projection,
             looks.newest if looks is not None else None,

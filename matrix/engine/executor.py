@@ -11,8 +11,8 @@ from importlib.metadata import entry_points
 from typing import Protocol, runtime_checkable
 
 from matrix.engine.messages import (
-    AccountClosed,
     Picture,
+    ProviderClosed,
     RunFailed,
     SessionEnded,
     SessionSuspended,
@@ -35,7 +35,7 @@ def publish_pause(elapsed_s: float) -> float:
     return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
 
 
-News = SessionEnded | SessionSuspended | AccountClosed | RunFailed
+News = SessionEnded | SessionSuspended | ProviderClosed | RunFailed
 
 
 class Executor(Protocol):

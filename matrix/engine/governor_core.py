@@ -20,7 +20,6 @@ from matrix.engine.books import CallBook, History, Outbox, PartCaps, SessionBook
 from matrix.engine.call_desk import CallDesk
 from matrix.engine.history import SessionHistory
 from matrix.engine.messages import (
-    AccountClosed,
     Acquire,
     AskEnded,
     DiskRefused,
@@ -30,6 +29,7 @@ from matrix.engine.messages import (
     Granted,
     OpenSession,
     Picture,
+    ProviderClosed,
     Rejoin,
     SaveEffect,
     SaveTurn,
@@ -187,7 +187,7 @@ class GovernorCore:
         """Grant nothing more; attempts in flight settle, sessions are let go."""
         self._desk.drain()
 
-    def _close_account(self, news: AccountClosed) -> None:
+    def _close_account(self, news: ProviderClosed) -> None:
         """A provider refuses an account: whatever is asked of it would only fail as well."""
         if not self.draining:
             self._out.tell(DRIVER, news)

@@ -17,12 +17,13 @@ from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
 from matrix.engine.catalogue import LITELLM
-from matrix.engine.messages import AccountClosed
+from matrix.engine.messages import ProviderClosed
 from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
+from matrix.store.run_folder import resume_command
 from matrix.telemetry.redaction import SHORTEST_SECRET
 
 ENV_NAME: Final = ".env"
@@ -67,7 +68,20 @@ def key_remedy(need: KeyNeed, env_file: Path) -> str:
     return f"set {need.names[0]}{others} in the environment or in {env_file}"
 
 
-def account_refused(news: AccountClosed, prepared: Prepared, run_id: str) -> str:
+def provider_closed(news: ProviderClosed, prepared: Prepared, run_dir: Path) -> str:
+    """Why nothing more is asked of a provider, and what somebody has to do about it."""
+    if not news.silent:
+        return _account_refused(news, prepared, run_dir)
+    entry = prepared.models[news.model]
+    place = f" at {entry.api_base}" if entry.api_base else ""
+    return (
+        f"{news.group} has not answered for a quarter of an hour ({entry.target}{place}): "
+        f"{news.reason or 'no reason given'}\n"
+        f"When it does again, `{resume_command(run_dir)}` goes on with every session that is open."
+    )
+
+
+def _account_refused(news: ProviderClosed, prepared: Prepared, run_dir: Path) -> str:
     """What an account that is refused means, and what somebody has to do about it."""
     entry = prepared.models[news.model]
     names = _names(entry) if entry.provider == LITELLM else None
@@ -76,8 +90,8 @@ def account_refused(news: AccountClosed, prepared: Prepared, run_id: str) -> str
     return (
         f"{news.group} refuses this account again and again ({entry.target}{place}): "
         f"{news.reason or 'no reason given'}\n"
-        f"See to {key}, to its credit and to what it may use; then `matrix resume {run_id}` goes "
-        "on with every session that is open."
+        f"See to {key}, to its credit and to what it may use; then `{resume_command(run_dir)}` "
+        "goes on with every session that is open."
     )
 
 

@@ -241,16 +241,17 @@ class SessionSuspended(NamedTuple):
     plan: SessionPlan
 
 
-class AccountClosed(NamedTuple):
-    """To the driver: a provider refuses an account again and again, so the governor drains.
+class ProviderClosed(NamedTuple):
+    """To the driver: asking a provider for more is no use, so the governor drains.
 
-    ``group`` is the limit group of the account, ``model`` the last that was asked, ``reason`` what
-    the provider said.
+    It refuses the account again and again, or (``silent``) has not answered for long. ``group`` is
+    the limit group, ``model`` the last that was asked, ``reason`` what the provider said.
     """
 
     group: str
     model: str
     reason: str
+    silent: bool = False
 
 
 class RunFailed(NamedTuple):
@@ -267,7 +268,7 @@ FromGovernor: TypeAlias = (
     | Refused
     | SessionEnded
     | SessionSuspended
-    | AccountClosed
+    | ProviderClosed
     | RunFailed
     | EffectSaved
 )

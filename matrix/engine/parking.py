@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from matrix.admission.accounts import Accounts
 from matrix.engine.asked_calls import AskedCalls
 from matrix.engine.books import CallBook, OpenHold
-from matrix.engine.messages import AccountClosed, Acquire, Settle
+from matrix.engine.messages import Acquire, ProviderClosed, Settle
 from matrix.model.records import CallKey
 
 
@@ -20,7 +20,7 @@ class Parking:
     A limit group stands for an account: models share one where they share a key.
     """
 
-    def __init__(self, calls: AskedCalls, close: Callable[[AccountClosed], None]) -> None:
+    def __init__(self, calls: AskedCalls, close: Callable[[ProviderClosed], None]) -> None:
         """``close`` is told of an account that nothing more should be asked of."""
         self._calls, self._close = calls, close
         self._accounts, self._parked = Accounts(), dict[CallKey, None]()
@@ -38,7 +38,7 @@ class Parking:
         if verdict == "final":
             return message
         if verdict == "closed":
-            self._close(AccountClosed(held.group, held.model, message.reason))
+            self._close(ProviderClosed(held.group, held.model, message.reason))
         return message._replace(answer=None)
 
     def holds_back(self, peer: str, call: CallBook, message: Acquire, now: float) -> bool:

@@ -65,7 +65,15 @@ class Progress:
 
 RunStatus = Literal["complete", "incomplete", "failed"]
 EndReason = Literal[
-    "done", "decided", "cap", "overrun", "interrupted", "time limit", "account", "failed"
+    "done",
+    "decided",
+    "cap",
+    "overrun",
+    "interrupted",
+    "time limit",
+    "account",
+    "provider",
+    "failed",
 ]
 
 

@@ -186,7 +186,7 @@ class ProviderHost:
         except Exception as defect:  # or its hold would stay open, and block others at the cap
             return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage, doubt = Report.of(reply.usage, call)
+        usage, doubt = Report.of(reply.usage, call, reply.text)
         cost = 0 if usage is None else entry.tariff.cost(usage)
         answer = _answer(call, reply, usage or NO_USAGE, cost)
         settle = Settle(

@@ -5,11 +5,15 @@ What stands before the first colon of a reason is what sessions that it cuts sho
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from matrix.admission.gate import Refusal
 from matrix.admission.ledger import Ledger
 from matrix.engine.books import session_envelope
 from matrix.engine.messages import Acquire, Refuse
-from matrix.model.money import NanoUSD, show_usd
+from matrix.model.money import NanoUSD, from_usd, show_usd
+from matrix.model.spec import Limits
+from matrix.store.run_folder import resume_command
 
 CAP_REACHED = "cap"
 OVERRUN = "overrun: an attempt cost more than the most it should"
@@ -18,6 +22,24 @@ OVERRUN_WORD = OVERRUN.partition(":")[0]
 
 DRAINING = "interrupted"
 PARKED = "its account was refused"
+
+ROLE_CAP = "cap of role "
+"""What the word begins with that sessions are counted by whom the cap of a role has cut short."""
+
+
+def capped_role(word: str) -> str:
+    """The role whose cap a session was cut short by, if ``word`` says so; else empty."""
+    return word.removeprefix(ROLE_CAP) if word.startswith(ROLE_CAP) else ""
+
+
+def role_cap_reached(role: str, limits: Limits, run_dir: Path) -> str:
+    """What the end of a role's money means, and the remedy."""
+    cap = show_usd(from_usd(limits.role_usd[role]))
+    more = f" --set limits.role_usd.{role}=USD"
+    return (
+        f"the cap of role {role} ({cap}) is used up, so nothing more was started\n"
+        f"`{resume_command(run_dir, more)}` raises it and goes on."
+    )
 
 
 def why_refused(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-
+from matrix.engine.refusals import capped_role
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.compare import FactorComparison, VariantRow
@@ -21,12 +20,18 @@ from matrix.report.text import (
     tokens,
     wrapped,
 )
-from matrix.store.run_folder import BranchedFrom, CostRange, RunFile, Stopping
+from matrix.store.run_folder import (
+    BranchedFrom,
+    CostRange,
+    RunFile,
+    Stopping,
+    results_flag,
+    resume_command,
+)
 
 MOST_CLASSES = 8
 """Classes of errors whose newest reason is told."""
 
-DEFAULT_RESULTS = "results"
 """Folder of runs that commands look in when they are not told otherwise."""
 
 
@@ -275,12 +280,14 @@ def _variant_cells(row: VariantRow, digits: int) -> list[str]:
 
 def _next(summary: Summary) -> list[str]:
     run = summary.run
-    folder = str(summary.run_dir.parent)
-    where = "" if folder == DEFAULT_RESULTS else f" --results {shlex.quote(folder)}"
+    where = results_flag(summary.run_dir)
     lines = []
     if run.status in ("incomplete", "failed"):
-        more = " --max-cost USD" if run.end_reason == "cap" else ""
-        lines.append(f"matrix resume {run.run_id}{where}{more}")
+        roles = [role for word in summary.censored if (role := capped_role(word))]
+        more = "".join(f" --set limits.role_usd.{role}=USD" for role in roles)
+        if run.end_reason == "cap" and not roles:
+            more = " --max-cost USD"
+        lines.append(resume_command(summary.run_dir, more))
     if summary.comparison is not None:
         lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
     if summary.endings.errors:

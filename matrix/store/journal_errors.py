@@ -6,6 +6,7 @@ import sqlite3
 from pathlib import Path
 
 from matrix.model.errors import JournalFull, StoreError
+from matrix.store.run_folder import resume_command
 
 
 def store_error(error: sqlite3.Error, path: Path) -> StoreError:
@@ -15,8 +16,8 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
         return damaged(path, text)
     if "full" in text or "disk I/O" in text:
         return JournalFull(
-            f"no space left for {path}: {text}; free some space, then `matrix resume "
-            f"{path.parent.name}` goes on from the last acknowledged entry"
+            f"no space left for {path}: {text}; free some space, then "
+            f"`{resume_command(path.parent)}` goes on from the last acknowledged entry"
         )
     return StoreError(f"cannot use {path}: {text}")
 

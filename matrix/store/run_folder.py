@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import random
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
@@ -24,9 +25,12 @@ from matrix.store.schema import RunInfo
 
 RUN_FILE: Final = "run.json"
 
+DEFAULT_RESULTS: Final = "results"
+"""Where runs land unless told otherwise."""
+
 RunStatus = Literal["running", "complete", "incomplete", "failed"]
 
-_TOLD_OF_SESSIONS: Final = ("cap", "account", "overrun")
+_TOLD_OF_SESSIONS: Final = ("cap", "account", "provider", "overrun")
 """Reasons for a run's end that are said of each session that it left open."""
 
 
@@ -226,6 +230,19 @@ def new_run_id(name: str, at: datetime, randomness: random.Random) -> str:
     return f"{name}-{at.astimezone(UTC):%Y%m%d-%H%M%S}-{randomness.getrandbits(16):04x}"
 
 
+def results_flag(run_dir: Path) -> str:
+    """What a command on a run needs besides its id, with a space before it; often nothing."""
+    folder = run_dir.parent
+    if folder.absolute() == Path(DEFAULT_RESULTS).absolute():
+        return ""
+    return f" --results {shlex.quote(str(folder))}"
+
+
+def resume_command(run_dir: Path, more: str = "") -> str:
+    """What to type to go on with a run; ``more`` are options. Works from where it was started."""
+    return f"matrix resume {run_dir.name}{results_flag(run_dir)}{more}"
+
+
 def create_run(results_dir: Path, run: RunFile) -> Path:
     """Create the folder of a new run, with its ``run.json``.
 
@@ -243,7 +260,7 @@ def create_run(results_dir: Path, run: RunFile) -> Path:
         if run_dir.exists():
             raise RunExists(
                 f"{run_dir} exists already and is never overwritten; choose another name, or go "
-                f"on with it: `matrix resume {run.run_id}`"
+                f"on with it: `{resume_command(run_dir)}`"
             )
         run_dir.mkdir()
     except OSError as error:

@@ -71,3 +71,16 @@ def test_a_group_waits_with_its_breaker_and_a_429_is_a_sign_of_life() -> None:
     group.finish(Load(1.0), None)
     group.hear("alive", FIRST_PAUSE_S)
     assert group.wait(FIRST_PAUSE_S, Load(1.0)) == 0.0
+
+
+def test_probe_after_probe_that_fails_for_a_quarter_of_an_hour_is_hopeless() -> None:
+    breaker, now = tripped(), 0.0
+    while not breaker.is_hopeless:
+        now += breaker.wait(now) or 0.0
+        breaker.sent()
+        breaker.failed(now)
+    assert 14 * 60 < now < 16 * 60
+    now += breaker.wait(now) or 0.0
+    breaker.sent()
+    breaker.succeeded()
+    assert not breaker.is_hopeless

@@ -14,6 +14,7 @@ from matrix.admission.pricing import (
     Dearness,
     implausible,
     input_bound,
+    too_small,
     usable,
 )
 from matrix.model.records import ChatMessage, Usage
@@ -83,3 +84,21 @@ def test_a_call_that_was_dearer_than_its_bound_fits_the_next_hold_however_often_
         held = dearness.raised("m", bound)
         assert bound + more <= held <= bound * largest + 1
     assert dearness.raised("another", 7) == 7
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "answer_bytes", "usage", "small"),
+    [
+        (40, 40, Usage(1, 1), False),
+        (128, 128, Usage(1, 1), False),
+        (129, 0, Usage(1, 1), True),
+        (0, 129, Usage(1, 1), True),
+        (12_800, 0, Usage(99, 1), True),
+        (12_800, 0, Usage(0, 1, cached=100), False),
+    ],
+)
+def test_less_than_any_tokenizer_makes_of_the_text_is_not_believed(
+    request_bytes: int, answer_bytes: int, usage: Usage, small: bool
+) -> None:
+    messages = [ChatMessage("user", "x" * request_bytes)]
+    assert too_small(usage, messages, "x" * answer_bytes) is small

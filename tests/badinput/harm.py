@@ -76,6 +76,9 @@ UNBELIEVABLE: dict[str, Script] = {
     "empty usage": reports({}),
     "all zero": reports({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
     "nothing written": reports({**REPORTED, "completion_tokens": 0}),
+    "too few for its text": [
+        http(chat("on and on " * 40, usage={**REPORTED, "completion_tokens": 2}))
+    ],
     "nothing read": reports({**REPORTED, "prompt_tokens": 0}),
     "negative": reports({**REPORTED, "prompt_tokens": -50, "completion_tokens": -2}),
     "10^12": reports({**REPORTED, "prompt_tokens": 10**12}),

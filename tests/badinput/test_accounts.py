@@ -110,6 +110,7 @@ async def test_a_resume_before_anything_was_mended_ends_the_same(
     assert not set(run.sessions().outcome) - {"completed", "censored"}
 
 
+@pytest.mark.slow
 async def test_the_program_ends_with_4_and_names_provider_reason_and_remedy(
     service: Service, spec: Path
 ) -> None:

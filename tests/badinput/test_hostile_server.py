@@ -113,6 +113,7 @@ def assert_bill(server: HostileServer, world: str, entries: Sequence[Entry]) -> 
     assert len(released) == server.free[world], "a hold too large elsewhere must not hide one"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["openai/gpt-4o", "llamafile/gpt-4o"])
 def test_a_whole_run_pays_what_was_billed_and_keeps_its_cap(
     target: str, server: HostileServer, tmp_path: Path

@@ -97,6 +97,7 @@ async def test_a_class_picks_its_sessions_and_an_unknown_one_is_told_what_there_
     assert_books(run.path)
 
 
+@pytest.mark.slow
 async def test_the_command_takes_the_class_after_the_flag(hurt: Run) -> None:
     async def resume(*args: str) -> tuple[int, str]:
         folder = hurt.path.parent.parent

@@ -58,6 +58,7 @@ SPEND_ALL: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SPEND_ALL)
 def test_spend_all_spends_nearly_all_of_a_cap_that_binds(case: str, tmp_path: Path) -> None:
     used = play(tmp_path, counter_spec(per_cell=400, at_cap="spend-all", **SPEND_ALL[case]))
@@ -66,6 +67,7 @@ def test_spend_all_spends_nearly_all_of_a_cap_that_binds(case: str, tmp_path: Pa
     assert set(used.sessions.outcome) == {"completed", "censored"}
 
 
+@pytest.mark.slow
 def test_spend_all_of_play_tests_spends_nearly_all_as_well(tmp_path: Path) -> None:
     limits = {"cost_usd": 2.0, "turns": 6, "open_sessions": 20}
     used = play(tmp_path, play_spec(per_cell=60, at_cap="spend-all", limits=limits))

@@ -106,6 +106,9 @@ TROUBLE: dict[str, Answer] = {
     "usage of zero": used({key: 0 for key in REPORTED if key != "prompt_tokens_details"}),
     "usage negative": used({**REPORTED, "prompt_tokens": -50, "completion_tokens": -2}),
     "usage of 10^12 tokens": used({**REPORTED, "prompt_tokens": 10**12}),
+    "usage of fewer tokens than its text can have": used(
+        REPORTED, message={"content": "1 and so on, and on, and on, and on " * 20}
+    ),
     "usage with fractions": used({**REPORTED, "prompt_tokens": 50.5}),
     "usage in words": used({**REPORTED, "prompt_tokens": "many"}),
     "usage that is a list": used([50, 2]),

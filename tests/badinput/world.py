@@ -18,8 +18,8 @@ from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link
 from matrix.engine.messages import (
-    AccountClosed,
     AskEnded,
+    ProviderClosed,
     RunFailed,
     SessionEnded,
     SessionSuspended,
@@ -129,7 +129,7 @@ class World:
             clock=lambda: self.now,
         )
         self.waited_s = 0.0
-        self._news: list[SessionEnded | SessionSuspended | AccountClosed | RunFailed] = []
+        self._news: list[SessionEnded | SessionSuspended | ProviderClosed | RunFailed] = []
         self._link = Link(DRIVER, self.governor, self._news.append)
         self._open = True
 
@@ -159,7 +159,7 @@ class World:
         balance = self.governor.picture().balance
         await self.close()
         closed, suspended = self._news
-        assert isinstance(closed, AccountClosed)
+        assert isinstance(closed, ProviderClosed)
         assert isinstance(suspended, SessionSuspended)
         assert (closed.group, closed.model) == (GROUP, MODEL)
         assert closed.reason

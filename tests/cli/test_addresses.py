@@ -93,6 +93,7 @@ def test_a_run_is_refused_when_nobody_answers_at_a_model_s_address(
     assert matrix("plan").code == 0, "a plan needs nobody"
 
 
+@pytest.mark.slow
 def test_an_address_is_connected_to_once_and_nothing_is_sent_before_the_start(
     here: Path, deaf: Deaf
 ) -> None:

@@ -37,6 +37,7 @@ def compared(project: Path, effects: list[dict[str, Any]], seed: int) -> Study:
     return run.compare("prompt")
 
 
+@pytest.mark.slow
 def test_a_strong_planted_effect_is_found(project: Path) -> None:
     comparison = compared(project, SABOTAGE, seed=1)
     assert comparison.verdict.kind == "winner"
@@ -45,6 +46,7 @@ def test_a_strong_planted_effect_is_found(project: Path) -> None:
     assert comparison.verdict.rounds_used == ROUNDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_without_an_effect_no_winner_is_named(project: Path, seed: int) -> None:
     comparison = compared(project, [], seed)

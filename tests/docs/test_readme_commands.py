@@ -6,6 +6,8 @@ import re
 import shlex
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import Result, run_program
 from tests.cli.test_keys import no_keys
 from tests.docs.test_documentation import COMMANDS, ROOT, code_blocks
@@ -32,6 +34,7 @@ def played(folder: Path, line: str, variables: dict[str, str]) -> Result:
     return run_program(folder, name, *args, variables=no_keys() | variables)
 
 
+@pytest.mark.slow
 def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     first, init, *rest = lines()
     assert first == "run --sessions 500"

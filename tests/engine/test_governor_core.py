@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 
 from matrix.admission.accounts import MOST_OF_A_CALL
+from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Bucket, RateGroup, Remaining
 from matrix.engine.books import History, PartCaps
 from matrix.engine.governor_core import DRIVER, GovernorCore, Tick
 from matrix.engine.history import NOTHING_KNOWN, fold_session
 from matrix.engine.messages import (
-    AccountClosed,
     EndSession,
     Granted,
     OpenSession,
+    ProviderClosed,
     Recorded,
     Refused,
     SaveTurn,
@@ -538,13 +539,51 @@ def test_three_refusals_in_a_row_drain_and_leave_every_session_open() -> None:
         ("worker", parked("1")),
     ]
     told = desk.say(refused("2", 3))
-    assert (DRIVER, AccountClosed(GROUP, "sim/counter", "401: no such key")) in told.mail
+    assert (DRIVER, ProviderClosed(GROUP, "sim/counter", "401: no such key")) in told.mail
     assert desk.core.draining
     assert ("worker", parked("2")) in told.mail
     assert all(entry.answer is None for entry in told.entries if isinstance(entry, Settled))
     again = desk.say(*(ask(key(slot=str(n))) for n in range(3)))
     assert {one.why for one in letters(again, Refused)} == {"draining"}
     assert letters(desk.say(SuspendSession("s1")), SessionSuspended)
+
+
+def test_a_provider_that_does_not_answer_for_long_drains_and_says_meanwhile_when_it_is_tried() -> (
+    None
+):
+    desk, now, hold_id = (
+        Desk(groups={GROUP: RateGroup(breaker=CircuitBreaker(threshold=1))}),
+        0.0,
+        0,
+    )
+    desk.say(ask())
+    while not desk.core.draining:
+        hold_id += 1
+        told = desk.say(down(hold_id), now=now)
+        said = desk.core.picture().counters.trouble
+        assert said.startswith(f"{GROUP} does not answer; next try in ")
+        assert said.endswith("s: 503: away"), "what the provider said stays, once"
+        asked = desk.say(ask(), now=now)
+        now += asked.wake_in_s or 0.0
+        desk.tick(now)
+    (closed,) = (letter for _, letter in told.mail if isinstance(letter, ProviderClosed))
+    assert closed == ProviderClosed(GROUP, "sim/counter", "503: away", silent=True)
+    assert now > 14 * 60
+    assert letters(desk.say(SuspendSession("s1")), SessionSuspended), "its sessions stay open"
+
+
+def down(hold_id: int) -> Settle:
+    """An attempt that found nobody, and is tried again."""
+    return settle(
+        key(),
+        hold_id,
+        disposition="released",
+        cost=0,
+        usage=Usage(),
+        error_class="ProviderUnavailable",
+        answer=None,
+        trouble="503: away",
+    )
 
 
 def test_an_answer_of_the_account_between_them_sets_the_count_back() -> None:

@@ -63,6 +63,7 @@ async def test_a_run_pays_for_nothing_that_an_earlier_one_bought(project: Projec
     assert set(sessions.cost_nano) == {0}
 
 
+@pytest.mark.slow
 async def test_more_rounds_cost_their_own_calls_and_another_seed_costs_all(
     project: Project,
 ) -> None:
@@ -87,6 +88,7 @@ async def test_off_is_the_default_and_leaves_no_file(project: Project) -> None:
     assert not (project.folder / "results" / ANSWERS_NAME).exists()
 
 
+@pytest.mark.slow
 async def test_a_cache_that_cannot_be_used_is_said_once_and_the_run_goes_on(
     project: Project,
 ) -> None:
@@ -101,6 +103,7 @@ async def test_a_cache_that_cannot_be_used_is_said_once_and_the_run_goes_on(
     assert_books(project.path("it"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.long)])
 async def test_killed_and_resumed_a_run_pays_for_nothing_twice(seed: int, project: Project) -> None:
     """The first half of its rounds is in the cache, and it is killed twice on its way."""

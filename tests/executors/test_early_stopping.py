@@ -32,6 +32,7 @@ def decisions(run_dir: Path) -> list[tuple[object, ...]]:
     return list(dict.fromkeys(tuple(look[:-1]) for look in looks_of(run_dir)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", EXECUTORS)
 def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
     executor: str, tmp_path: Path, request: pytest.FixtureRequest, reference: References
@@ -84,6 +85,7 @@ def test_killed_and_resumed_it_decides_the_same(
     assert decisions(run_dir) == decisions(whole)
 
 
+@pytest.mark.slow
 def test_rounds_are_added_only_to_a_comparison_that_allows_it(tmp_path: Path) -> None:
     project = Project(tmp_path)
     equal = {"factors": {"step": [1]}, "options": {"turns": 2}, "per_cell": 12}

@@ -132,6 +132,7 @@ async def test_a_run_lives_with_a_server_in_trouble_and_never_pays_too_little(
     assert_books(project.path("it"))
 
 
+@pytest.mark.slow
 async def test_every_fault_has_its_outcome_for_call_session_and_ledger(tmp_path: Path) -> None:
     seen: dict[str, Ended] = {}
     async with SimServer() as server:

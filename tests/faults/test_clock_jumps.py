@@ -31,6 +31,7 @@ def jumping(tmp_path: Path) -> Project:
     return project
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "where"),
     [

@@ -80,6 +80,7 @@ def test_undisturbed_every_command_is_done_once(whole: Path) -> None:
     assert set(counts.values()) == {1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "kills"),
     [*SHORT, *(pytest.param(*case, marks=pytest.mark.long) for case in LONG)],

@@ -220,6 +220,7 @@ def test_a_text_that_cannot_be_a_spec_is_one_mistake_in_its_line(text: str, mist
     assert str(caught.value) == f"matrix.yaml:{mistake}"
 
 
+@pytest.mark.slow
 def test_more_values_than_in_any_honest_file_are_refused_while_reading() -> None:
     with pytest.raises(BadInput, match="far too large"):
         parse_document("[" + "x," * MAX_NODES + "]", "matrix.yaml")

@@ -43,7 +43,7 @@ def test_errors_and_what_was_cut_short_are_told_apart(tmp_path: Path) -> None:
     assert summary.censored == {"cap": 2}
     text = summary_as_text(summary)
     assert "  sessions  2 completed, 1 failed, 1 errored, 2 censored; 6 of 6 planned\n" in text
-    assert "  censored  2 by cap (cut short, so they count for no variant)\n" in text
+    assert "  censored  2 by cap (cut short or not begun, so they count for no variant)\n" in text
 
 
 def test_money_is_that_of_the_calls_and_splits_by_role(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ def run(project: Project, *arguments: str) -> int:
                           *arguments).code  # fmt: skip
 
 
+@pytest.mark.slow
 def test_a_resumed_run_is_another_trace_that_names_the_one_before(tmp_path: Path) -> None:
     with collecting() as collector:
         project = Project(tmp_path, collector.environment)
@@ -51,6 +52,7 @@ def test_a_resumed_run_is_another_trace_that_names_the_one_before(tmp_path: Path
     assert lives == [("run.started", 1, first.trace), ("run.resumed", 2, second.trace)]
 
 
+@pytest.mark.slow
 def test_a_collector_that_is_down_changes_nothing_but_costs_one_warning_a_process(
     tmp_path: Path,
 ) -> None:

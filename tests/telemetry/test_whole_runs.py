@@ -117,6 +117,7 @@ async def _run(executor: str, project: Project, collector: Collector, ray: Path)
 # --- one tree -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_collector_sees_one_tree_of_run_sessions_turns_and_attempts(watched: Watched) -> None:
     spans = {span.id: span for span in watched.collector.spans}
     assert len(spans) == len(watched.collector.spans), "every span comes once"

@@ -1,0 +1,59 @@
+"""The cap of a role: what has stopped the run is named, and the remedy goes on with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from matrix import api
+from tests.cli.program import Matrix
+
+SPEC = {
+    "name": "capped",
+    "kind": "counter",
+    "scenarios": ["one"],
+    "factors": {"step": [1, 2]},
+    "options": {"turns": 10},
+    "per_cell": 10,
+    "at_cap": "spend-all",
+    "limits": {"cost_usd": 5, "role_usd": {"counter": 0.0004}, "open_sessions": 4},
+}
+RUN = ("run", "--in-process", "--run-id", "it")
+REMEDY = "matrix resume it --set limits.role_usd.counter=USD"
+
+
+@pytest.fixture
+def capped(here: Path) -> Path:
+    (here / "matrix.yaml").write_text(yaml.safe_dump(SPEC))
+    return here
+
+
+def test_a_run_says_which_role_has_no_money_left_and_starts_nothing_more(
+    capped: Path, matrix: Matrix
+) -> None:
+    done = matrix(*RUN)
+    assert done.code == 4
+    assert "the cap of role counter ($0.0004) is used up" in " ".join(done.stdout.split())
+    (line,) = [line for line in done.stdout.splitlines() if line.strip().startswith(REMEDY)]
+    assert "--max-cost" not in line, "there is money left in the run's own cap"
+    sessions = api.open_run("it", results=capped / "results").sessions()
+    begun = sessions[sessions["turns"] > 0]
+    assert len(begun) < len(sessions) == 20
+
+
+def test_the_remedy_goes_on_to_the_end(capped: Path, matrix: Matrix) -> None:
+    matrix(*RUN, "--quiet")
+    again = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=1")
+    assert again.code == 0
+    assert set(api.open_run("it", results=capped / "results").sessions()["outcome"]) == {
+        "completed"
+    }
+
+
+def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matrix: Matrix) -> None:
+    matrix(*RUN, "--quiet")
+    done = matrix("resume", "it", "--in-process", "--set", "options.turns=3")
+    assert done.code == 2
+    assert "cannot change when a run is resumed" in done.stderr
