@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "whole suite", deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.load_profile("whole suite")
+from tests import sampling
+
+sampling.choose(short=False)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Where what is long is left out, samples are short."""
+    sampling.choose(short="not long" in config.option.markexpr)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

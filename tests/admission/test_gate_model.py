@@ -29,6 +29,7 @@ from matrix.admission.rates import (
     per_minute,
 )
 from matrix.model.records import CallKey
+from tests.sampling import examples
 
 RPM, TPM, PLACES = 60.0, 60_000.0, 2
 GROUPS = ("free", "rpm", "tpm", "narrow", "unheard-of")
@@ -347,7 +348,7 @@ def tokens_of(request: Request) -> float:
     return request.load.input + request.load.output
 
 
-GateLaws.TestCase.settings = settings(max_examples=200, stateful_step_count=40)
+GateLaws.TestCase.settings = settings(max_examples=examples(200), stateful_step_count=40)
 TestGateLaws = GateLaws.TestCase
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, initialize, invariant, rule
 
 from matrix.admission.ledger import Ledger, LedgerError
+from tests.sampling import examples
 
 State = Literal["reserved", "sent", "settled", "released", "presumed"]
 OPEN: tuple[State, ...] = ("reserved", "sent")
@@ -180,7 +181,7 @@ class LedgerLaws(RuleBasedStateMachine):
             operation()
 
 
-LedgerLaws.TestCase.settings = settings(max_examples=100, stateful_step_count=40)
+LedgerLaws.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=40)
 TestLedgerLaws = LedgerLaws.TestCase
 
 

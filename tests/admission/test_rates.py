@@ -19,6 +19,7 @@ from matrix.admission.rates import (
     Remaining,
     per_minute,
 )
+from tests.sampling import examples
 
 CLOCKS = st.floats(0, 2e9)
 LIMITS = st.floats(0.05, 5e6)
@@ -78,7 +79,7 @@ def test_600_a_minute_for_ten_minutes_makes_nearly_all_of_6000() -> None:
     assert most_in_any_window([(at, 1.0) for at, _ in taken], 10.0) <= 10 + 1e-3
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.floats(0.05, 2_000), CLOCKS)
 def test_no_window_of_any_length_takes_more_than_rate_and_burst(limit: float, start: float) -> None:
     group = RateGroup(requests=per_minute(limit, start))
@@ -91,7 +92,7 @@ def test_no_window_of_any_length_takes_more_than_rate_and_burst(limit: float, st
     assert len(taken) >= 0.95 * 200
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(LIMITS, CLOCKS, st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
 def test_who_waits_as_told_is_let_in_after_a_wake_or_two(
     limit: float, start: float, sizes: list[float]

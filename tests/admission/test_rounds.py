@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from matrix.admission.ledger import Balance, Ledger
 from matrix.admission.rounds import MIN_OBSERVED, UPPER_Z, CostEstimate, Launch, may_start
+from tests.sampling import examples
 
 COSTS = st.lists(st.integers(0, 10**12), min_size=MIN_OBSERVED, max_size=60)
 AMOUNTS = st.integers(0, 1_000)
@@ -132,7 +133,7 @@ def test_a_round_that_starts_fits_with_all_that_is_open_and_held(
 # --- a whole run ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(
     seed=st.integers(0, 2**32),
     cells=st.integers(1, 4),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.badinput.adversary import MOST_TOKENS, Strategy
 from tests.badinput.crowd import MODELS, Crowd
+from tests.sampling import examples
 
 HOLD = max(entry.tariff.bound(76, MOST_TOKENS) for entry in MODELS.values())
 """The most that one attempt holds."""
@@ -26,7 +27,7 @@ STRATEGIES = st.builds(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     seed=st.integers(0, 2**32),
     strategy=STRATEGIES,

@@ -17,6 +17,7 @@ from matrix.api import Run, export, plan_replay_checkpoint, replay_checkpoint
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.seeds import content_hash
 from tests.branching.looking import ids, left_behind
+from tests.sampling import examples
 
 TURN = 3
 
@@ -165,7 +166,7 @@ def rehash(there: dict[str, Any]) -> None:
 
 
 @settings(
-    max_examples=80,
+    max_examples=examples(80),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

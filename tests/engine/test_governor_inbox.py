@@ -13,7 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -36,6 +35,7 @@ from matrix.store.session_state import fold
 from tests.engine.live import journal_entries
 from tests.engine.plans import answer, ask, plan, settle, setup
 from tests.engine.waiting import settled
+from tests.sampling import examples
 
 
 @dataclass
@@ -299,14 +299,4 @@ def _turn(session: str, turn: int, used: Tally) -> TurnDone:
 
 
 TestGovernorInbox = GovernorInbox.TestCase
-TestGovernorInbox.settings = settings(max_examples=12, stateful_step_count=40, deadline=None)
-
-
-class _Whole(GovernorInbox):
-    """The same with a whole sample."""
-
-
-TestWholeSampleOfInboxes = pytest.mark.long(_Whole.TestCase)
-TestWholeSampleOfInboxes.settings = settings(
-    max_examples=200, stateful_step_count=40, deadline=None
-)
+TestGovernorInbox.settings = settings(max_examples=examples(60), stateful_step_count=40)

@@ -31,6 +31,7 @@ from matrix.engine.refusals import DRAINING
 from matrix.model.entries import Disposition, Held, Settled, Tally, TurnDone
 from matrix.model.records import Answer, CallKey, Usage
 from tests.engine.plans import answer, ask, ended, plan, settle
+from tests.sampling import examples
 
 CAP = 1000
 GROUPS = {"wide": None, "narrow": 2}
@@ -350,4 +351,4 @@ class GovernorMachine(RuleBasedStateMachine):
 
 
 TestGovernorModel = GovernorMachine.TestCase
-TestGovernorModel.settings = settings(max_examples=80, stateful_step_count=40)
+TestGovernorModel.settings = settings(max_examples=examples(80), stateful_step_count=40)

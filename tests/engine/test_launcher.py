@@ -21,6 +21,7 @@ from matrix.engine.messages import Counters, Picture
 from matrix.model.entries import Ended, Share, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan
+from tests.sampling import examples
 
 Step = tuple[int, Outcome, float]
 """Which open session ends, how, and how far the next one has spent its money by then."""
@@ -192,7 +193,7 @@ def drawn_done(plan: Plan, data: st.DataObject) -> dict[str, Past]:
 LIMITS = st.integers(1, 12)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(plans(), LIMITS, scripts(*FAIR), st.sampled_from(["spend-all", "whole-rounds"]))
 def test_with_money_every_planned_session_is_opened_once(
     plan: Plan, limit: int, script: list[Step], at_cap: AtCap
@@ -206,7 +207,7 @@ def test_with_money_every_planned_session_is_opened_once(
         assert orders == sorted(orders), "nobody waits, so nobody is overtaken"
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(plans(), LIMITS, scripts(*FAIR), st.sampled_from(["spend-all", "whole-rounds"]), st.data())
 def test_a_resumed_run_opens_what_is_left_and_only_the_preludes_it_needs(
     plan: Plan, limit: int, script: list[Step], at_cap: AtCap, data: st.DataObject
@@ -216,7 +217,7 @@ def test_a_resumed_run_opens_what_is_left_and_only_the_preludes_it_needs(
     assert set(life.opened) == all_pending(life.launcher)
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(
     plan=plans(),
     limit=LIMITS,
@@ -241,7 +242,7 @@ def test_every_life_comes_to_its_end(
     Life(launcher, cap, dict(enumerate(costs)), prelude_costs=costs).play(script, stop_after)
 
 
-@settings(max_examples=250)
+@settings(max_examples=examples(250))
 @given(
     plan=plans(),
     limit=LIMITS,
@@ -275,7 +276,7 @@ def test_estimates_that_hold_keep_whole_rounds_within_the_cap_and_use_it_up(
         assert cap - life.spent < len(plan.cells) * UPPER + PRELUDES_UPPER
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(plans(), LIMITS, scripts(*FAIR), st.integers(0, 20))
 def test_after_stop_nothing_more_is_opened(
     plan: Plan, limit: int, script: list[Step], after: int
@@ -300,7 +301,7 @@ def test_after_stop_nothing_more_is_opened(
     assert set(life.opened) == before
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(plans(), LIMITS, scripts(*FAIR), st.integers(0, 20))
 def test_a_session_cut_short_by_the_cap_is_the_last_to_have_been_opened(
     plan: Plan, limit: int, script: list[Step], after: int

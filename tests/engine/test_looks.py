@@ -20,6 +20,7 @@ from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.stats import Rules
 from matrix.stats.rules import MIN_ROUNDS
+from tests.sampling import examples
 
 LEVELS = ("plain", "good", "best")
 RULES = Rules(engine="planned", failure_margin=0.2)
@@ -134,7 +135,7 @@ def test_equal_variants_are_played_to_the_end_of_the_plan() -> None:
     assert drive.looks.unplayed().sessions == 0
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(order=st.integers(0, 2**32), limit=st.integers(1, 60), gap=st.sampled_from([0.0, 1.5, 4.0]))
 def test_what_is_launched_does_not_depend_on_which_sessions_are_quick(
     order: int, limit: int, gap: float
@@ -145,7 +146,7 @@ def test_what_is_launched_does_not_depend_on_which_sessions_are_quick(
     assert {p.session_id for p in other.launched} == {p.session_id for p in one.launched}
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(0, 2**32))
 def test_no_round_is_launched_before_the_look_it_waits_for_and_looks_never_take_back(
     order: int,

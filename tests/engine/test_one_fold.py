@@ -24,6 +24,7 @@ from matrix.store.schema import RunInfo
 from matrix.store.transcript import transcript
 from tests.books import fold_money
 from tests.engine.plans import MODEL, answer, plan
+from tests.sampling import examples
 
 SESSION = plan()
 
@@ -80,7 +81,7 @@ PARTS = st.one_of(OPENS, OUTCOMES.map(_end), st.integers(1, 4).map(_turn), st.no
 ENTRIES = st.builds(_journal, st.lists(PARTS, max_size=14), ATTEMPTS.map(_attempts))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(ENTRIES)
 def test_all_readers_of_a_journal_agree_on_what_was_superseded(entries: list[Entry]) -> None:
     with TemporaryDirectory() as folder:

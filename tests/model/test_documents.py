@@ -24,6 +24,7 @@ from matrix.model.documents import (
 )
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import ModelSpec, RunSpec
+from tests.sampling import examples
 
 KEYS = ", ".join(RunSpec.model_fields)
 
@@ -250,7 +251,7 @@ JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.dictionaries(PLAIN, JSON_VALUES), st.booleans())
 def test_json_reads_as_itself_with_the_line_of_every_value(
     value: dict[str, Any], escaped: bool
@@ -285,7 +286,7 @@ YAML_BITS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=500)
+@settings(max_examples=examples(500))
 @given(st.lists(YAML_BITS, max_size=25).map("".join) | st.text(max_size=60))
 def test_any_text_gives_plain_values_or_mistakes_of_one_line_each(text: str) -> None:
     try:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from matrix.model.plan import Cell, Plan, RoundPlan, combinations
 from matrix.model.records import SessionPlan
 from tests.patience import PATIENCE_S
+from tests.sampling import examples
 
 ROOT = Path(__file__).parents[2]
 
@@ -214,7 +215,7 @@ def preludes_by_session(planned: RoundPlan) -> dict[tuple[str, str], str | None]
     return {(s.scenario, s.levels["prompt"]): s.prelude_id for s in planned.sessions}
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(PLANS)
 def test_each_session_that_needs_a_prelude_names_one_of_its_own_round(plan: Plan) -> None:
     for planned in plan.all_rounds():

@@ -22,6 +22,7 @@ from matrix.report.checkpoints import turns_of
 from matrix.store.disk import Disk
 from matrix.store.exports import write_files
 from matrix.store.transcript import SessionNotFound
+from tests.sampling import examples
 
 KEPT = Path(__file__).parents[1] / "store" / "journals_v2"
 TURNS = 4
@@ -195,7 +196,7 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(data: bytes, told: str) 
 
 
 @settings(
-    max_examples=60,
+    max_examples=examples(60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(data=st.data())

@@ -18,6 +18,7 @@ from matrix.stats import (
     gate_bound,
     log_gate_capital,
 )
+from tests.sampling import examples
 
 REFERENCE = ((37 * np.arange(1, 101)) % 101) / 100
 
@@ -140,7 +141,7 @@ def test_the_discordant_e_value_is_the_published_one(counts: tuple[int, int], e:
     assert discordant_e(*counts) == pytest.approx(e, abs=1e-4)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 12), st.sampled_from([0.5, 1.0, 3.0]))
 def test_the_discordant_e_value_is_worth_one_when_the_split_is_even(n: int, a: float) -> None:
     from scipy.special import comb

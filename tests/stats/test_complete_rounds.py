@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.stats import OUTCOMES, RoundTable, complete_rounds
+from tests.sampling import examples
 
 NAN = float("nan")
 
@@ -71,7 +72,7 @@ def model(
     return prefix, means, failures, errored
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(plans())
 def test_the_table_agrees_with_the_plain_model(plan: Any) -> None:
     table = table_from(*plan)
@@ -83,7 +84,7 @@ def test_the_table_agrees_with_the_plain_model(plan: Any) -> None:
     assert table.pairs_errored == errored
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(plans())
 def test_denominators_add_up(plan: Any) -> None:
     shape, rows = plan
@@ -99,7 +100,7 @@ def test_denominators_add_up(plan: Any) -> None:
     assert (table.prefix_end == "plan complete") == (table.prefix_length == shape[0])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(plans(), st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_does_not_matter(plan: Any, seed: int) -> None:
     shape, rows = plan
@@ -110,7 +111,7 @@ def test_the_order_of_rows_does_not_matter(plan: Any, seed: int) -> None:
         assert np.array_equal(first, second, equal_nan=np.asarray(first).dtype.kind == "f"), field
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(plans(), st.data())
 def test_what_happens_after_the_prefix_cannot_reach_the_means(plan: Any, data: Any) -> None:
     shape, rows = plan

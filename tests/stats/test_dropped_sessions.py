@@ -20,6 +20,7 @@ from matrix.stats import (
     manski_bounds,
     verdict_of,
 )
+from tests.sampling import examples
 
 DROPPED, FAILED, TIMEOUT, ERRORED = (
     OUTCOMES.index(name) for name in ("dropped", "failed", "timeout", "errored")
@@ -51,7 +52,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(replace(one, discordant=None) == replace(other, discordant=None))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(cubes(), st.integers(0, 2), st.data())
 def test_pairs_with_a_dropped_variant_are_those_of_the_table_cut_there(
     table_of: Any, cube: Cube, variant: int, data: Any
@@ -70,7 +71,7 @@ def test_pairs_with_a_dropped_variant_are_those_of_the_table_cut_there(
     assert whole.failures[variant] == cut.failures[variant]
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(cubes(), st.data())
 def test_pairs_of_the_others_are_those_of_a_table_without_the_dropped_variant(
     table_of: Any, cube: Cube, data: Any
@@ -87,7 +88,7 @@ def test_pairs_of_the_others_are_those_of_a_table_without_the_dropped_variant(
     assert failure_contrast(whole, 0, 1, 0.05) == failure_contrast(without, 0, 1, 0.05)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(cubes(), st.integers(0, 2), st.data())
 def test_denominators_add_up_with_dropped_and_stopped_rounds(
     table_of: Any, cube: Cube, variant: int, data: Any

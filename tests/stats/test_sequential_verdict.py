@@ -21,6 +21,7 @@ from matrix.stats import (
     verdict_of,
 )
 from matrix.stats.boundary import Boundary
+from tests.sampling import examples
 
 DROPPED, FAILED = OUTCOMES.index("dropped"), OUTCOMES.index("failed")
 ENGINES: tuple[Engine, ...] = ("planned", "open-ended")
@@ -53,7 +54,7 @@ def cube_of(run: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 # --- looks -----------------------------------------------------------------------------------
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(runs, rule_sets, st.data())
 def test_a_decision_is_never_revised_by_later_rounds(
     table_of: Any, run: Any, rules: Rules, data: Any
@@ -77,7 +78,7 @@ def test_a_decision_is_never_revised_by_later_rounds(
         )  # fmt: skip
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(runs, rule_sets, st.integers(0, 4))
 def test_dropping_the_beaten_changes_nothing_that_was_decided_before(
     table_of: Any, run: Any, rules: Rules, lag: int
@@ -217,7 +218,7 @@ def test_the_winner_is_whoever_is_left_even_if_others_did_the_beating(table_of: 
     )
 
 
-@settings(max_examples=120)
+@settings(max_examples=examples(120))
 @given(runs, rule_sets)
 def test_beaten_ones_are_beaten_once_in_order_by_one_still_there_and_one_is_left(
     table_of: Any, run: Any, rules: Rules
@@ -243,7 +244,7 @@ def test_beaten_ones_are_beaten_once_in_order_by_one_still_there_and_one_is_left
     assert (verdict.decided_at is not None) == (verdict.kind in ("winner", "equivalent"))
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(runs, rule_sets)
 def test_turning_the_scale_upside_down_changes_nobody_beaten(
     table_of: Any, run: Any, rules: Rules

@@ -20,6 +20,7 @@ from matrix.stats import (
     mcnemar,
     paired_t,
 )
+from tests.sampling import examples
 
 FAILED, ERRORED, CENSORED = (OUTCOMES.index(name) for name in ("failed", "errored", "censored"))
 
@@ -381,7 +382,7 @@ def random_cube(
     return scores, np.where(rng.random(shape) < failing / 2, ERRORED, outcomes)
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(cubes, rule_sets, st.data())
 def test_renaming_the_variants_renames_the_verdict(
     table_of: Any, case: Any, rules: Rules, data: Any
@@ -401,7 +402,7 @@ def test_renaming_the_variants_renames_the_verdict(
         assert pair.difference == (before[a, b] if a < b else -(before[b, a] or 0.0))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cubes, rule_sets, st.sampled_from([-1000.0, 0.25, 37.0, 4096.0]))
 def test_adding_a_constant_to_every_score_changes_no_verdict(
     table_of: Any, case: Any, rules: Rules, constant: float
@@ -421,7 +422,7 @@ def test_adding_a_constant_to_every_score_changes_no_verdict(
         assert after.difference == pytest.approx(before.difference, abs=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cubes, rule_sets)
 def test_turning_the_scale_upside_down_changes_no_verdict(
     table_of: Any, case: Any, rules: Rules
@@ -434,7 +435,7 @@ def test_turning_the_scale_upside_down_changes_no_verdict(
     assert (one.reasons, one.flags) == (other.reasons, other.flags)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(cubes, rule_sets)
 def test_a_winner_beats_all_passes_every_gate_and_is_alone(
     table_of: Any, case: Any, rules: Rules

@@ -19,6 +19,7 @@ from matrix.stats import (
     verdict_sentence,
 )
 from matrix.stats.figures import ends
+from tests.sampling import examples
 
 NAMES = ["baseline", "pulse-aware", "terse"]
 
@@ -151,7 +152,7 @@ def test_a_winners_lower_end_is_never_printed_as_zero(normal_table: Any, low: fl
     assert f"interval {low} to 4.0" in verdict_sentence(verdict, NAMES[:2])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.integers(1, 30), st.integers(1, 2), st.integers(2, 4), st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 1.0, 8.0]), st.sampled_from([0.0, 0.05, 0.3]),
@@ -259,7 +260,7 @@ def test_a_gate_that_is_not_settled_yet_is_named_while_the_run_goes_on(normal_ta
     assert sentence.endswith("; about 7 more rounds needed.")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     st.integers(1, 60), st.integers(0, 30), st.integers(2, 4), st.integers(0, 2**32 - 1),
     st.sampled_from([0.0, 1.0, 8.0]), st.sampled_from([0.0, 0.05, 0.3]),

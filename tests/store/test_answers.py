@@ -16,6 +16,7 @@ from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Usage
 from matrix.store.answers import AnswerFile
 from tests.patience import PATIENCE_S
+from tests.sampling import examples
 
 COUNT = st.integers(0, 2**62)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=50)
@@ -61,7 +62,7 @@ def found(path: Path, *keys: str) -> list[Answer | None]:
         file.close()
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(answers=st.dictionaries(TEXT, ANSWERS, max_size=20))
 def test_what_was_kept_is_found_as_it_was_and_nothing_else_is(
     answers: dict[str, Answer], tmp_path_factory: pytest.TempPathFactory

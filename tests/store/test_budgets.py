@@ -17,6 +17,7 @@ from matrix.model.budgets import WINDOWS, Budget, parse_budget
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.model.money import from_usd
 from matrix.store.budgets import BUDGETS_NAME, BudgetFile, BudgetState
+from tests.sampling import examples
 
 DAY = WINDOWS["day"]
 NIGHTLY = Budget("nightly", 50, "day")
@@ -304,11 +305,11 @@ class Windows(RuleBasedStateMachine):
 
 
 TestWindows = Windows.TestCase
-TestWindows.settings = settings(max_examples=30, stateful_step_count=25)
+TestWindows.settings = settings(max_examples=examples(30), stateful_step_count=25)
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=8))
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_what_is_reserved_at_once_never_exceeds_the_amount(caps: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         file, granted = BudgetFile(Path(folder)), 0

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from matrix.store.merging import merged
 from matrix.store.parquet import sorted_by
+from tests.sampling import examples
 
 FIELDS: list[pa.Field[Any]] = [
     pa.field("id", pa.string()),
@@ -22,7 +23,7 @@ FIELDS: list[pa.Field[Any]] = [
 SCHEMA = pa.schema(FIELDS)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     files=st.lists(
         st.lists(st.tuples(st.sampled_from("aAbüz"), st.integers(0, 3))), min_size=1, max_size=5

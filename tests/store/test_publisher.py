@@ -23,6 +23,7 @@ from matrix.store.merging import FAN_IN
 from matrix.store.publisher import Pace, Publisher
 from matrix.store.reader import RunTables
 from matrix.store.tables import TABLES
+from tests.sampling import examples
 from tests.store.journals import (
     INFO,
     LONG_STORY,
@@ -93,7 +94,7 @@ class FailingDisk(FastDisk):
 # --- the rows ----------------------------------------------------------------------------------
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(story=stories(), data=st.data())
 def test_any_split_into_steps_flushes_and_restarts_gives_the_rows_the_journal_means(
     story: list[tuple[int, str]], data: st.DataObject
@@ -366,7 +367,7 @@ def test_killed_between_any_two_renames_or_removals_the_tables_come_out_the_same
         assert {path.name for path in (killed / WORK_FOLDER).iterdir()} == {"lock"}
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(story=stories(), crashes=st.lists(st.integers(0, 40), max_size=4))
 def test_killed_again_and_again_no_row_is_lost_or_doubled(
     story: list[tuple[int, str]], crashes: list[int]

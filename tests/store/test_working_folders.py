@@ -26,6 +26,7 @@ from matrix.store.restoring import empty_folder, restore_tree
 from matrix.store.sweeping import FOLDERS, sweep
 from matrix.store.trees import EMPTY, FolderIndex, Known, Stamp, blobs_of, store_tree
 from tests.engine.plans import plan
+from tests.sampling import examples
 
 LIMITS = FolderLimits()
 LATER = 10**10
@@ -154,7 +155,7 @@ def inside(root: Path, place: str) -> bool:
 
 
 @given(operations=st.lists(OPERATION, max_size=40))
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_whatever_was_done_every_stored_state_comes_back_exactly(
     operations: list[tuple[Any, ...]],
 ) -> None:

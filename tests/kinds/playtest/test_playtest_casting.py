@@ -12,6 +12,7 @@ from matrix.kinds.playtest import KIND, prompts
 from matrix.kinds.playtest.casting import MAX_BACKSTORY, MAX_NAME, clean_name
 from tests.kinds.fakes import Asked, make_prelude
 from tests.kinds.playtest.script import Script, binding, plan
+from tests.sampling import examples
 
 FIVE = {"group_size_min": 5, "group_size_max": 5}
 
@@ -35,7 +36,7 @@ rubbish = st.one_of(
 )
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.lists(rubbish, min_size=5, max_size=5), st.integers(0, 2**40))
 def test_names_are_unique_and_clean_whatever_the_models_answer(
     answers: list[str], seed: int
