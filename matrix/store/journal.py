@@ -9,6 +9,7 @@ transaction with ``synchronous=FULL``: when ``append`` returns, it is on the dis
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -19,9 +20,18 @@ import orjson
 from matrix.model.entries import RUN, Entry, Looked, session_of
 from matrix.model.errors import FencedOff, StoreError
 from matrix.model.records import JSON
-from matrix.store.codec import ENDED, JOURNAL_VERSION, OPENED, decode, encode
+from matrix.store.codec import (
+    ENDED,
+    JOURNAL_VERSION,
+    OPENED,
+    READ_BEFORE,
+    decode,
+    encode,
+    unreadable,
+)
 from matrix.store.journal_errors import damaged, store_error
 from matrix.store.journal_lock import lock, require_unpacked
+from matrix.store.pressing import Press, Sample
 from matrix.store.wal import torn_end
 
 JOURNAL_NAME = "journal.sqlite"
@@ -36,6 +46,7 @@ CREATE INDEX IF NOT EXISTS entries_by_session ON entries (session, seq);
 CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
 """
 
+_DICTIONARY: Final = "dictionary"
 _KEPT: Final = "kept:"
 """What begins the keys in ``meta`` of values that are kept."""
 
@@ -91,6 +102,7 @@ class JournalWriter:
             )
             (last,) = self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
             self._seq: int = last
+            self._press, self._sample = Press(lambda: _dictionary(self._read)), Sample()
         except sqlite3.Error as error:
             self._lock.close()
             raise store_error(error, path) from None
@@ -122,8 +134,13 @@ class JournalWriter:
         """
         encoded = [(session_of(entry), *encode(entry)) for entry in entries]
         new = {session for session, _, _ in encoded} - self._ids.keys()
+        press, learned = self._press.press, b""
+        if not self._press.has_learned:
+            learned = self._sample.dictionary([body for _, _, body in encoded])
         try:
             with self._transaction():
+                if learned:
+                    self._db.execute("INSERT INTO meta VALUES (?, ?)", (_DICTIONARY, learned))
                 fresh = {}
                 for session in sorted(new):
                     cursor = self._db.execute(
@@ -134,7 +151,7 @@ class JournalWriter:
                 self._db.executemany(
                     "INSERT INTO entries VALUES (?, ?, ?, ?)",
                     (
-                        (self._seq + index, kind, ids[session], body)
+                        (self._seq + index, kind, ids[session], press(body))
                         for index, (session, kind, body) in enumerate(encoded, start=1)
                     ),
                 )
@@ -142,6 +159,7 @@ class JournalWriter:
             raise store_error(error, self._path) from None
         self._ids.update(fresh)
         self._seq += len(encoded)
+        self._press.learn(learned)
 
     def add_resources(self, resources: Mapping[str, JSON]) -> None:
         """Store texts and data by content hash; those already there are left alone."""
@@ -154,11 +172,12 @@ class JournalWriter:
 
     def session(self, session_id: str) -> list[Entry]:
         """Every entry of one session, in order."""
-        return [row.entry for row in _session_rows(self._read, session_id, MAX_SEQ)]
+        rows = _session_rows(self._read, self._press, session_id, MAX_SEQ)
+        return [row.entry for row in rows]
 
     def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
         """Entries with ``after < seq``, in order, optionally of some kinds only."""
-        return _rows(self._read, after, self._seq, kinds)
+        return _rows(self._read, self._press, after, self._seq, kinds)
 
     def keep(self, name: str, value: JSON) -> None:
         """Keep what was made of all entries so far, in place of what was kept by this name.
@@ -199,12 +218,7 @@ class JournalWriter:
 
     def _raise_epoch(self, path: Path) -> int:
         with self._transaction(check_epoch=False):
-            version = self._meta("version")
-            if version is not None and int(version) > JOURNAL_VERSION:
-                raise StoreError(
-                    f"{path} was written by a later version of matrix (journal version {version}, "
-                    f"this one reads up to {JOURNAL_VERSION}); upgrade matrix to open it"
-                )
+            _require_readable(path, self._meta("version"))
             epoch = int(self._meta("epoch") or 0) + 1
             self._db.executemany(
                 "INSERT OR REPLACE INTO meta VALUES (?, ?)",
@@ -253,9 +267,11 @@ class JournalReader:
                 check_same_thread=False,
                 timeout=30.0,
             )
-            self._db.execute("SELECT COUNT(*) FROM meta").fetchone()
+            found = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+            self._press = Press(lambda: _dictionary(self._rows_of))
         except sqlite3.Error as error:
             raise store_error(error, path) from None
+        _require_readable(path, found and found[0])
 
     def last_seq(self) -> int:
         """Sequence number of the newest entry; 0 for an empty journal."""
@@ -264,7 +280,7 @@ class JournalReader:
 
     def rows(self, after: int, up_to: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
         """Entries with ``after < seq <= up_to``, in order, optionally of some kinds only."""
-        return _rows(self._rows_of, after, up_to, kinds)
+        return _rows(self._rows_of, self._press, after, up_to, kinds)
 
     def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
         """Entries with ``after < seq``, in order, optionally of some kinds only."""
@@ -280,7 +296,7 @@ class JournalReader:
 
     def session_rows(self, session_id: str, *, before: int = MAX_SEQ) -> Iterator[Row]:
         """Entries of one session with ``seq < before``, in order."""
-        return _session_rows(self._rows_of, session_id, before)
+        return _session_rows(self._rows_of, self._press, session_id, before)
 
     def has_ended(self, session_id: str) -> bool:
         """Whether the session is over, and has not been opened again since."""
@@ -330,7 +346,33 @@ def newest_look(run_dir: Path) -> Looked | None:
         return reader.newest_look()
 
 
-def _rows(read: Reading, after: int, up_to: int, kinds: Iterable[int] | None) -> Iterator[Row]:
+def _require_readable(path: Path, version: str | None) -> None:
+    """See that this code reads a journal of this version; ``None`` for a new one.
+
+    Raises:
+        StoreError: It does not; the message says what does.
+    """
+    found = JOURNAL_VERSION if version is None else int(version)
+    if found > JOURNAL_VERSION:
+        raise StoreError(
+            f"{path} was written by a later version of matrix (journal version {found}, this one "
+            f"reads {JOURNAL_VERSION}); upgrade matrix to open it"
+        )
+    if found < JOURNAL_VERSION:
+        raise StoreError(
+            f"{path} was written before the first release (journal version {found}, this one reads "
+            f"{JOURNAL_VERSION}); `git checkout {READ_BEFORE}` in a clone of matrix reads it"
+        )
+
+
+def _dictionary(read: Reading) -> bytes:
+    found = read("SELECT value FROM meta WHERE key = ?", (_DICTIONARY,))
+    return bytes(found[0][0]) if found else b""
+
+
+def _rows(
+    read: Reading, press: Press, after: int, up_to: int, kinds: Iterable[int] | None
+) -> Iterator[Row]:
     wanted = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
     sql = (
         "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
@@ -339,7 +381,7 @@ def _rows(read: Reading, after: int, up_to: int, kinds: Iterable[int] | None) ->
     step = 2000
     while after < up_to:
         for seq, kind, session_id, body in read(sql, (after, min(after + step, up_to))):
-            yield Row(seq, decode(kind, session_id, body))
+            yield Row(seq, _entry(press, kind, session_id, body))
         after += step
 
 
@@ -351,13 +393,21 @@ def _kept(read: Reading, name: str, last_seq: int) -> Kept | None:
     return Kept(up_to, value) if up_to <= last_seq else None
 
 
-def _session_rows(read: Reading, session_id: str, before: int) -> Iterator[Row]:
+def _session_rows(read: Reading, press: Press, session_id: str, before: int) -> Iterator[Row]:
     rows = read(
         "SELECT e.seq, e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
         "WHERE s.session_id = ? AND e.seq < ? ORDER BY e.seq",
         (session_id, before),
     )
-    return (Row(seq, decode(kind, session_id, body)) for seq, kind, body in rows)
+    return (Row(seq, _entry(press, kind, session_id, body)) for seq, kind, body in rows)
+
+
+def _entry(press: Press, kind: int, session_id: str, body: bytes) -> Entry:
+    try:
+        plain = press.unpress(body)
+    except (ValueError, zlib.error) as error:
+        raise unreadable(session_id, error) from None
+    return decode(kind, session_id, plain)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.program import CHECKOUT, GoldenRun, Matrix
 
-KEPT = CHECKOUT / "tests" / "store" / "journals_v2"
+KEPT = CHECKOUT / "tests" / "store" / "journals_v3"
 
 
 @pytest.fixture

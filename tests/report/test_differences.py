@@ -14,7 +14,7 @@ from matrix.model.records import Message
 from matrix.report.difference import difference_as_data, difference_as_text, difference_of
 from matrix.store.transcript import Transcript
 
-KEPT = Path(__file__).parents[1] / "store" / "journals_v2"
+KEPT = Path(__file__).parents[1] / "store" / "journals_v3"
 
 
 @pytest.fixture(scope="module")

@@ -24,7 +24,7 @@ from matrix.store.exports import write_files
 from matrix.store.transcript import SessionNotFound
 from tests.sampling import examples
 
-KEPT = Path(__file__).parents[1] / "store" / "journals_v2"
+KEPT = Path(__file__).parents[1] / "store" / "journals_v3"
 TURNS = 4
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from typing import Any
 
+import msgspec
 import orjson
 import pytest
 from hypothesis import given
@@ -37,7 +37,7 @@ from matrix.model.records import (
     SessionPlan,
     Usage,
 )
-from matrix.store.codec import ENDED, OPENED, SETTLED, TURN_DONE, decode, encode
+from matrix.store.codec import ENDED, OPENED, SETTLED, decode, encode
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 COUNT = st.integers(0, 2**63 - 1)
@@ -176,21 +176,30 @@ def test_a_truncated_entry_is_reported_as_damage(entry: Entry, data: st.DataObje
 
 
 def test_an_unknown_kind_of_entry_is_reported() -> None:
-    with pytest.raises(StoreError, match="unknown kind of entry 99"):
-        decode(99, "s", b"[]")
+    with pytest.raises(StoreError, match="unknown kind 99"):
+        decode(99, "s", b"")
 
 
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
-        (OPENED, {}),
+        (OPENED, []),
         (SETTLED, {}),
         (ENDED, []),
-        (TURN_DONE, ["turn", 1, 7, [], [], [], [], [0, {}], None, [1, 1], 0]),
-        (TURN_DONE, ["turn", 1, "{}", [], [], [], [], [0, []], None, [1, 1], 0]),
+        (ENDED, {"outcome": "splendid"}),
+        (SETTLED, [1, ["", "turn", "one", "0"], 1]),
     ],
 )
 def test_an_entry_of_another_shape_is_reported_as_damage(kind: int, value: object) -> None:
-    body = orjson.dumps(value)
     with pytest.raises(StoreError, match="damaged"):
-        decode(kind, "s", zlib.compress(body) if kind == TURN_DONE else body)
+        decode(kind, "s", msgspec.msgpack.encode(value))
+
+
+def test_fields_that_an_entry_has_got_since_have_their_defaults_in_older_ones() -> None:
+    kind, body = encode(
+        Held(7, CallKey("s", "turn", 1, "0"), 1, "judge", "m", 5, "w", 0.5, bound=9)
+    )
+    older = msgspec.msgpack.encode(msgspec.msgpack.decode(body)[:-1])
+    entry = decode(kind, "s", older)
+    assert isinstance(entry, Held)
+    assert (entry.hold_id, entry.bound) == (7, 0)

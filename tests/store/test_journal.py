@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import random
 import resource
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from matrix.model.entries import Opened
+from matrix.model.entries import Entry, Opened, session_of
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
-from matrix.store.codec import OPENED, SETTLED
+from matrix.store.codec import OPENED, READ_BEFORE, SETTLED, decode, encode
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.pressing import ALONE, LEARNED, PLAIN
 from tests.store.journals import LONG_STORY, plan, tell, write_journal
 
 ENTRIES = tell(LONG_STORY)
@@ -207,5 +209,80 @@ def test_a_journal_of_a_later_version_is_refused(path: Path) -> None:
     writer = JournalWriter(path)
     writer._db.execute("UPDATE meta SET value = '99' WHERE key = 'version'")
     writer.close()
-    with pytest.raises(StoreError, match=r"later version of matrix.*upgrade"):
-        JournalWriter(path)
+    for opening in (JournalReader, JournalWriter):
+        with pytest.raises(StoreError, match=r"later version of matrix.*upgrade"):
+            opening(path)
+
+
+def test_a_journal_from_before_the_first_release_is_refused_with_what_reads_it(path: Path) -> None:
+    writer = JournalWriter(path)
+    writer._db.execute("UPDATE meta SET value = '2' WHERE key = 'version'")
+    writer.close()
+    for opening in (JournalReader, JournalWriter):
+        with pytest.raises(StoreError, match=rf"version 2.*git checkout {READ_BEFORE}"):
+            opening(path)
+
+
+# --- the dictionary -------------------------------------------------------------------------------
+
+
+def many(number: int) -> list[Entry]:
+    """Enough entries to learn from, of sessions of their own."""
+    return [replace_session(entry, f"{number}-{copy}") for copy in range(60) for entry in ENTRIES]
+
+
+def replace_session(entry: Entry, name: str) -> Entry:
+    kind, body = encode(entry)
+    return decode(kind, f"{session_of(entry)}-{name}", body)
+
+
+def bodies(path: Path) -> list[bytes]:
+    with sqlite3.connect(path) as db:
+        return [body for (body,) in db.execute("SELECT body FROM entries ORDER BY seq")]
+
+
+def test_what_comes_after_the_first_bodies_is_written_in_terms_of_them(path: Path) -> None:
+    writer, first, second = JournalWriter(path), many(1), many(2)
+    reader = JournalReader(path)
+    while bodies(path)[-1:] == [] or bodies(path)[-1][:1] != LEARNED:
+        writer.append(first)
+    after = writer.last_seq
+    writer.append(second)
+    assert [row.entry for row in reader.rows(after, reader.last_seq())] == second, (
+        "a reader learns the dictionary when it meets it"
+    )
+    alone, learned = bodies(path)[: len(first)], bodies(path)[-len(second) :]
+    assert {body[:1] for body in alone} <= {PLAIN, ALONE}
+    assert sum(map(len, learned)) < sum(map(len, alone)) / 2
+    writer.close()
+
+
+def test_a_dictionary_is_made_once_and_used_by_every_later_writer(path: Path) -> None:
+    writer = JournalWriter(path)
+    while bodies(path)[-1:] == [] or bodies(path)[-1][:1] != LEARNED:
+        writer.append(many(1))
+    kept = meta(path, "dictionary")
+    writer.close()
+    for number in range(2, 4):
+        writer = JournalWriter(path)
+        writer.append(many(number))
+        assert bodies(path)[-1][:1] == LEARNED
+        assert meta(path, "dictionary") == kept
+        assert [row.entry for row in writer.since(writer.last_seq - len(many(1)))] == many(number)
+        writer.close()
+
+
+def meta(path: Path, key: str) -> bytes:
+    with sqlite3.connect(path) as db:
+        ((value,),) = db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchall()
+    return bytes(value)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x07rest", ALONE + b"\xff\xff", ALONE])
+def test_a_body_that_cannot_be_unpressed_is_damage(path: Path, damage: bytes) -> None:
+    writer = JournalWriter(path)
+    writer.append(ENTRIES)
+    writer._db.execute("UPDATE entries SET body = ? WHERE seq = 2", (damage,))
+    with pytest.raises(StoreError, match=r"cannot be read .* damaged"):
+        list(writer.since(0))
+    writer.close()

@@ -1,8 +1,8 @@
-"""Journals of every released schema are read, projected and gone on with by this version.
+"""Journals of every version since the third are read, projected and gone on with by this code.
 
-``journals_v1`` was written by the code that made journals of version 1, and so on; the
-files are never made anew. ``story`` holds everything that can happen, ``play`` a finished play-test
-and ``counter`` a run whose driver was killed half-way.
+``journals_v3`` has journals of version 3, and so on; the files are never made anew. Versions before
+were in no release and are refused. ``story`` holds everything that can happen, ``play`` a finished
+play-test and ``counter`` a run whose driver was killed half-way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.store.journals import INFO, LONG_STORY, expected, tell
 from tests.store.reading import shown
 
 KEPT = Path(__file__).parent
-VERSIONS = (1, 2)
+VERSIONS = (3,)
 COUNTER = """
 name: count
 kind: counter

@@ -17,7 +17,7 @@ from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.tables import TABLES
 from tests.store.reading import everything
 
-KEPT = Path(__file__).parent / "journals_v1"
+KEPT = Path(__file__).parent / "journals_v3"
 
 
 def first_file(folder: Path) -> Path:
