@@ -39,7 +39,7 @@ def find_spec(path: Path | None, folder: Path) -> Path:
         raise BadInput([Mistake(OTHER_NAME, None, "", told)])
     if path is None:
         return _shipped_runs() / "builtin.yaml" if is_built_in(None, folder) else folder / SPEC_NAME
-    if _NAME.fullmatch(str(path)) and not (folder / path).exists():
+    if _NAME.fullmatch(str(path)) and not os.path.lexists(folder / path):
         return _named(str(path), folder)
     if path.is_dir():
         path = path / SPEC_NAME
@@ -76,7 +76,7 @@ def project_of(spec: Path, folder: Path) -> Path:
 
 def _named(name: str, folder: Path) -> Path:
     own = folder / f"{name}.yaml"
-    if own.is_file():
+    if own.is_file() or own.is_symlink():
         return own
     known = spec_names(folder)
     if name not in known:

@@ -57,8 +57,23 @@ def settling_of(judged: Judged) -> Settling:
     about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
     lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
     needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
-    told = f"{needed[0].upper()}{needed[1:]} would be needed to say more. {_PLAN}"
+    told = (
+        f"{needed[0].upper()}{needed[1:]} would be needed to say more. {_anew(judged, each)}{_PLAN}"
+    )
     return Settling(rounds, cost, each, told)
+
+
+def _anew(judged: Judged, each: NanoUSD | None) -> str:
+    """That more rounds take a new run, where this one's plan has them not and may not grow."""
+    verdict, sources = judged.verdict, judged.matchup.sources
+    wanted = verdict.rounds_used + (verdict.extra_rounds or 0)
+    if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
+        return ""
+    if verdict.rules.engine == "open-ended":
+        return f"`matrix resume {sources[0].run.run_id} --per-cell {wanted}` plays them. "
+    cost = "" if each is None else f" (about {show_usd(wanted * each)})"
+    unit = plural(wanted, judged.matchup.unit)
+    return f"This run's plan may not grow: that takes a new run of {unit}{cost}. "
 
 
 _PLAN = "`matrix power` plans it in full."

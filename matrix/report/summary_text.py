@@ -80,6 +80,9 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         rows.insert(0, ("from", _from(run.branched)))
     if run.end_detail:
         rows.append(("stopped", run.end_detail))
+    if run.status == "running":
+        so_far = "the run goes on: this is what its tables have by now, sessions once they ended"
+        rows.append(("so far", so_far))
     if summary.unfinished:
         rows.append(
             (

@@ -157,6 +157,7 @@ def test_a_spec_that_is_a_broken_link_is_no_missing_file(here: Path, matrix: Mat
     (here / "one.yaml").symlink_to("one.yaml")
     told = "one.yaml: cannot be read: Too many levels of symbolic links"
     assert only_line(matrix("plan", "one.yaml")) == told
+    assert only_line(matrix("plan", "one")).endswith(told)
 
 
 def test_a_results_folder_that_is_a_file_is_bad_input(here: Path, matrix: Matrix) -> None:

@@ -18,7 +18,7 @@ from matrix.store.archive import ARCHIVE_NAME, is_archived, pack, restore
 from matrix.store.disk import Disk
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 
-KEPT = Path(__file__).parent / "journals_v1"
+KEPT = Path(__file__).parent / "journals_v3"
 
 
 @pytest.fixture
