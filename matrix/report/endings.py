@@ -132,7 +132,7 @@ def _scored(tables: RunTables, sessions: Any) -> int:
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
     if not len(final):
-        return len(over)
+        return int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
     if (final["name"] == "score").any():
         return 0
     valued = final.loc[final["value"].notna(), "session_id"]

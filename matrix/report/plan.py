@@ -5,7 +5,7 @@ from __future__ import annotations
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
-from matrix.model.money import show_usd, to_usd
+from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.plan_power import power_as_data, power_facts
 from matrix.report.planning import Pilot
@@ -80,7 +80,21 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    return rows + _unplanted(prepared) + power_facts(prepared, pilot)
+    return rows + _cut_by_own_cap(prepared) + _unplanted(prepared) + power_facts(prepared, pilot)
+
+
+def _cut_by_own_cap(prepared: Prepared) -> list[tuple[str, str]]:
+    """That sessions are expected to cost more than each of them may."""
+    cap = prepared.spec.limits.session_usd
+    dearest = max(cost.total.middle for cost in prepared.cell_costs)
+    if cap is None or dearest <= from_usd(cap):
+        return []
+    told = (
+        f"A session is expected to cost up to {show_usd(dearest)}, and limits.session_usd ends it "
+    )
+    return [
+        ("WARNING", f"{told}at {show_usd(from_usd(cap))}: as a timeout, mostly without a score.")
+    ]
 
 
 def _unplanted(prepared: Prepared) -> list[tuple[str, str]]:

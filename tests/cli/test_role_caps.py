@@ -1,4 +1,4 @@
-"""The cap of a role: what has stopped the run is named, and the remedy goes on with it."""
+"""Caps of a role and of a session: what they stopped is named, and what they ended has no score."""
 
 from __future__ import annotations
 
@@ -57,3 +57,13 @@ def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matri
     done = matrix("resume", "it", "--in-process", "--set", "options.turns=3")
     assert done.code == 2
     assert "cannot change when a run is resumed" in done.stderr
+
+
+def test_sessions_that_their_own_cap_has_ended_are_not_scored(capped: Path, matrix: Matrix) -> None:
+    own_cap = ("--set", "limits={cost_usd: 5, session_usd: 0.00004}")
+    plan = " ".join(matrix("plan", *own_cap).stdout.split())
+    assert "WARNING A session is expected to cost up to $7.20e-05" in plan
+    done = matrix(*RUN, *own_cap)
+    assert done.code == 1
+    assert "nothing was scored: 20 of 20 sessions ended without a score" in done.stderr
+    assert "WARNING A session" not in matrix("plan").stdout
