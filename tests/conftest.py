@@ -15,7 +15,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts Ray is slow."""
+    """What starts Ray, and what kills whole runs, is slow."""
     for item in items:
-        if item.get_closest_marker("ray") is not None:
+        if item.get_closest_marker("ray") is not None or "faults" in item.path.parts:
             item.add_marker("slow")
