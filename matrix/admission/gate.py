@@ -188,8 +188,7 @@ class Gate:
         if (queue := self._queues.get(group)) is None:
             return None
         queue.limits.hear(health, now)
-        breaker = queue.limits.breaker
-        return breaker if breaker is not None and breaker.is_open else None
+        return queue.limits.open_breaker
 
     def correct(self, group: str, left: Remaining, age_s: float, now: float) -> None:
         """Tell a group what its provider said was left of its limits ``age_s`` seconds ago."""

@@ -108,6 +108,11 @@ class RateGroup:
     in_flight: int = 0
     paused_until: float = field(default=0.0)
 
+    @property
+    def open_breaker(self) -> CircuitBreaker | None:
+        """The breaker, while it keeps attempts away from a provider that is down."""
+        return self.breaker if self.breaker is not None and self.breaker.is_open else None
+
     def wait(self, now: float, load: Load) -> float | None:
         """Seconds until an attempt of about this load may start; 0 is now.
 

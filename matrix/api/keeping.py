@@ -13,6 +13,7 @@ from matrix.engine.plan_file import read_plan
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.archive import Packed, is_archived, pack, restore
+from matrix.store.run_folder import resume_command
 
 if TYPE_CHECKING:
     from matrix.store.repair import Repaired
@@ -54,7 +55,7 @@ def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Kept:
     if found.status != "complete":
         raise StoreError(
             f"{found.id} is {found.status}; only complete runs are archived, because others may be "
-            f"gone on with: `matrix resume {found.id}`"
+            f"gone on with: `{resume_command(found.path)}`"
         )
     return Kept(found.id, pack(found.path))
 

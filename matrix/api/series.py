@@ -17,7 +17,7 @@ from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.store.name_lock import only_one
 from matrix.store.namesakes import Namesake, namesakes
-from matrix.store.run_folder import RunFile
+from matrix.store.run_folder import RunFile, resume_command
 
 FLAG: Final = "--finish-last"
 CAP: Final = "cap"
@@ -61,7 +61,7 @@ def last_of(prepared: Prepared, results: str | Path) -> Last:
     if other := _different(file, prepared.spec):
         told = (
             f"{file.run_id} did not reach its end and is of another spec (different: "
-            f"{', '.join(other)}); finish it as it was with `matrix resume {file.run_id}`, or "
+            f"{', '.join(other)}); finish it as it was with `{resume_command(newest.path)}`, or "
             f"start without {FLAG}, which leaves it as it is"
         )
         raise BadInput([Mistake(FLAG, None, "", told)])

@@ -17,7 +17,7 @@ class GovernorWatch:
     def __init__(self, log: Log, groups: Mapping[str, RateGroup], balance: Balance) -> None:
         self._log, self._groups = log, groups
         self._paused = {name: group.paused_until for name, group in groups.items()}
-        self._open = {name: _is_open(group) for name, group in groups.items()}
+        self._open = {name: group.open_breaker is not None for name, group in groups.items()}
         self._overrun: NanoUSD = balance.overrun
 
     def look(self, entries: Sequence[Entry], balance: Balance, now: float) -> None:
@@ -35,7 +35,7 @@ class GovernorWatch:
                 self._log.warning(
                     "group.paused", group=name, seconds=round(group.paused_until - now, 3)
                 )
-            if (is_open := _is_open(group)) != self._open[name]:
+            if (is_open := group.open_breaker is not None) != self._open[name]:
                 self._open[name] = is_open
                 event = "breaker.opened" if is_open else "breaker.closed"
                 self._log.warning(event, group=name)
@@ -50,7 +50,3 @@ class GovernorWatch:
             error=entry.error_class or "UsageMissing",
             usd=to_usd(entry.cost),
         )
-
-
-def _is_open(group: RateGroup) -> bool:
-    return group.breaker is not None and group.breaker.is_open

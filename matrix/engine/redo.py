@@ -22,6 +22,7 @@ from matrix.model.entries import Ended, Entry, Opened
 from matrix.model.errors import BadInput, DigestMismatch, Mistake, StateMismatch
 from matrix.store.codec import ENDED, OPENED
 from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.run_folder import resume_command
 from matrix.store.session_state import SessionState, fold, fold_all
 
 _BROUGHT_BACK = DigestMismatch.__name__
@@ -46,7 +47,7 @@ def _goes_on(ended: Ended | None, redo: bool) -> bool:
     return redo and ended.error_class == _BROUGHT_BACK
 
 
-def check_states(kind: Kind, left_open: Iterable[SessionState], run_id: str, redo: bool) -> None:
+def check_states(kind: Kind, left_open: Iterable[SessionState], run_dir: Path, redo: bool) -> None:
     """Compare what open sessions were left by with the kind that is installed.
 
     Raises:
@@ -74,10 +75,10 @@ def check_states(kind: Kind, left_open: Iterable[SessionState], run_id: str, red
         "no turn can be played from such a state: install the version that began the run, or "
         "start a new run"
         if fields
-        else f"`matrix resume {run_id} --redo-turn` plays their turns in flight again from the "
-        "checkpoints before (what was paid stays paid, its answers are superseded)"
+        else f"`{resume_command(run_dir, ' --redo-turn')}` plays their turns in flight again from "
+        "the checkpoints before (what was paid stays paid, its answers are superseded)"
     )
-    raise StateMismatch("\n".join([f"{run_id} cannot simply go on", *said, remedy]))
+    raise StateMismatch("\n".join([f"{run_dir.name} cannot simply go on", *said, remedy]))
 
 
 def errored_sessions(entries: Sequence[Entry], error_class: str) -> list[SessionState]:
@@ -131,8 +132,8 @@ def prepare_open_sessions(
         entries = [row.entry for row in reader.since(0, (OPENED, ENDED))]
         left_open = _whole(reader, sessions_left_open(entries, redo))
         back = [] if errored is None else _whole(reader, errored_sessions(entries, errored))
-    check_states(kind, left_open, run_dir.name, redo)
-    check_states(kind, back, run_dir.name, redo=True)
+    check_states(kind, left_open, run_dir, redo)
+    check_states(kind, back, run_dir, redo=True)
     anew = {state.plan.session_id: state.plan for state in back if state.plan}
     if redo:
         anew |= {state.plan.session_id: state.plan for state in left_open if state.plan}

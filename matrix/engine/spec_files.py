@@ -34,11 +34,13 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     Raises:
         BadInput: There is none; for a name, the message says which there are.
     """
-    if path is None and not is_built_in(None, folder) and not os.path.lexists(folder / SPEC_NAME):
-        told = f"would be passed over; call it {SPEC_NAME}, or name it as the spec"
-        raise BadInput([Mistake(OTHER_NAME, None, "", told)])
     if path is None:
-        return _shipped_runs() / "builtin.yaml" if is_built_in(None, folder) else folder / SPEC_NAME
+        if is_built_in(None, folder):
+            return _shipped_runs() / "builtin.yaml"
+        if not os.path.lexists(folder / SPEC_NAME):
+            told = f"would be passed over; call it {SPEC_NAME}, or name it as the spec"
+            raise BadInput([Mistake(OTHER_NAME, None, "", told)])
+        return folder / SPEC_NAME
     if _NAME.fullmatch(str(path)) and not os.path.lexists(folder / path):
         return _named(str(path), folder)
     if path.is_dir():

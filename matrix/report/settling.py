@@ -10,6 +10,7 @@ from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare import Judged
 from matrix.report.leading import cube_of
 from matrix.report.text import plural
+from matrix.store.run_folder import resume_command
 
 TWICE_AS_CLOSE = 3
 """Times the rounds so far that it takes on top of them to halve an interval."""
@@ -70,7 +71,7 @@ def _anew(judged: Judged, each: NanoUSD | None) -> str:
     if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
         return ""
     if verdict.rules.engine == "open-ended":
-        return f"`matrix resume {sources[0].run.run_id} --per-cell {wanted}` plays them. "
+        return f"`{resume_command(sources[0].run_dir, f' --per-cell {wanted}')}` plays them. "
     cost = "" if each is None else f" (about {show_usd(wanted * each)})"
     unit = plural(wanted, judged.matchup.unit)
     return f"This run's plan may not grow: that takes a new run of {unit}{cost}. "

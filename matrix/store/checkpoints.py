@@ -11,7 +11,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Outcome
 from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.run_folder import RunFile, read_run
+from matrix.store.run_folder import RunFile, read_run, resume_command
 from matrix.store.transcript import find_session, prelude_result, transcript
 
 PARENTS: frozenset[Outcome] = frozenset({"completed", "timeout", "failed", "errored"})
@@ -62,7 +62,7 @@ class Moments:
         if found.plan.part != "play":
             mistake = "is the preparation of a round, not a session"
         elif found.ended is None:
-            mistake = f"has not ended; `matrix resume {self.run.run_id}` goes on with it"
+            mistake = f"has not ended; `{resume_command(self._run_dir)}` goes on with it"
         elif found.ended.outcome not in PARENTS:
             mistake = (
                 f"ended as {found.ended.outcome} ({found.ended.reason or found.ended.error_class});"

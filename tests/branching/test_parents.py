@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +50,8 @@ def test_a_turn_that_was_not_played_is_no_moment(parent: Run) -> None:
 def test_a_session_that_has_not_ended_is_to_be_resumed(counter: Run, tmp_path: Path) -> None:
     entries = [entry for entry in entries_of(counter) if not isinstance(entry, Ended)]
     moments = hurt(counter, tmp_path / "open", entries)
-    with pytest.raises(BadInput, match="has not ended; `matrix resume parent` goes on with it"):
+    told = f"has not ended; `matrix resume open --results {tmp_path}` goes on with it"
+    with pytest.raises(BadInput, match=re.escape(told)):
         moments.after(ids(counter)[0], 2)
     moments.close()
 

@@ -50,7 +50,7 @@ async def stopped_in_a_turn() -> Journal:
 
 async def test_the_same_code_goes_on_without_a_word() -> None:
     journal = await stopped_in_a_turn()
-    check_states(journal.kind, left_open(journal), "run-1", redo=False)
+    check_states(journal.kind, left_open(journal), Path("results/run-1"), redo=False)
 
 
 async def test_another_version_of_the_kind_is_named_with_the_remedy_and_redo_is_let_through() -> (
@@ -60,10 +60,10 @@ async def test_another_version_of_the_kind_is_named_with_the_remedy_and_redo_is_
     edited = Edited()
     edited.version, edited.state_version = 8, 9
     with pytest.raises(StateMismatch) as caught:
-        check_states(edited, left_open(journal), "run-1", redo=False)
+        check_states(edited, left_open(journal), Path("results/run-1"), redo=False)
     assert "installed are versions 8 and 9" in str(caught.value)
     assert "matrix resume run-1 --redo-turn" in str(caught.value)
-    check_states(edited, left_open(journal, redo=True), "run-1", redo=True)
+    check_states(edited, left_open(journal, redo=True), Path("results/run-1"), redo=True)
 
 
 async def test_a_turn_that_was_begun_anew_goes_on_without_being_redone_again() -> None:
@@ -71,7 +71,7 @@ async def test_a_turn_that_was_begun_anew_goes_on_without_being_redone_again() -
     edited = Edited()
     edited.version = 8
     journal.entries.append(Opened(MIXED, 1.0, redo=True))
-    check_states(edited, left_open(journal), "run-1", redo=False)
+    check_states(edited, left_open(journal), Path("results/run-1"), redo=False)
 
 
 async def test_fields_that_a_stored_state_lacks_are_named_and_redo_does_not_help() -> None:
@@ -80,7 +80,7 @@ async def test_fields_that_a_stored_state_lacks_are_named_and_redo_does_not_help
     kind.state_model = Wider
     for redo in (False, True):
         with pytest.raises(StateMismatch, match="field mood: Field required") as caught:
-            check_states(kind, left_open(journal), "run-1", redo=redo)
+            check_states(kind, left_open(journal), Path("results/run-1"), redo=redo)
         assert "start a new run" in str(caught.value)
 
 

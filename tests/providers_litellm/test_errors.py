@@ -16,7 +16,7 @@ import aiohttp.http_exceptions
 import httpx
 import openai
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from matrix.model.errors import (
@@ -156,6 +156,7 @@ def seen(ends: list[int | str]) -> Wire:
 ENDS = st.one_of(st.integers(100, 999), st.sampled_from(["nobody", "cut"]))
 
 
+@example([400], 100, "openai.LengthFinishReasonError")  # no answer, whatever it is called
 @given(st.lists(ENDS, min_size=1, max_size=3), st.integers(100, 599), st.sampled_from(KINDS))
 def test_what_was_seen_on_the_wire_decides_about_money_whatever_is_raised(
     ends: list[int | str], claimed: int, name: str

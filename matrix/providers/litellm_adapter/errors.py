@@ -187,7 +187,7 @@ def _refusal(status: int, own: type[ProviderError] | None, text: str) -> type[Pr
     if status in (401, 402, 403):
         moderated = status == 403 and (own is ContentRefused or _MODERATED.search(text))
         return ContentRefused if moderated else AuthenticationFailed
-    if own in (ContextOverflow, ContentRefused, AuthenticationFailed, MalformedAnswer):
+    if own in (ContextOverflow, ContentRefused, AuthenticationFailed):
         return own or RequestRejected
     return ContextOverflow if status == 413 or _TOO_LONG.search(text) else RequestRejected
 
