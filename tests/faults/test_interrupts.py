@@ -12,6 +12,7 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ from tests.executors.programs import (
     counter_spec,
     entries_of,
     finished,
+    hang_up,
     processes_of,
     wait_for,
 )
@@ -145,7 +147,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(
     process = subprocess.Popen(
         [*PROGRAM, "run", "--in-process", "--run-id", "hurt"],
         cwd=project.folder,
-        preexec_fn=lambda: os.login_tty(terminal),  # its session's own, as of a window's shell
+        preexec_fn=partial(_in_a_window, terminal),
     )
     os.close(terminal)
     with process:
@@ -160,6 +162,12 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(
     assert_whole(run_dir, undisturbed)
 
 
+def _in_a_window(terminal: int) -> None:
+    """Make a terminal the session's own, as a window's shell has it."""
+    os.login_tty(terminal)
+    hang_up(ignored=False)
+
+
 def read_all(terminal: int) -> bool:
     """Take what was written to a terminal, so that it can be written to."""
     while select.select([terminal], [], [], 0)[0]:
@@ -171,11 +179,7 @@ def test_a_run_under_nohup_does_not_end_with_its_terminal(
     project: Project, undisturbed: Path, length: int
 ) -> None:
     run_dir = project.path("hurt")
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)  # what nohup does for its program
-    try:
-        process = project.start(*RUN)
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    process = project.start(*RUN, nohup=True)
     wait_for(lambda: entries_of(run_dir) >= length // 4)
     process.send_signal(signal.SIGHUP)
     done = finished(process)
