@@ -33,6 +33,7 @@ from matrix.model.records import (
     Phase,
     Player,
     SessionPlan,
+    Tool,
 )
 from matrix.model.seeds import content_hash, derive_seed, stream
 from matrix.providers.simulated import SimulatedProvider
@@ -165,10 +166,15 @@ class _Scope:
         max_tokens: int = 512,
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        tool_choice: str = "",
+        params: Mapping[str, JSON] | None = None,
+        agent: str = "",
+        tag: str = "",
     ) -> Answer:
         form = orjson.dumps(schema).decode() if schema else None
-        params = CallParams(max_tokens, temperature, form)
-        call = self._call(role, model or self.plan.roles[role], tuple(messages), params)
+        asked = CallParams(max_tokens, temperature, form)
+        call = self._call(role, model or self.plan.roles[role], tuple(messages), asked)
         await asyncio.sleep(0)  # sessions take turns, as they do where answers take time
         reply = await self._session.loop.provider.complete(call, 1)
         assert reply.usage is not None

@@ -6,7 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 
 from matrix.model.money import NanoUSD
-from matrix.model.records import ChatMessage, Usage
+from matrix.model.records import CallParams, ChatMessage, Usage
+
+_PLAIN = CallParams()
 
 MESSAGE_OVERHEAD_TOKENS = 16
 """Generous bound on what a chat format adds around each message."""
@@ -20,15 +22,32 @@ MOST_BYTES_OF_A_TOKEN = 128
 """A report of fewer tokens than one for so many bytes is implausible."""
 
 SCHEMA_OVERHEAD_TOKENS = 512
-"""Generous bound on what a provider adds around a JSON Schema."""
+"""Generous bound on what a provider adds around a JSON Schema, or around tools."""
+
+TOOL_OVERHEAD_TOKENS = 64
+"""Generous bound on what a chat format adds around a call of a tool, or its result."""
 
 
-def input_bound(messages: Sequence[ChatMessage], schema: str | None = None) -> int:
-    """An upper bound on the input tokens: no tokenizer makes more tokens than UTF-8 bytes."""
-    total = 0 if schema is None else len(schema.encode()) + SCHEMA_OVERHEAD_TOKENS
+def input_bound(messages: Sequence[ChatMessage], params: CallParams = _PLAIN) -> int:
+    """An upper bound on the input tokens: no tokenizer makes more tokens than UTF-8 bytes.
+
+    Schemas, tools and other parameters are input as well, and so is what goes back with the
+    answers before (signed reasoning, the model's own tool calls).
+    """
+    total = 0
     for message in messages:
         total += _bytes(message.content) + MESSAGE_OVERHEAD_TOKENS
-    return total
+        if message.tool_calls or message.carry or message.tool_call_id:
+            total += _bytes_of_tools(message)
+    for described in (params.schema or "", params.tools):
+        if described:
+            total += _bytes(described) + SCHEMA_OVERHEAD_TOKENS
+    return total + _bytes(params.more) + _bytes(params.tool_choice)
+
+
+def _bytes_of_tools(message: ChatMessage) -> int:
+    called = sum(sum(map(_bytes, call)) + TOOL_OVERHEAD_TOKENS for call in message.tool_calls)
+    return called + _bytes(message.carry) + _bytes(message.tool_call_id) + TOOL_OVERHEAD_TOKENS
 
 
 def usable(usage: Usage | None) -> bool:
@@ -54,6 +73,8 @@ def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
 
 def too_small(usage: Usage, messages: Sequence[ChatMessage], text: str) -> bool:
     """Whether a usage report says less than request and answer can have taken.
+
+    ``text`` is all that the model wrote, arguments of tools included.
 
     Long tokens have some tens of bytes; :data:`MOST_BYTES_OF_A_TOKEN` is beyond all of them.
     """

@@ -31,7 +31,7 @@ class Report(NamedTuple):
         """Judge what a provider reports of a call, and of its answer if there was one."""
         if usage is None or not usable(usage):
             return cls(None)
-        size = input_bound(call.messages, call.params.schema)
+        size = input_bound(call.messages, call.params)
         small = text is not None and too_small(usage, call.messages, text)
         if small or implausible(usage, size, call.params.max_tokens):
             return cls(None, IMPLAUSIBLE)

@@ -133,6 +133,8 @@ class OpenHold(NamedTuple):
     attempt: int
     waited_s: float
     bound: NanoUSD
+    agent: str = ""
+    tag: str = ""
 
 
 @dataclass(slots=True)
@@ -190,7 +192,17 @@ def held_entry(hold_id: int, held: OpenHold, owner: str, at: float) -> Held:
     """A hold, as it is journalled before it is granted."""
     bound = held.bound if held.bound != held.amount else 0
     return Held(
-        hold_id, held.key, held.attempt, held.role, held.model, held.amount, owner, at, bound
+        hold_id,
+        held.key,
+        held.attempt,
+        held.role,
+        held.model,
+        held.amount,
+        owner,
+        at,
+        bound,
+        held.agent,
+        held.tag,
     )
 
 
@@ -213,6 +225,8 @@ def settled_entry(held: OpenHold, message: Settle, cost: NanoUSD, at: float) -> 
         message.answer,
         at,
         overrun=message.cost - cost if message.disposition == "settled" else 0,
+        agent=held.agent,
+        tag=held.tag,
     )
 
 
@@ -236,6 +250,8 @@ def supplied_entry(hold_id: int, attempt: int, message: Supply, at: float) -> Se
         message.answer,
         at,
         message.saved,
+        agent=message.agent,
+        tag=message.tag,
     )
 
 
@@ -264,4 +280,6 @@ def presumed_entry(hold_id: int, held: OpenHold | Held, at: float) -> Settled:
         "ProcessDied",
         None,
         at,
+        agent=held.agent,
+        tag=held.tag,
     )

@@ -23,7 +23,7 @@ from matrix.store.answers import ANSWERS_NAME, AnswerFile
 from matrix.telemetry.log import Log
 
 _KEY_DIGITS: Final = 64
-_WHOLE: Final = "stop"
+_WHOLE: Final = ("stop", "tool_calls")
 """Why a model stops when its answer is whole; any other reason says that it was cut off."""
 
 
@@ -96,8 +96,8 @@ def call_identity(call: Call, entry: ModelEntry) -> str:
         [
             [entry.provider, entry.target, entry.api_base],
             call.seed,
-            [list(message) for message in call.messages],
-            list(call.params),
+            [message.parts for message in call.messages],
+            call.params.parts,
         ],
         length=_KEY_DIGITS,
     )
@@ -105,4 +105,5 @@ def call_identity(call: Call, entry: ModelEntry) -> str:
 
 def worth_keeping(answer: Answer) -> bool:
     """Whether an answer may be given again: no failure, whole, and with a usage to price it by."""
-    return answer.failure is None and answer.finish_reason == _WHOLE and answer.usage.input > 0
+    whole = answer.failure is None and answer.finish_reason in _WHOLE
+    return whole and answer.usage.input > 0

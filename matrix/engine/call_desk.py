@@ -259,6 +259,8 @@ class CallDesk:
             call.attempts,
             now - call.asked_at,
             asked.bound,
+            asked.agent,
+            asked.tag,
         )
         self._holds.add(hold_id, held)
         self._out.entries.append(held_entry(hold_id, held, request.owner, at))

@@ -45,7 +45,9 @@ def resolve_model(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
     if spec is not None and spec.target.startswith(SIMULATED_PREFIX):
         entry = _stand_in(spec.target, {k: v for k, v in own.items() if k != name})
         return entry._replace(
-            tariff=_given(spec.price) or entry.tariff, group=spec.group or entry.group
+            tariff=_given(spec.price) or entry.tariff,
+            group=spec.group or entry.group,
+            params=spec.params.given,
         )
     if (spec.target if spec else name).startswith(LOCAL_PREFIX):
         return _local(name, spec)
@@ -128,6 +130,7 @@ def _local(name: str, spec: ModelSpec | None) -> ModelEntry:
         target,
         price or Tariff.from_usd_per_mtok(0, 0),
         (spec.group if spec else None) or LOCAL,
+        params=spec.params.given if spec else {},
     )
 
 
@@ -151,6 +154,7 @@ def _real(name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec]) -> Mo
         (spec.group if spec else None) or (alias.group if alias else target.partition("/")[0]),
         spec.api_base if spec else None,
         spec.api_key_env if spec else None,
+        spec.params.given if spec else {},
     )
 
 
@@ -182,7 +186,13 @@ def _given(price: Price | None) -> Tariff | None:
 
 def _stand_in(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
     base = name.removeprefix(SIMULATED_PREFIX)
-    return ModelEntry(SIMULATED, base, _stand_in_price(base, name, own), _group(base, own))
+    return ModelEntry(
+        SIMULATED,
+        base,
+        _stand_in_price(base, name, own),
+        _group(base, own),
+        params=own[base].params.given if base in own else {},
+    )
 
 
 def _stand_in_price(base: str, name: str, own: Mapping[str, ModelSpec]) -> Tariff:

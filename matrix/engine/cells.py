@@ -5,10 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from matrix.engine.parameters import (
+    CellParameters,
+    ParameterName,
+    cell_parameters,
+    check_level,
+    expecting,
+    parameter_named,
+)
 from matrix.engine.registry import ask_kind
 from matrix.engine.spec_parts import Parts
 from matrix.kinds.library import FolderLibrary
@@ -29,13 +38,15 @@ class Cells:
     cells: list[Cell] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     resources: dict[str, JSON] = field(default_factory=dict)
+    params: list[CellParameters] = field(default_factory=list)
 
 
 class _Bound(NamedTuple):
-    """One cell's options and roles, and what the kind makes of them."""
+    """One cell's options, roles and parameters, and what the kind makes of them."""
 
     options: BaseModel
     roles: dict[str, str]
+    params: CellParameters
     binding: Binding
 
 
@@ -55,7 +66,7 @@ def bind_cells(parts: Parts, library: FolderLibrary, mistakes: Mistakes) -> Cell
 
 
 def _add(result: Cells, kind: str, scenario: str, levels: Mapping[str, str], bound: _Bound) -> None:
-    options, roles, binding = bound
+    options, roles, params, binding = bound
     hashes = {name: content_hash(value) for name, value in binding.resources.items()}
     result.resources.update({hashes[name]: value for name, value in binding.resources.items()})
     result.cells.append(
@@ -67,9 +78,12 @@ def _add(result: Cells, kind: str, scenario: str, levels: Mapping[str, str], bou
             roles,
             hashes,
             binding.prelude,
+            params=params.own,
+            prelude_params=params.shared,
         )
     )
     result.bindings.append(binding)
+    result.params.append(params)
 
 
 def _bind(
@@ -81,11 +95,18 @@ def _bind(
 ) -> _Bound | None:
     roles = dict(parts.roles)
     options = dict(parts.spec.options)
+    of_calls: dict[ParameterName, JSON] = {}
     for name, value in values.items():
         if name in roles:
             roles[name] = str(value)
-        else:
+        elif name in parts.kind.options_model.model_fields:
             options[name] = value
+        elif (parameter := parameter_named(name, roles)) is not None:
+            path = _level(name, values, mistakes)
+            level = mistakes.collect(
+                partial(check_level, mistakes.document, path, parameter, value)
+            )
+            of_calls[parameter] = value if level is None else level
     document = _with_options(mistakes.document, options, values)
     checked = mistakes.collect(lambda: check(document, parts.kind.options_model, ("options",)))
     if checked is None:
@@ -99,7 +120,11 @@ def _bind(
         ),
         lambda mistake: _in_the_spec(mistake, values, mistakes),
     )
-    return None if binding is None else _Bound(checked, roles, binding)
+    if binding is None:
+        return None
+    params = cell_parameters(parts.spec, roles, of_calls)
+    of_models = {name: model.params.given for name, model in parts.spec.models.items()}
+    return _Bound(checked, roles, params, expecting(binding, params, of_models))
 
 
 def _with_options(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from matrix.engine.inheritance import Forked
+from matrix.engine.parameters import ParameterName, check_level, parameter_named
 from matrix.engine.registry import ask_kind
 from matrix.engine.session_log import SessionLog
 from matrix.engine.wanted import SCENARIO, Variant, Wanted, as_level
@@ -17,6 +19,7 @@ from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
+from matrix.model.params import OWN
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
 
@@ -52,7 +55,7 @@ def check_names(
     texts = _texts_of(moments[0], {*roles, *options})
     known = [*roles, *options, SCENARIO, *texts]
     for name in wanted.changes:
-        if name not in known:
+        if name not in known and parameter_named(name, roles) is None:
             mistakes.add(
                 [
                     Mistake(
@@ -60,13 +63,18 @@ def check_names(
                         None,
                         "",
                         f"unknown change; what can be changed is a role ({', '.join(roles)}), an "
-                        f"option ({', '.join(options)}), or {SCENARIO}"
+                        f"option ({', '.join(options)}), {SCENARIO}, or a parameter of calls "
+                        f"({', '.join(sorted(OWN))}, or ROLE.PARAMETER)"
                         + (f", or a text ({', '.join(texts)})" if texts else "")
-                        + did_you_mean(name, known),
+                        + (did_you_mean(name, known) or did_you_mean(name, sorted(OWN))),
                     )
                 ]
             )
-    sound = {name: values for name, values in wanted.changes.items() if name in known}
+    sound = {
+        name: values
+        for name, values in wanted.changes.items()
+        if name in known or parameter_named(name, roles) is not None
+    }
     return replace(wanted, changes=sound)
 
 
@@ -82,6 +90,7 @@ def change_moment(
     before = len(mistakes.found)
     plan = moment.plan
     roles = {role: str(variant.get(role, model)) for role, model in plan.roles.items()}
+    params = _params(kind, plan, variant, wanted, mistakes)
     options = {**plan.options}
     options |= {name: value for name, value in variant.items() if name in _options(kind)}
     document = Document(
@@ -112,6 +121,7 @@ def change_moment(
         scenario=plan.scenario if pack is None else pack.name,
         options=checked.model_dump(mode="json"),
         roles=roles,
+        params=params,
         levels={**plan.levels, **{name: as_level(value) for name, value in variant.items()}},
     )
     texts = {**binding.resources, **files}
@@ -125,7 +135,10 @@ def fork_moment(
     kind: Kind, moment: Checkpoint, changed: Changed, wanted: Wanted, mistakes: Mistakes
 ) -> Forked | None:
     """What the changes make of the state; ``None`` with mistakes, which are collected."""
-    if not changed.changes:
+    plan = changed.plan
+    of_kind = {**plan.roles, **plan.options, **changed.texts, SCENARIO: ""}
+    changes = {name: value for name, value in changed.changes.items() if name in of_kind}
+    if not changes:  # parameters of calls are none of the kind's business
         return Forked(moment.state)
     context = _Fork(changed.plan, moment, changed.texts)
     state = kind.state_model.model_validate_json(moment.state)
@@ -133,7 +146,7 @@ def fork_moment(
         lambda: ask_kind(
             kind,
             f"carry session {moment.plan.session_id} over",
-            lambda: (kind.fork(context, state, changed.changes),),
+            lambda: (kind.fork(context, state, changes),),
             wanted.flag,
         ),
         lambda mistake: _as_given(mistake, wanted),
@@ -175,6 +188,24 @@ class _Fork:
 
     def player(self, player: Player) -> None:
         self.players.append(player)
+
+
+def _params(
+    kind: Kind, plan: SessionPlan, variant: Variant, wanted: Wanted, mistakes: Mistakes
+) -> dict[str, dict[str, JSON]]:
+    """Parameters of calls, with those that are to be other set for their role, or for every one."""
+    params = {role: dict(own) for role, own in plan.params.items()}
+    for name, value in variant.items():
+        if name in plan.roles or name in _options(kind):
+            continue
+        parameter = parameter_named(name, plan.roles)
+        if parameter is None:
+            continue
+        said = Document(wanted.origin(name), {}, {}, {})
+        level = mistakes.collect(partial(check_level, said, (), parameter, value))
+        for role in plan.roles if parameter.role is None else [parameter.role]:
+            params.setdefault(role, {})[parameter.name] = level
+    return params
 
 
 def _options(kind: Kind) -> set[str]:
@@ -255,12 +286,21 @@ def _really(
     """The changes that make a difference: values that were other before, as they are now."""
     now: dict[str, JSON] = {**after.roles, **after.options, **files, SCENARIO: after.scenario}
     old: dict[str, JSON] = {**texts, **before.roles, **before.options, SCENARIO: before.scenario}
+    for name in variant:
+        if (parameter := parameter_named(name, after.roles)) is not None and name not in now:
+            now[name] = _values_of(parameter, after)
+            old[name] = _values_of(parameter, before)
     # plans may leave out options at their defaults, and older plans know none of later versions
     return {
         name: now.get(name, variant[name])
         for name in variant
         if now.get(name, _DEFAULT) != old.get(name, _DEFAULT)
     }
+
+
+def _values_of(parameter: ParameterName, plan: SessionPlan) -> JSON:
+    roles = plan.roles if parameter.role is None else [parameter.role]
+    return [plan.params.get(role, {}).get(parameter.name) for role in roles]
 
 
 def _as_given(mistake: Mistake, wanted: Wanted) -> Mistake:

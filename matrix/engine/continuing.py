@@ -25,6 +25,7 @@ from matrix.engine.estimate import (
 from matrix.engine.folders_kept import carry_folders, check_folders
 from matrix.engine.inheritance import Forked, inherited
 from matrix.engine.keys import ENV_NAME
+from matrix.engine.parameters import CellParameters, check_parameters, expecting
 from matrix.engine.prepare import resolve_models
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.registry import load_kind
@@ -101,9 +102,16 @@ def continue_from(
                 forks.append(forked)
     if spec is None:
         raise BadInput(mistakes.found)
-    bindings = [one.binding for one in changed]
-    models = resolve_models(spec, bindings, mistakes)
+    models = resolve_models(spec, [one.binding for one in changed], mistakes)
     mistakes.stop_if_any()
+    of_models = {name: entry.params for name, entry in models.items()}
+    params = [CellParameters(one.plan.params) for one in changed]
+    bindings = [
+        expecting(one.binding, of, of_models) for one, of in zip(changed, params, strict=True)
+    ]
+    check_parameters(zip(params, bindings, strict=True), models, mistakes)
+    mistakes.stop_if_any()
+    changed = [replace(one, binding=b) for one, b in zip(changed, bindings, strict=True)]
     prepared = _assemble(kind, spec, moments, changed, models, wanted, project)
     check_caps(prepared, bindings, mistakes)
     mistakes.stop_if_any()
@@ -218,7 +226,15 @@ def _cell(one: Changed) -> Cell:
     hashes = {name: content_hash(value) for name, value in one.texts.items()}
     plan = one.plan
     return Cell(
-        plan.scenario, plan.kind, plan.levels, plan.options, plan.roles, hashes, None, plan.changed
+        plan.scenario,
+        plan.kind,
+        plan.levels,
+        plan.options,
+        plan.roles,
+        hashes,
+        None,
+        plan.changed,
+        plan.params,
     )
 
 

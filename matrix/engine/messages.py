@@ -26,6 +26,8 @@ class Acquire(NamedTuple):
     group: str
     bound: NanoUSD
     load: Load
+    agent: str = ""
+    tag: str = ""
 
 
 class Settle(NamedTuple):
@@ -73,6 +75,8 @@ class Supply(NamedTuple):
     model: str
     answer: Answer
     saved: NanoUSD
+    agent: str = ""
+    tag: str = ""
 
 
 class OpenSession(NamedTuple):

@@ -49,6 +49,8 @@ class OpenHolds:
             held.attempt,
             0.0,
             held.bound or held.amount,
+            held.agent,
+            held.tag,
         )
 
     def of_session(self, session_id: str) -> Iterator[tuple[int, OpenHold, str]]:

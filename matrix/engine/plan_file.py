@@ -48,6 +48,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
                 entry.group,
                 entry.api_base,
                 entry.api_key_env,
+                dict(entry.params),
             ]
             for name, entry in prepared.models.items()
         },

@@ -28,6 +28,7 @@ from matrix.engine.estimate import (
     work_of,
 )
 from matrix.engine.keys import ENV_NAME
+from matrix.engine.parameters import check_parameters
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.engine.spec_files import load_spec
@@ -63,6 +64,9 @@ def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) ->
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
     models = resolve_models(parts.spec, cells.bindings, mistakes)
+    mistakes.stop_if_any()
+    played = zip(cells.params, cells.bindings, strict=True)
+    check_parameters(played, models, mistakes)
     mistakes.stop_if_any()
     if not cells.cells:
         raise BadInput([mistakes.at(("scenarios",), "the matrix is empty: no cell to play")])

@@ -31,7 +31,7 @@ from matrix.model.errors import (
     SessionStop,
     Suspended,
 )
-from matrix.model.records import Answer, Call, CallKey, Failure, Usage
+from matrix.model.records import Answer, Call, CallKey, Failure, ToolCall, Usage
 from matrix.model.request_digest import check_same_request
 from matrix.providers.base import Provider, Reply
 from matrix.telemetry.process import SILENT
@@ -169,7 +169,16 @@ class ProviderHost:
         if found is None:
             return None
         answer = found._replace(cost=0)
-        return Supply(call.key, call.digest, call.role, call.model, answer, found.cost)
+        return Supply(
+            call.key,
+            call.digest,
+            call.role,
+            call.model,
+            answer,
+            found.cost,
+            call.agent,
+            call.tag,
+        )
 
     async def _attempt(
         self, call: Call, entry: ModelEntry, grant: Granted, *, last: bool
@@ -186,7 +195,7 @@ class ProviderHost:
         except Exception as defect:  # or its hold would stay open, and block others at the cap
             return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage, doubt = Report.of(reply.usage, call, reply.text)
+        usage, doubt = Report.of(reply.usage, call, reply.written)
         cost = 0 if usage is None else entry.tariff.cost(usage)
         answer = _answer(call, reply, usage or NO_USAGE, cost)
         settle = Settle(
@@ -253,7 +262,7 @@ def _trouble(entry: ModelEntry, error: Exception) -> str:
 
 
 def _acquire(call: Call, entry: ModelEntry) -> Acquire:
-    size = input_bound(call.messages, call.params.schema)
+    size = input_bound(call.messages, call.params)
     return Acquire(
         call.key,
         call.digest,
@@ -263,12 +272,24 @@ def _acquire(call: Call, entry: ModelEntry) -> Acquire:
         entry.group,
         entry.tariff.bound(size, call.params.max_tokens),
         Load(size / TYPICAL_BYTES_PER_TOKEN, call.params.max_tokens / 2),
+        call.agent,
+        call.tag,
     )
 
 
 def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
-    text = storable_text(reply.text)
-    return Answer(text, usage, cost, reply.duration_s, call.model, reply.finish_reason)
+    return Answer(
+        storable_text(reply.text),
+        usage,
+        cost,
+        reply.duration_s,
+        call.model,
+        reply.finish_reason,
+        tool_calls=tuple(ToolCall(*map(storable_text, said)) for said in reply.tool_calls),
+        reasoning=storable_text(reply.reasoning),
+        carry=storable_text(reply.carry),
+        answered_by=storable_text(reply.model),
+    )
 
 
 def _retry_state(attempt: int) -> RetryCallState:

@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import orjson
 
@@ -25,6 +25,7 @@ from matrix.model.records import (
     Player,
     Score,
     SessionPlan,
+    Tool,
 )
 from matrix.model.seeds import stream
 
@@ -56,6 +57,18 @@ class Step:
             self.scores += branch.scores
             self.players += branch.players
             self.ended = branch.ended or self.ended
+
+
+class Request(NamedTuple):
+    """What a kind asks for, before the run spec's parameters go over it."""
+
+    role: str
+    model: str | None
+    messages: tuple[ChatMessage, ...]
+    asked: CallParams
+    params: Mapping[str, JSON]
+    agent: str
+    tag: str
 
 
 class Meter:
@@ -116,13 +129,23 @@ class Scope:
         max_tokens: int = 512,
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        tool_choice: str = "",
+        params: Mapping[str, JSON] | None = None,
+        agent: str = "",
+        tag: str = "",
     ) -> Answer:
         with self._exclusive():
             slot = self._take_slot()
-            params = CallParams(
-                max_tokens, temperature, orjson.dumps(schema).decode() if schema else None
+            asked = CallParams(
+                max_tokens,
+                temperature,
+                orjson.dumps(schema).decode() if schema else None,
+                orjson.dumps([tool._asdict() for tool in tools]).decode() if tools else "",
+                tool_choice if tools else "",
             )
-            call = self._session.call(self._step, slot, role, model, tuple(messages), params)
+            request = Request(role, model, tuple(messages), asked, params or {}, agent, tag)
+            call = self._session.call(self._step, slot, request)
             self._session.effects.check_call(call.key)
             answer = await self._session.calls.ask(call)
         self._clock_s += answer.duration_s

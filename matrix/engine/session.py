@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.effects import Effects
 from matrix.engine.messages import Snapshot
-from matrix.engine.scope import Meter, Scope, Step
+from matrix.engine.scope import Meter, Request, Scope, Step
 from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.engine.telling import told_turn
@@ -36,12 +36,12 @@ from matrix.model.errors import (
     SessionCapReached,
     Suspended,
 )
+from matrix.model.params import layers_of, refused, resolved
 from matrix.model.records import (
     JSON,
     Answer,
     Call,
     CallKey,
-    CallParams,
     ChatMessage,
     Outcome,
     Phase,
@@ -77,6 +77,7 @@ class DurableSession:
         save_effect: Callable[[Acted], Awaitable[None]] | None = None,
         workspaces: Workspaces | None = None,
         measure: str = "",
+        model_params: Mapping[str, Mapping[str, JSON]] | None = None,
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
@@ -86,6 +87,7 @@ class DurableSession:
         self.log = SessionLog(snapshot.log)
         self._resources, self._save, self._utc = resources, save, utc
         self._spans, self._workspaces = spans, workspaces
+        self._model_params = model_params or {}
         self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
         self._scores, self._measure = dict(snapshot.scores), measure
@@ -236,19 +238,21 @@ class DurableSession:
         """The text or data behind a name of the plan."""
         return self._resources[self.plan.resources[name]]
 
-    def call(
-        self,
-        step: Step,
-        slot: str,
-        role: str,
-        model: str | None,
-        messages: tuple[ChatMessage, ...],
-        params: CallParams,
-    ) -> Call:
-        """The logical request at a slot, with its digest and seed."""
+    def call(self, step: Step, slot: str, request: Request) -> Call:
+        """The logical request at a slot, with its digest and seed.
+
+        Raises:
+            ValueError: The kind gives a parameter that no kind may.
+        """
+        role, model, messages, asked, own, agent, tag = request
+        for parameter, value in own.items():
+            if (why := refused(parameter, value)) is not None:
+                raise ValueError(f"ctx.ask: parameter {parameter!r} {why}")
         name = model or self.plan.roles[role]
+        layers = layers_of(self.plan.params, self._model_params.get(name) or {}, role)
+        params, timeout_s = resolved(asked, own, layers)
         key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
-        content = content_hash([role, name, messages_digest(messages), list(params)])
+        content = content_hash([role, name, messages_digest(messages), params.parts])
         return Call(
             key=key,
             digest=request_digest(content, role, name, messages, params),
@@ -261,6 +265,9 @@ class DurableSession:
             # another request (another prompt) is another sample, as it is with real models
             seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, content),
             cell=self.plan.levels,
+            agent=agent,
+            tag=tag,
+            timeout_s=timeout_s,
         )
 
 
@@ -268,6 +275,6 @@ async def _nowhere(acted: Acted) -> None:
     """For sessions that keep no records."""
 
 
-def messages_digest(messages: Sequence[ChatMessage]) -> list[list[str]]:
+def messages_digest(messages: Sequence[ChatMessage]) -> list[list[JSON]]:
     """The messages in the shape that goes into a digest."""
-    return [[message.role, message.content] for message in messages]
+    return [message.parts for message in messages]

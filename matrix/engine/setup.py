@@ -27,7 +27,7 @@ class ModelEntry(NamedTuple):
     """A model the run may ask: which provider has it, its rates and its limit group.
 
     ``api_key_env`` names the environment variable that holds the key; keys themselves are read
-    only in the process that sends requests.
+    only in the process that sends requests. ``params`` are parameters of its calls, by name.
     """
 
     provider: str
@@ -36,6 +36,7 @@ class ModelEntry(NamedTuple):
     group: str
     api_base: str | None = None
     api_key_env: str | None = None
+    params: Mapping[str, JSON] = {}
 
 
 @dataclass(frozen=True, slots=True)

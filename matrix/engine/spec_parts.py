@@ -8,12 +8,14 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from matrix.engine.parameters import check_names, parameter_named
 from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
 from matrix.model.documents import check
 from matrix.model.errors import BadInput, KindUnusable, did_you_mean
 from matrix.model.mistakes import Mistakes
+from matrix.model.params import COMMON, OWN
 from matrix.model.spec import RunSpec, level_name
 from matrix.providers.simulated.settings import SimulationSettings
 
@@ -48,6 +50,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
     options = mistakes.collect(lambda: check(mistakes.document, kind.options_model, ("options",)))
     mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
     roles = _roles(spec, kind, mistakes)
+    check_names(spec, roles, mistakes)
     factors = _factors(spec, kind, mistakes)
     parts = Parts(
         spec,
@@ -73,10 +76,11 @@ def _spec(mistakes: Mistakes) -> RunSpec:
         if not isinstance(value, dict) or not broken <= value.keys():
             raise
     sound = {key: item for key, item in value.items() if key not in broken}
-    models = value.get("models")
-    if "models" in broken and isinstance(models, dict):
-        wrong = unreadable_models(mistakes, models)
-        sound["models"] = {name: item for name, item in models.items() if name not in wrong}
+    for section in broken.intersection(("models", "params")):
+        entries = value[section]
+        if isinstance(entries, dict):
+            wrong = _unreadable(mistakes, section, entries)
+            sound[section] = {name: item for name, item in entries.items() if name not in wrong}
     mistakes.document = replace(mistakes.document, value=sound)
     try:
         return check(mistakes.document, RunSpec)
@@ -86,11 +90,15 @@ def _spec(mistakes: Mistakes) -> RunSpec:
 
 def unreadable_models(mistakes: Mistakes, names: Iterable[str]) -> set[str]:
     """Which of these models have an entry in the spec that a mistake was found in."""
-    paths = [mistake.path for mistake in mistakes.found if _top(mistake.path) == "models"]
+    return _unreadable(mistakes, "models", names)
+
+
+def _unreadable(mistakes: Mistakes, section: str, names: Iterable[str]) -> set[str]:
+    paths = [mistake.path for mistake in mistakes.found if _top(mistake.path) == section]
     return {
         name
         for name in names
-        if any(f"{path}.".startswith((f"models.{name}.", "models..")) for path in paths)
+        if any(f"{path}.".startswith((f"{section}.{name}.", f"{section}..")) for path in paths)
     }
 
 
@@ -121,15 +129,19 @@ def _roles(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, str]:
 
 
 def _factors(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, tuple[str, ...]]:
-    allowed = [role.name for role in kind.roles] + list(kind.options_model.model_fields)
+    known = [role.name for role in kind.roles]
+    allowed = known + list(kind.options_model.model_fields)
+    parameters = sorted(OWN | COMMON)
+    parameters += [f"{role}.{parameter}" for role in known for parameter in parameters]
     factors: dict[str, tuple[str, ...]] = {}
     for name, levels in spec.factors.items():
-        if name not in allowed:
+        if name not in allowed and parameter_named(name, known) is None:
             mistakes.fault(
                 ("factors", name),
                 f"unknown factor; a factor is a role or an option of the {kind.name} kind: "
                 + ", ".join(allowed)
-                + did_you_mean(name, allowed),
+                + f", or a parameter of calls: {', '.join(sorted(OWN))}, or ROLE.PARAMETER"
+                + (did_you_mean(name, allowed) or did_you_mean(name, parameters)),
             )
             continue
         if not levels:

@@ -74,6 +74,7 @@ class SessionWorker:
         self.name = name
         self._setup, self._kinds, self._telemetry = setup, kinds, telemetry
         self._link = Link(name, transport, self._on_message)
+        self._model_params = {name: m.params for name, m in setup.models.items() if m.params}
         self._effects = EffectDesk(self._link.send)
         self._workspaces = Workspaces(Path(setup.run_dir))
         self._router: CallRouter | None = None
@@ -166,6 +167,7 @@ class SessionWorker:
             save_effect=self._effects.save,
             workspaces=self._workspaces,
             measure=self._setup.measure,
+            model_params=self._model_params,
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0

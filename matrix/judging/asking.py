@@ -31,6 +31,7 @@ class JudgeContext(Protocol):
         max_tokens: int = 512,
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
+        tag: str = "",
     ) -> Answer: ...
 
     async def parallel(self, children: Sequence[Callable[[Any], Awaitable[T]]]) -> list[T]: ...
@@ -47,12 +48,16 @@ class JudgeContext(Protocol):
 
 
 class Judge(NamedTuple):
-    """Who judges by what: a role of the kind, its model, the rubric, and tokens of one answer."""
+    """Who judges by what: a role of the kind, its model, the rubric, and tokens of one answer.
+
+    ``tag`` is the rubric's name in ``calls``.
+    """
 
     role: str
     model: str
     rubric: Rubric
     max_tokens: int
+    tag: str = ""
 
 
 class Judged(NamedTuple):
@@ -103,6 +108,7 @@ async def _judge_once(ctx: JudgeContext, judge: Judge, request: str) -> Judged:
             model=judge.model,
             max_tokens=judge.max_tokens,
             schema=verdict_schema(judge.rubric),
+            tag=judge.tag,
         )
         verdict = parse_verdict(answer.text, judge.rubric)
         if verdict is not None:

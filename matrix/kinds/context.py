@@ -16,7 +16,16 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from matrix.model.records import JSON, Answer, ChatMessage, Message, Outcome, Player, SessionPlan
+from matrix.model.records import (
+    JSON,
+    Answer,
+    ChatMessage,
+    Message,
+    Outcome,
+    Player,
+    SessionPlan,
+    Tool,
+)
 
 T = TypeVar("T")
 
@@ -91,8 +100,30 @@ class Context(Protocol):
         max_tokens: int = 512,
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        tool_choice: str = "",
+        params: Mapping[str, JSON] | None = None,
+        agent: str = "",
+        tag: str = "",
     ) -> Answer:
         """Ask the model that plays ``role``; the only way to reach one.
+
+        What the run spec says of the role's or model's parameters goes over what is asked for
+        here. A model that has tools answers with text, with :attr:`Answer.tool_calls`, or both;
+        ``answer.message`` and a message of role ``tool`` for each call go into the next request.
+
+        Args:
+            role: Whose model is asked, and whose parameters and caps hold.
+            messages: The request.
+            model: Another model than the role's.
+            max_tokens: Most tokens of the text; room for reasoning that the spec asks for is added.
+            temperature: Of the draw.
+            schema: JSON Schema the answer should follow.
+            tools: What the model may call.
+            tool_choice: ``auto``, ``none``, ``required``, or the name of a tool.
+            params: Further parameters, by litellm's names or those of a run spec.
+            agent: The player or agent that asks, for ``calls``; empty for nobody in particular.
+            tag: What it is asked for (rubric, assertion, stage), for ``calls``.
 
         Raises:
             CallFailed: The call ended in a final error; recorded, and the same on resume.

@@ -20,11 +20,15 @@ from matrix.model.records import JSON, FolderLimits, SessionPlan
 
 
 class RoleInfo(NamedTuple):
-    """A role that a kind asks: its default model (simulated) and what it does."""
+    """A role that a kind asks: its default model (simulated) and what it does.
+
+    ``judges`` says that it measures what the others do, so it should be the same in all variants.
+    """
 
     name: str
     default_model: str
     description: str
+    judges: bool = False
 
 
 class RoleProfile(NamedTuple):

@@ -76,6 +76,7 @@ class ContinuedPlan(Part):
     parent_run: Short | None = None
     changed: Short = ""
     repeat: Count | None = None
+    params: Mapping[Short, Any] = Field(default_factory=dict)
 
 
 class ContinuedFolder(Part):

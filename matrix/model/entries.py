@@ -91,6 +91,7 @@ class Held(NamedTuple):
     """Money was set aside for one attempt, before it was sent.
 
     ``bound`` is the most it should cost, where overruns before it had it held dearer; else 0.
+    ``agent`` and ``tag`` are those of its :class:`~matrix.model.records.Call`.
     """
 
     hold_id: int
@@ -102,6 +103,8 @@ class Held(NamedTuple):
     owner: str
     at: float
     bound: NanoUSD = 0
+    agent: str = ""
+    tag: str = ""
 
 
 class Settled(NamedTuple):
@@ -129,6 +132,8 @@ class Settled(NamedTuple):
     at: float
     saved: NanoUSD = 0
     overrun: NanoUSD = 0
+    agent: str = ""
+    tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)

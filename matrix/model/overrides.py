@@ -124,9 +124,15 @@ def from_settings(settings: Iterable[str]) -> list[Override]:
         read = mistakes.collect(partial(parse_document, text, origin), _without_line)
         if read is not None:
             value = read.value if text.strip() else None
-            result.append((tuple(path.split(".")), value, origin))
+            result.append((_place(path), value, origin))
     mistakes.stop_if_any()
     return _layer(result)
+
+
+def _place(path: str) -> PathKey:
+    """``a.b.c`` -> the keys of a place; a factor may be called ``judge.effort``."""
+    first, *rest = path.split(".")
+    return (first, ".".join(rest)) if first == "factors" and rest else (first, *rest)
 
 
 def _without_line(mistake: Mistake) -> Mistake:

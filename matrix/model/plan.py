@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from matrix.model.records import JSON, SessionPlan
@@ -23,6 +23,8 @@ class Cell:
 
     ``prelude`` is the content that the shared preparation depends on (``None``: none needed).
     ``changed`` says what is other than in the session that cells of a continuation go on from.
+    ``params`` are parameters of calls by role; ``prelude_params`` those that every cell shares,
+    because levels of factors must not reach what variants share.
     """
 
     scenario: str
@@ -33,6 +35,8 @@ class Cell:
     resources: Mapping[str, str]
     prelude: JSON | None
     changed: str = ""
+    params: Mapping[str, JSON] = field(default_factory=dict)
+    prelude_params: Mapping[str, JSON] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -45,6 +49,7 @@ class Cell:
                 self.options,
                 dict(self.roles),
                 dict(self.resources),
+                *([dict(self.params)] if self.params else []),
             ]
         )
 
@@ -186,9 +191,11 @@ class Plan:
     def _prelude(self, cell: Cell, number: int, seed: int, order: int) -> SessionPlan | None:
         if cell.prelude is None:
             return None
-        identity = content_hash(["prelude", cell.kind, cell.scenario, cell.prelude, seed])
+        shared = dict(cell.prelude_params)
+        what = ["prelude", cell.kind, cell.scenario, cell.prelude, seed]
+        identity = content_hash([*what, shared] if shared else what)
         planned = self._played(cell, number, seed, order)
-        return replace(planned, session_id=identity, part="prelude", levels={})
+        return replace(planned, session_id=identity, part="prelude", levels={}, params=shared)
 
     def _session(
         self, cell: Cell, number: int, seed: int, order: int, prelude: SessionPlan | None
@@ -213,6 +220,7 @@ class Plan:
             prelude_id=None,
             max_turns=self.max_turns,
             max_session_s=self.max_session_s,
+            params=cell.params,
         )
 
 

@@ -23,24 +23,74 @@ Outcome = Literal["completed", "timeout", "failed", "errored", "censored"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "timeout", "failed", "errored", "censored")
 
 
-class ChatMessage(NamedTuple):
-    """One message of a model request, in the shape every chat API takes."""
+class Tool(NamedTuple):
+    """A function that a model may ask to be called.
 
-    role: Literal["system", "user", "assistant"]
+    ``parameters`` is the JSON Schema of its arguments, an object; ``None`` for no arguments.
+    """
+
+    name: str
+    description: str = ""
+    parameters: JSON = None
+
+
+class ToolCall(NamedTuple):
+    """A model's wish that a tool be called.
+
+    ``arguments`` is JSON text as the model wrote it, so it may be broken or follow no schema.
+    ``carry`` is JSON text that the provider wants back with it, e.g. a signature; mostly empty.
+    """
+
+    id: str
+    name: str
+    arguments: str
+    carry: str = ""
+
+
+class ChatMessage(NamedTuple):
+    """One message of a model request, in the shape every chat API takes.
+
+    ``tool_calls`` is of an assistant's message, ``tool_call_id`` says which call a message of role
+    ``tool`` answers, and ``carry`` is an earlier :attr:`Answer.carry`.
+    """
+
+    role: Literal["system", "user", "assistant", "tool"]
     content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str = ""
+    carry: str = ""
+
+    @property
+    def parts(self) -> list[JSON]:
+        """What it says, for content hashes: of a plain message its role and content only."""
+        if not any(self[2:]):
+            return [self.role, self.content]
+        return [self.role, self.content, [list(c) for c in self.tool_calls], *self[3:]]
 
 
 class CallParams(NamedTuple):
-    """Parameters of a model request.
+    """Parameters of a model request, hashable.
 
-    ``max_tokens`` bounds the answer and so its cost; it is always given. ``schema`` is a JSON
-    Schema the answer should follow (``None`` for free text), as canonical JSON text so that the
-    value stays hashable.
+    Attributes:
+        max_tokens: Bounds the answer, reasoning included, and so its cost; always given.
+        temperature: Of the draw; ``None`` leaves it to the model.
+        schema: A JSON Schema the answer should follow, as JSON text; ``None`` for free text.
+        tools: The :class:`Tool` values that the model may call, as JSON text; empty for none.
+        tool_choice: ``auto``, ``none``, ``required`` or the name of a tool; empty for ``auto``.
+        more: Every other parameter by its name, as JSON text; empty for none.
     """
 
     max_tokens: int = 512
     temperature: float | None = None
     schema: str | None = None
+    tools: str = ""
+    tool_choice: str = ""
+    more: str = ""
+
+    @property
+    def parts(self) -> list[JSON]:
+        """What they say, for content hashes; what is not used is not in them."""
+        return list(self) if any(self[3:]) else list(self[:3])
 
 
 class CallKey(NamedTuple):
@@ -86,6 +136,9 @@ class Call:
             same for every attempt.
         cell: The session's factor levels; simulated models read planted effects by it, real
             providers ignore it.
+        agent: The player or agent that asks; empty for nobody in particular.
+        tag: What it is asked for (a rubric, an assertion, a stage); empty for nothing special.
+        timeout_s: Longest wait for the answer, in seconds; ``None`` for the provider's own.
     """
 
     key: CallKey
@@ -97,6 +150,9 @@ class Call:
     params: CallParams
     seed: int
     cell: Mapping[str, str] = field(default_factory=dict)
+    agent: str = ""
+    tag: str = ""
+    timeout_s: float | None = None
 
 
 class Failure(NamedTuple):
@@ -111,7 +167,9 @@ class Answer(NamedTuple):
 
     ``cost`` is what the ledger settled for all attempts of the call; ``duration_s`` is the model's
     working time for the answering attempt, without quota and retry waits, and moves the session's
-    clock.
+    clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
+    ``carry`` is JSON text that the provider wants back with this answer while its tool calls are
+    worked on; ``answered_by`` is the provider's own name of the model that answered.
     """
 
     text: str
@@ -121,6 +179,15 @@ class Answer(NamedTuple):
     model: str
     finish_reason: str = "stop"
     failure: Failure | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    carry: str = ""
+    answered_by: str = ""
+
+    @property
+    def message(self) -> ChatMessage:
+        """This answer as a message of the next request."""
+        return ChatMessage("assistant", self.text, self.tool_calls, carry=self.carry)
 
 
 class Message(NamedTuple):
@@ -203,6 +270,8 @@ class SessionPlan:
         parent_run: Run that the parent is in.
         changed: What is other than in the parent, e.g. ``prompt=pulse-aware``; empty for nothing.
         repeat: Number from 1 among the continuations of one moment with the same change.
+        params: Role, or ``all`` -> parameters of its calls, by name; see
+            :mod:`matrix.model.params`.
     """
 
     session_id: str
@@ -224,6 +293,7 @@ class SessionPlan:
     parent_run: str | None = None
     changed: str = ""
     repeat: int | None = None
+    params: Mapping[str, JSON] = field(default_factory=dict)
 
 
 class FolderLimits(NamedTuple):

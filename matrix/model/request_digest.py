@@ -16,6 +16,9 @@ from matrix.model.errors import DigestMismatch
 from matrix.model.records import CallKey, CallParams, ChatMessage
 
 _PARTS: Final = ("role", "model", "max_tokens", "temperature", "schema")
+"""What the bytes before the messages stand for."""
+_LATER: Final = ("tools", "tool_choice", "a parameter")
+"""What those after the messages stand for, if there are any."""
 _HEAD, _TAIL = 8, 16
 """Messages that a sketch covers: the first and the last; what lies between is one byte."""
 
@@ -24,8 +27,10 @@ def request_digest(
     content: str, role: str, model: str, messages: Sequence[ChatMessage], params: CallParams
 ) -> str:
     """The digest of a request whose content hash is ``content``."""
-    parts = bytes(_byte(repr(part)) for part in (role, model, *params))
-    return f"{content}.{(parts + _messages(messages)).hex()}"
+    first, later = params[:3], params[3:]
+    parts = bytes(_byte(repr(part)) for part in (role, model, *first))
+    rest = bytes(map(_byte, later)) if any(later) else b""
+    return f"{content}.{(parts + _messages(messages) + rest).hex()}"
 
 
 def content_of(digest: str) -> str:
@@ -61,13 +66,17 @@ def _what_differs(recorded: str, asked: str) -> str:
     if then[first] != now[first]:
         found.append(f"the number of messages ({then[first]} then, {now[first]} now)")
     else:
-        places = zip(_places(now[first]), then[first + 1 :], now[first + 1 :], strict=False)
+        names = _places(now[first])
+        end = first + 1 + len(names)
+        places = zip(names, then[first + 1 : end], now[first + 1 : end], strict=False)
         found += [place for place, one, two in places if one != two]
+        later = zip(_LATER, then[end:] or _NONE, now[end:] or _NONE, strict=False)
+        found += [name for name, one, two in later if one != two]
     return f"{', '.join(found)} changed" if found else "the words of a message changed"
 
 
 def _messages(messages: Sequence[ChatMessage]) -> bytes:
-    each = [_byte(f"{message.role}\n{message.content}") for message in messages]
+    each = [_byte("\n".join(map(str, message.parts))) for message in messages]
     count = min(len(each), 255)
     if len(each) > _HEAD + _TAIL:
         between = zlib.crc32(bytes(each[_HEAD:-_TAIL])) & 255
@@ -89,3 +98,7 @@ def _places(count: int) -> list[str]:
 
 def _byte(text: str) -> int:
     return zlib.crc32(text.encode(errors="surrogatepass")) & 255
+
+
+_NONE: Final = bytes(len(_LATER))
+"""The bytes of parts that are not used; the checksum of an empty text is 0."""

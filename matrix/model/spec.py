@@ -23,6 +23,7 @@ from pydantic import (
 
 from matrix.model.budgets import parse_budget
 from matrix.model.money import NanoUSD, from_usd
+from matrix.model.params import Params
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -124,6 +125,7 @@ class ModelSpec(SpecModel):
     group: str | None = Field(
         default=None, description="Limit group; models that share a provider's limits share one."
     )
+    params: Params = Field(default=Params(), description="Parameters of every call of it.")
 
 
 class RateLimits(SpecModel):
@@ -244,8 +246,9 @@ class RunSpec(SpecModel):
     factors: Mapping[Name, Annotated[tuple[Level, ...], AfterValidator(_distinct)]] = Field(
         default_factory=dict,
         description=(
-            "Factor -> levels. A factor is a role (its levels are models) or an option of the "
-            "kind; every combination of levels is a cell."
+            "Factor -> levels. A factor is a role (its levels are models), an option of the "
+            "kind, or a parameter of calls (effort, or judge.effort for one role); every "
+            "combination of levels is a cell."
         ),
     )
     compare: Compare = Field(default=Compare(), description="What the run is meant to decide.")
@@ -268,6 +271,13 @@ class RunSpec(SpecModel):
     )
     roles: Mapping[Name, Name] = Field(
         default_factory=dict, description="Role -> model; 'all' sets every role at once."
+    )
+    params: Mapping[Name, Params] = Field(
+        default_factory=dict,
+        description=(
+            "Role -> parameters of its calls (temperature, effort, max_tokens ...); 'all' sets "
+            "them for every role."
+        ),
     )
     limits: Limits = Field(default=Limits(), description="Where the run stops.")
     at_cap: Literal["whole-rounds", "spend-all"] = Field(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from matrix.model.records import Call, Usage
+from matrix.model.records import Call, ToolCall, Usage
 
 
 class Reply(NamedTuple):
@@ -19,7 +19,7 @@ class Reply(NamedTuple):
     spent in full. ``duration_s`` is the working time to charge to the session's clock: measured
     for real models, drawn for simulated ones. ``headers`` carries rate-limit headers in lower
     case, for the limiter to correct its levels by. ``model`` is the model that the provider says
-    has answered, if it says so.
+    has answered, if it says so. ``reasoning`` and ``carry`` are as in :class:`Answer`.
     """
 
     text: str
@@ -28,6 +28,14 @@ class Reply(NamedTuple):
     finish_reason: str = "stop"
     headers: Mapping[str, str] = {}
     model: str = ""
+    tool_calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    carry: str = ""
+
+    @property
+    def written(self) -> str:
+        """All that the model wrote and was billed for, as far as it can be seen."""
+        return "".join((self.text, *(call.name + call.arguments for call in self.tool_calls)))
 
 
 class Provider(Protocol):

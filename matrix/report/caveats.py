@@ -8,6 +8,8 @@ import numpy as np
 
 from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.report.compare import Judged
+from matrix.report.summary import moved_models
+from matrix.report.summary_text import moved_alias
 from matrix.report.text import plural
 
 ENOUGH_LEFT = 0.05
@@ -26,6 +28,7 @@ def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
         *_late_margin(judged, margin),
         *_peeked(judged),
         *_values(judged),
+        *_moved(judged),
         *_schemas(judged),
     )
 
@@ -104,6 +107,12 @@ def _values(judged: Judged) -> Iterator[str]:
         )
     if matchup.factor == "run" and table.prefix_length == 0:
         yield f"The runs have no complete {matchup.unit} in common, so nothing can be paired."
+
+
+def _moved(judged: Judged) -> Iterator[str]:
+    """Models whose name stood for something else in one part of what is compared."""
+    for model, names in moved_models(judged.matchup.sources).items():
+        yield f"{moved_alias(model, names)}."
 
 
 def _schemas(judged: Judged) -> Iterator[str]:

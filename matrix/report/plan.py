@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import orjson
+
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
+from matrix.engine.parameters import parameter_named
 from matrix.engine.prepared import Prepared
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
 from matrix.report.plan_power import power_as_data, power_facts
 from matrix.report.planning import Pilot
 from matrix.report.text import WIDTH, about, columns, facts, harmless, models_told, plural, wrapped
@@ -72,6 +76,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
         note = f"   (compared on {spec.compare.metric})" if name == prepared.compare_factor else ""
         rows.append((name, ", ".join(levels) + note))
     rows.append(("models", _models(prepared)))
+    if spec.params:
+        rows.append(("params", _params(spec)))
     rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
     if not prepared.play_money:
         rows.append(("time", _time(prepared)))
@@ -80,7 +86,46 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    return rows + _cut_by_own_cap(prepared) + _unplanted(prepared) + power_facts(prepared, pilot)
+    rows += _cut_by_own_cap(prepared) + _moving_judges(prepared) + _unplanted(prepared)
+    return rows + power_facts(prepared, pilot)
+
+
+def _params(spec: RunSpec) -> str:
+    """The parameters of every role that the spec gives any."""
+    given = {role: params.given for role, params in spec.params.items() if params.given}
+    each = (
+        f"{role} {' '.join(f'{name}={_shown(value)}' for name, value in params.items())}"
+        for role, params in given.items()
+    )
+    return harmless("; ".join(each))
+
+
+def _shown(value: JSON) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _moving_judges(prepared: Prepared) -> list[tuple[str, str]]:
+    """That a factor changes the parameters of roles that measure what the others do."""
+    judges = [role.name for role in prepared.kind.roles if role.judges]
+    tested = next((role.name for role in prepared.kind.roles if not role.judges), "ROLE")
+    rows = []
+    for factor in prepared.factors:
+        moved = [role for role in judges if _levels_reach(prepared, factor, role)]
+        if moved:
+            told = f"{factor} also changes {' and '.join(moved)}, by which variants are measured"
+            rows.append(("WARNING", f"{told}; vary one role instead, e.g. {tested}.{factor}."))
+    return rows
+
+
+def _levels_reach(prepared: Prepared, factor: str, role: str) -> bool:
+    """Whether a parameter that is a factor for every role differs between cells in this one."""
+    named = parameter_named(factor, ())
+    if named is None:
+        return False
+    values = (cell.params.get(role, {}).get(named.name) for cell in prepared.plan.cells)
+    return len({str(value) for value in values}) > 1
 
 
 def _cut_by_own_cap(prepared: Prepared) -> list[tuple[str, str]]:
@@ -220,6 +265,7 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
                 "scenario": cell.scenario,
                 "levels": dict(cell.levels),
                 "roles": dict(cell.roles),
+                "params": {role: dict(own) for role, own in cell.params.items()},
                 "sessions": whole + (index < rest),
                 "session_usd": _interval_usd(prepared.cell_costs[index].total),
             }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,7 @@ class Summary:
         censored: Why sessions were cut short -> how many.
         cut_short: The same -> the newest reason in full, where there is more to say.
         implausible: Model -> answers with a usage report that cannot be true.
+        moved: Model -> the provider's own names of it -> answers, where there is more than one.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
         unfinished: Whether the tables lack something, because the run was stopped at once.
         journal_nano: What the journal says is spent, where the tables lag behind it.
@@ -53,6 +55,7 @@ class Summary:
     censored: Mapping[str, int]
     cut_short: Mapping[str, str]
     implausible: Mapping[str, int]
+    moved: Mapping[str, Mapping[str, int]]
     role_nano: Mapping[str, int]
     settled_nano: int
     presumed_nano: int
@@ -105,6 +108,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         censored=_classes(sessions[sessions["outcome"] == "censored"]),
         cut_short=_in_full(sessions[sessions["outcome"] == "censored"]),
         implausible=_implausible(calls),
+        moved=moved_models([tables]),
         role_nano=money["roles"],
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
@@ -153,6 +157,18 @@ def _in_full(cut: Any) -> dict[str, str]:
 def _implausible(calls: Any) -> dict[str, int]:
     found = calls[calls["error_class"] == IMPLAUSIBLE]["model"].value_counts()
     return {str(model): int(count) for model, count in found.items() if count}
+
+
+def moved_models(sources: Iterable[RunTables]) -> dict[str, dict[str, int]]:
+    """Model -> the provider's own names of it -> answers, where runs were given several.
+
+    An alias that moved: what stood behind the model's name has changed.
+    """
+    found: dict[str, Counter[str]] = {}
+    for tables in sources:
+        for model, names in tables.answered_by().items():
+            found.setdefault(model, Counter()).update(names)
+    return {model: dict(names) for model, names in sorted(found.items()) if len(names) > 1}
 
 
 def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:

@@ -39,6 +39,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "presumed_usd": to_usd(summary.presumed_nano),
         "overrun_usd": to_usd(summary.overrun_nano),
         "implausible_usage": dict(summary.implausible),
+        "moved_models": {model: dict(names) for model, names in summary.moved.items()},
         "estimate_usd": _range(summary.run.estimate),
         "pilot_usd": _range(summary.run.pilot),
         "cap_usd": to_usd(summary.run.cap_nano),

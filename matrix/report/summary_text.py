@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from matrix.engine.refusals import capped_role
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
@@ -222,7 +224,17 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
                 "answers count at what was set aside for them",
             )
         )
+    rows += [("alias moved", moved_alias(*moved)) for moved in summary.moved.items()]
     return rows
+
+
+def moved_alias(model: str, names: Mapping[str, int]) -> str:
+    """That a provider has changed what stands behind a model's name, in words."""
+    told = " and ".join(f"{name} ({plural(count, 'answer')})" for name, count in names.items())
+    return (
+        f"{model} was answered by {told}: sessions may differ because the provider changed what "
+        "stands behind the name; ask for one of these names to be sure"
+    )
 
 
 def _around(cost: CostRange) -> str:

@@ -14,13 +14,13 @@ from typing import Final, Literal
 import orjson
 
 from matrix.providers.simulated import SimulatedProvider
+from matrix.providers.simulated.schemas import BadSchema
 from matrix.serving.api_errors import ApiError, bad_request, unknown_model, wrong_key
 from matrix.serving.bodies import Head, completion, events, garbled
 from matrix.serving.faults import Fault, FaultPlan, error_of, reported
 from matrix.serving.limits import Limiter
 from matrix.serving.options import ANY, ECHO, ServeOptions
 from matrix.serving.request import ChatRequest, read_request
-from matrix.serving.schemas import BadSchema
 from matrix.serving.stats import Stats
 from matrix.serving.writing import Choice, Speaker, Written, echo, repeating, simulated, write
 

@@ -111,7 +111,12 @@ def call_of(request: ChatRequest, index: int = 0) -> Call:
     """
     params = CallParams(request.max_tokens, request.temperature)
     digest = content_hash(
-        [request.model, [*map(list, request.messages)], [*params[:2], request.schema]], length=32
+        [
+            request.model,
+            [message.parts for message in request.messages],
+            [*params[:2], request.schema],
+        ],
+        length=32,
     )
     seed = derive_seed("chat", digest) if request.seed is None else request.seed
     return Call(

@@ -7,14 +7,15 @@ from typing import Final, NamedTuple, TypeAlias
 
 import orjson
 
-from matrix.model.records import Usage
-from matrix.model.seeds import canonical, content_hash, derive_seed, stream
+from matrix.model.records import ToolCall, Usage
+from matrix.model.seeds import derive_seed, stream
 from matrix.providers.base import Reply
 from matrix.providers.simulated import SimulatedProvider
+from matrix.providers.simulated.calling import call_of_tool
+from matrix.providers.simulated.examples import example
 from matrix.providers.simulated.provider import size, tokens_out
+from matrix.providers.simulated.schemas import conforms
 from matrix.serving.request import ANY_TOOL, ChatRequest, Tool, call_of
-from matrix.serving.schemas import conforms
-from matrix.serving.tools import example
 
 ECHO_TEXT: Final = "This is the fixed answer of the simulated model echo."
 _ECHO_TOKENS: Final = tokens_out(ECHO_TEXT)
@@ -22,14 +23,6 @@ _BYTES_PER_TOKEN: Final = 4
 
 Speaker: TypeAlias = Callable[[ChatRequest, int], Reply]
 """Gives a model's reply for choice number n (from 0) of a request."""
-
-
-class ToolCall(NamedTuple):
-    """A call of a tool; ``arguments`` is JSON text."""
-
-    id: str
-    name: str
-    arguments: str
 
 
 class Choice(NamedTuple):
@@ -132,12 +125,11 @@ def _following(text: str, request: ChatRequest, index: int) -> str:
 def _tool_call(request: ChatRequest, index: int) -> Choice:
     seed = call_of(request, index).seed
     tool = _tool(request, seed)
-    written = canonical(example(tool.parameters, stream(seed, "tool", tool.name))).decode()
+    called = call_of_tool(tool.name, tool.parameters, seed)
     # a named tool ends with "stop", "required" with "tool_calls": so does the original
     finish = "tool_calls" if request.forced == ANY_TOOL else "stop"
-    arguments, finish = _fitting(written, request.max_tokens, finish)
-    name = f"call_{content_hash([seed, tool.name, arguments], length=24)}"
-    return Choice("", finish, ToolCall(name, tool.name, arguments))
+    arguments, finish = _fitting(called.arguments, request.max_tokens, finish)
+    return Choice("", finish, called._replace(arguments=arguments))
 
 
 def _tool(request: ChatRequest, seed: int) -> Tool:

@@ -17,10 +17,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, Final
 
-import orjson
+from msgspec import MsgspecError
+from msgspec.json import Decoder, encode
 
 from matrix.model.errors import StoreError
-from matrix.model.records import Answer, Usage
+from matrix.model.records import Answer
 
 ANSWERS_NAME: Final = "answers.sqlite"
 """File of kept answers, in the results folder beside the runs."""
@@ -47,6 +48,7 @@ _QUEUED = 10_000
 """Answers waiting to be written; beyond it they are not kept, rather than filling the memory."""
 _SHRINK_TO = 0.9
 _EVICTED_AT_ONCE = 200
+_DECODER: Final = Decoder(Answer)
 
 
 class AnswerFile:
@@ -94,7 +96,7 @@ class AnswerFile:
         try:
             found = self._db.execute("SELECT body FROM answers WHERE key = ?", (key,)).fetchone()
             return None if found is None else _answer_in(found[0])
-        except (sqlite3.Error, ValueError, TypeError) as error:
+        except (sqlite3.Error, ValueError) as error:
             raise _unusable(self.path, error) from None
 
     def keep(self, key: str, answer: Answer) -> None:
@@ -143,7 +145,7 @@ class AnswerFile:
         return batch
 
     def _store(self, db: sqlite3.Connection, batch: list[tuple[str, Answer]]) -> None:
-        rows = [(key, _answer_out(answer)) for key, answer in batch]
+        rows = [(key, encode(answer)) for key, answer in batch]
         db.execute("BEGIN IMMEDIATE")
         try:
             db.executemany("INSERT OR IGNORE INTO answers (key, body) VALUES (?, ?)", rows)
@@ -195,30 +197,19 @@ def _used(db: sqlite3.Connection) -> int:
     return int((pages - free) * size)
 
 
-def _answer_out(answer: Answer) -> bytes:
-    usage = list(answer.usage)
-    return orjson.dumps(
-        [answer.text, usage, answer.cost, answer.duration_s, answer.model, answer.finish_reason]
-    )
-
-
 def _answer_in(body: Any) -> Answer:
     """The inverse; a row that is not of this shape is damage.
 
     Raises:
         ValueError: It is not.
-        TypeError: Nor is it JSON.
     """
-    text, usage, cost, duration_s, model, finish_reason = orjson.loads(body)
-    counts = [*usage, cost]
-    if not (
-        all(isinstance(words, str) for words in (text, model, finish_reason))
-        and len(counts) == len(Usage._fields) + 1
-        and all(isinstance(count, int) and count >= 0 for count in counts)
-        and isinstance(duration_s, float | int)
-    ):
+    try:
+        answer = _DECODER.decode(body)
+    except (MsgspecError, TypeError) as error:
+        raise ValueError(f"a kept answer is damaged: {error}") from None
+    if min(*answer.usage, answer.cost) < 0:
         raise ValueError("a kept answer is damaged")
-    return Answer(text, Usage(*usage), cost, float(duration_s), model, finish_reason)
+    return answer
 
 
 def _unusable(path: Path, error: Exception) -> StoreError:

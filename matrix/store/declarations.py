@@ -174,7 +174,15 @@ CALLS = Table(
         ),
         volatile("attempt", "integer", "Attempt number of the call."),
         Column("role", "id", "Role that was asked."),
+        Column("agent", "id", "Player or agent that asked.", optional=True),
+        Column("tag", "id", "What it was asked for: a rubric, a stage.", optional=True),
         Column("model", "id", "Model that was asked, aliases resolved."),
+        volatile(
+            "answered_by",
+            "id",
+            "The provider's own name of the model that answered.",
+            optional=True,
+        ),
         volatile(
             "disposition",
             "id",

@@ -130,6 +130,15 @@ class RunTables:
         """A table, or some of its columns, as a pandas data frame."""
         return self.table(name, columns).to_pandas()
 
+    def answered_by(self) -> dict[str, dict[str, int]]:
+        """Model -> the provider's own names of what answered -> answers; without unnamed ones."""
+        counted = self.table("calls", ["model", "answered_by"]).group_by(["model", "answered_by"])
+        found: dict[str, dict[str, int]] = {}
+        for row in counted.aggregate([([], "count_all")]).to_pylist():
+            if row["answered_by"]:
+                found.setdefault(row["model"], {})[row["answered_by"]] = row["count_all"]
+        return found
+
     def turns_played(self) -> int:
         """Turns that sessions of this run have played; those before a parting are the parents'."""
         sessions = self.frame("sessions", ["turns", "parent_turn"])

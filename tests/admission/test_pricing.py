@@ -17,18 +17,34 @@ from matrix.admission.pricing import (
     too_small,
     usable,
 )
-from matrix.model.records import ChatMessage, Usage
+from matrix.model.records import CallParams, ChatMessage, ToolCall, Usage
 
 TOKENS = st.integers(0, 10**9)
 TEXTS = st.text(st.characters(exclude_categories=()))
 ROLES = st.sampled_from(["system", "user", "assistant"])
-MESSAGES = st.lists(st.builds(ChatMessage, ROLES, TEXTS), max_size=6)
+TOOL_CALLS = st.lists(st.builds(ToolCall, TEXTS, TEXTS, TEXTS, TEXTS), max_size=2).map(tuple)
+MESSAGES = st.lists(
+    st.builds(ChatMessage, ROLES, TEXTS, TOOL_CALLS, TEXTS, TEXTS)
+    | st.builds(ChatMessage, ROLES, TEXTS),
+    max_size=6,
+)
+
+
+def bytes_of(value: Any) -> int:
+    """Bytes of all texts in a value, however deep."""
+    if isinstance(value, str):
+        return len(value.encode(errors="surrogatepass"))
+    return 0 if value is None or isinstance(value, float | int) else sum(map(bytes_of, value))
 
 
 @given(MESSAGES)
 def test_the_input_bound_covers_every_byte_of_every_message(messages: list[ChatMessage]) -> None:
-    sizes = [len(message.content.encode(errors="surrogatepass")) for message in messages]
-    assert input_bound(messages) >= sum(sizes) + len(messages)
+    assert input_bound(messages) >= bytes_of([m[1:] for m in messages]) + len(messages)
+
+
+@given(st.builds(CallParams, schema=st.none() | TEXTS, tools=TEXTS, more=TEXTS))
+def test_the_input_bound_covers_schemas_tools_and_every_parameter(params: CallParams) -> None:
+    assert input_bound([], params) >= bytes_of(params)
 
 
 @given(MESSAGES, MESSAGES)

@@ -62,6 +62,16 @@ models:
   secret: {target: sim/secret}
 """
 
+OWN_PARAMETERS = """\
+roles: {narrator: anthropic/claude-opus-4-5, judge: small}
+models:
+  small: {target: openai/gpt-4o-mini, params: {effort: low}}
+params:
+  narrator: {top_k: 40, presense_penalty: 1}
+factors:
+  judge.thinking_tokens: [1024, 2048]
+"""
+
 SINGLE = {
     "not YAML": "name: [\n",
     "a key twice": "name: a\nname: b\n",
@@ -94,6 +104,14 @@ SINGLE = {
     "unknown prompt": "scenarios: [put-it-back]\nfactors:\n  prompt: [baseline, warmr]\n",
     "no such prompt file": "scenarios: [put-it-back]\noptions:\n  prompt: file://nope.md\n",
     "unknown archetype": "scenarios: [put-it-back]\noptions:\n  archetypes: [joker, jokre]\n",
+    "parameters of nobody": "params: {narator: {effort: low}}\n",
+    "a parameter that is none": "params: {judge: {temperture: 0}}\n",
+    "a parameter out of range": "params: {judge: {temperature: 3, effort: hihg}}\n",
+    "the engine's own parameters": "params: {all: {n: 4, api_key: x}, judge: {thinking: 3}}\n",
+    "behind the engine's back": "params: {judge: {extra_body: {max_tokens: 9}}}\n",
+    "a level that its parameter does not take": "factors: {judge.effort: [low, hihg]}\n",
+    "more reasoning than tokens": "params: {all: {thinking_tokens: 900, max_tokens: 800}}\n",
+    "what a real model does not take": OWN_PARAMETERS,
     "one model for all archetypes": "roles:\n  judge: sim/by-archetype\n",
 }
 
@@ -176,6 +194,11 @@ def test_a_mistake_names_its_file_and_line(single: dict[str, list[str]], name: s
         ("factors: {promt: [a, b]}\n", "prompt"),
         ("options: {promt: a}\n", "prompt"),
         ("roles: {all: sim/opsu}\n", "opus"),
+        ("params: {narator: {effort: low}}\n", "narrator"),
+        ("params: {judge: {temperture: 0}}\n", "temperature"),
+        ("factors: {efort: [low, high]}\n", "effort"),
+        ("factors: {judge.efort: [low, high]}\n", "effort"),
+        ("factors: {jugde.effort: [low, high]}\n", "judge.effort"),
         ("simulation: {traits: {forced_seque: 1}}\n", "forced_segue"),
         ("factors: {prompt: [baseline, warmr]}\n", "warmer"),
         ("options: {archetypes: [jokre]}\n", "joker"),

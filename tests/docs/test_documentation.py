@@ -179,8 +179,11 @@ def test_there_is_a_changelog_and_the_readme_links_it() -> None:
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, caps = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
+    (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
+    assert api.validate(tmp_path / "params.yaml") == []
+    assert api.plan(tmp_path / "params.yaml").factors == {"narrator.effort": ("low", "high")}
     (tmp_path / "caps.yaml").write_text(caps, encoding="utf-8")
     assert api.validate(tmp_path / "caps.yaml") == []
     api.init(tmp_path)
@@ -190,7 +193,7 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
 
 
 def test_what_the_readme_says_of_numbers_is_what_the_spec_plans(tmp_path: Path) -> None:
-    spec, _ = code_blocks(ROOT / "README.md", "yaml")
+    spec, *_ = code_blocks(ROOT / "README.md", "yaml")
     api.init(tmp_path)
     (tmp_path / "readme.yaml").write_text(spec, encoding="utf-8")
     (said,) = re.findall(r"or `sessions: (\d+)`", spec)

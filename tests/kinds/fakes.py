@@ -30,6 +30,7 @@ from matrix.model.records import (
     Player,
     Score,
     SessionPlan,
+    Tool,
     Usage,
 )
 from matrix.model.seeds import stream
@@ -151,6 +152,11 @@ class FakeContext:
         max_tokens: int = 512,
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
+        tools: Sequence[Tool] = (),
+        tool_choice: str = "",
+        params: Mapping[str, JSON] | None = None,
+        agent: str = "",
+        tag: str = "",
     ) -> Answer:
         if self._busy:
             raise UndeclaredConcurrency("two calls at once in one scope")

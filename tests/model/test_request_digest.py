@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.model.errors import DigestMismatch
-from matrix.model.records import CallKey, CallParams, ChatMessage
+from matrix.model.records import CallKey, CallParams, ChatMessage, ToolCall
 from matrix.model.request_digest import check_same_request, content_of, request_digest
 from matrix.model.seeds import content_hash
 
@@ -27,8 +27,8 @@ REQUEST: dict[str, Any] = {
 
 def digest(**changes: Any) -> str:
     r = REQUEST | changes
-    messages = [list(message) for message in r["messages"]]
-    content = content_hash([r["role"], r["model"], messages, list(r["params"])])
+    messages = [message.parts for message in r["messages"]]
+    content = content_hash([r["role"], r["model"], messages, r["params"].parts])
     return request_digest(content, r["role"], r["model"], r["messages"], r["params"])
 
 
@@ -54,6 +54,11 @@ def test_an_equal_request_is_the_same_whether_or_not_an_earlier_version_recorded
         ({"params": CallParams(513, 0.7, None)}, "max_tokens changed"),
         ({"params": CallParams(512, None, None)}, "temperature changed"),
         ({"params": CallParams(512, 0.7, "{}")}, "schema changed"),
+        ({"params": CallParams(512, 0.7, None, '["read"]')}, "tools changed"),
+        (
+            {"params": CallParams(512, 0.7, None, more='{"seed":1}')},
+            "a parameter changed",
+        ),
         ({"messages": REQUEST["messages"][:1]}, "the number of messages (2 then, 1 now)"),
         (
             {"messages": [ChatMessage("system", "You tell."), *REQUEST["messages"][1:]]},
@@ -81,3 +86,18 @@ def test_in_a_long_history_the_first_and_last_messages_are_named() -> None:
 
 def test_without_a_sketch_it_says_why_it_cannot_tell() -> None:
     assert "cannot be told" in said(content_of(digest()), digest(role="players"))
+
+
+def test_the_digest_of_a_plain_request_is_as_it_was_before_there_were_tools() -> None:
+    assert digest() == "6a26c97fa8b7a548.301c5ba1f10266b3"
+
+
+def test_changed_tools_are_named_in_a_tool_loop_too() -> None:
+    called = ChatMessage("assistant", "", (ToolCall("1", "read", "{}"),))
+    result = ChatMessage("tool", "done", tool_call_id="1")
+    messages = [*REQUEST["messages"], called, result]
+    then = digest(messages=messages, params=CallParams(512, 0.7, None, "[1]", "auto"))
+    now = digest(messages=messages, params=CallParams(512, 0.7, None, "[2]", "auto"))
+    assert "tools changed" in said(then, now)
+    other = [*messages[:-1], result._replace(tool_call_id="2")]
+    assert "message 4 of 4 changed" in said(digest(messages=messages), digest(messages=other))

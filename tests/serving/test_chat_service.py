@@ -12,8 +12,8 @@ from matrix.judging.rubric import Criterion, Rubric
 from matrix.kinds.playtest import prompts
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
 from matrix.providers.simulated import SimulatedProvider, SimulationSettings
+from matrix.providers.simulated.schemas import conforms
 from matrix.serving.faults import FAULTS
-from matrix.serving.schemas import conforms
 from matrix.serving.writing import ECHO_TEXT
 from tests.serving.asking import USER, Desk, request_body
 
@@ -51,7 +51,7 @@ def test_a_served_model_says_what_the_same_call_gets_in_process() -> None:
     call = Call(CallKey("s", "turn", 1, "0"), "", 0, "narrator", "m", messages,
                 CallParams(700), 42, {})  # fmt: skip
     reply = SimulatedProvider(SimulationSettings(), _no_sleep).reply_to(call)
-    sent = [{"role": role, "content": text} for role, text in messages]
+    sent = [{"role": said.role, "content": said.content} for said in messages]
     answer = Desk().json(request_body(messages=sent, seed=42, max_tokens=700))
     assert reply.usage is not None
     assert answer["choices"][0]["message"]["content"] == reply.text

@@ -9,10 +9,10 @@ from typing import Any
 import orjson
 import pytest
 
+from matrix.providers.simulated.schemas import conforms
 from matrix.serving.faults import FaultSettings
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
-from matrix.serving.schemas import conforms
 
 SCHEMA = {
     "type": "object",

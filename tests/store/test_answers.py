@@ -129,7 +129,7 @@ def test_a_file_of_a_later_version_is_left_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "body", ["", "[]", "null", '["yes", [1, 2, 3, 4, 5], -1, 0.5, "m", "stop"]',
-             '["yes", [1, 2], 1, 0.5, "m", "stop"]', '[7, [1, 2, 3, 4, 5], 1, 0.5, "m", "stop"]']
+             '["yes", [1, "2"], 1, 0.5, "m", "stop"]', '[7, [1, 2, 3, 4, 5], 1, 0.5, "m", "stop"]']
 )  # fmt: skip
 def test_a_damaged_answer_is_trouble_and_never_an_answer(body: str, tmp_path: Path) -> None:
     path = tmp_path / "answers.sqlite"

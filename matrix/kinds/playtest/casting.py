@@ -78,7 +78,7 @@ async def cast_group(ctx: Context) -> JSON:
                     scenario["title"], scenario["setting"], (), drawn.names[:NAMES_SHOWN]
                 ),
                 persona_request(archetypes[drawn.archetype], drawn.nudge),
-                tokens="persona",
+                tag=roles.PERSONA,
             )
             for drawn, model in zip(group.players, models, strict=True)
         ]

@@ -92,6 +92,7 @@ async def _round(
         messages,
         model=roles.model_of(roles.NARRATOR, ctx.plan.roles),
         max_tokens=roles.TOKENS[roles.NARRATOR],
+        tag=roles.CREATION,
     )
     narration = answer.text.strip()
     if is_usable(narration):
@@ -116,6 +117,8 @@ def _players(ctx: Context, table: Table, state: State, request: str) -> list[Chi
             table.model_of(ctx, roles.PLAYERS, seat.archetype),
             persona_of(ctx.log, seat),
             request,
+            agent=seat.name,
+            tag=roles.CREATION,
         )
         for seat in state.seats
     ]

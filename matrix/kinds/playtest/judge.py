@@ -51,7 +51,7 @@ QUALITY: Final = "quality_"
 async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged]:
     """Have the session judged, as often as the options say."""
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
-    judge = Judge(roles.JUDGE, model, RUBRIC, roles.TOKENS[roles.JUDGE])
+    judge = Judge(roles.JUDGE, model, RUBRIC, roles.TOKENS[roles.JUDGE], roles.PLAYTEST_RUBRIC)
     material = (
         Part("Story guide", table.guide, MAX_GUIDE),
         Part("The group", describe_group(ctx.log, state)),

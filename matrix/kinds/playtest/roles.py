@@ -14,12 +14,18 @@ SPOKESPERSON: Final = "spokesperson"
 CLASSIFIER: Final = "classifier"
 JUDGE: Final = "judge"
 
+PERSONA: Final = "persona"
+CREATION: Final = "creation"
+ASIDE: Final = "aside"
+PLAYTEST_RUBRIC: Final = "playtest"
+"""Tags of calls: the stage that they belong to, or the rubric; calls of plain turns have none."""
+
 ROLES: Final = (
     RoleInfo(NARRATOR, "sim/deepseek-r2", "tells the story; the model under test"),
     RoleInfo(PLAYERS, f"sim/{BY_ARCHETYPE}", "invent and play the members of the group"),
     RoleInfo(SPOKESPERSON, f"sim/{BY_ARCHETYPE}", "tells the narrator what the group says"),
-    RoleInfo(CLASSIFIER, "sim/gpt-4o-mini", "labels each output of the narrator"),
-    RoleInfo(JUDGE, "sim/gpt-4o-mini", "scores the finished transcript"),
+    RoleInfo(CLASSIFIER, "sim/gpt-4o-mini", "labels each output of the narrator", judges=True),
+    RoleInfo(JUDGE, "sim/gpt-4o-mini", "scores the finished transcript", judges=True),
 )
 PER_ARCHETYPE: Final = (PLAYERS, SPOKESPERSON)
 """Roles that may name the rule ``by-archetype`` in place of a model."""
@@ -30,7 +36,7 @@ TOKENS: Final[Mapping[str, int]] = {
     SPOKESPERSON: 220,
     CLASSIFIER: 220,
     JUDGE: 600,
-    "persona": 300,
+    PERSONA: 300,
 }
 """Most tokens that one answer may have; bounds its cost."""
 

@@ -183,6 +183,8 @@ def _private_children(
             table.model_of(ctx, roles.PLAYERS, seats[aside.target].archetype),
             persona_of(ctx.log, seats[aside.target]),
             private_request(heard(aside.text), aside.target),
+            agent=aside.target,
+            tag=roles.ASIDE,
         )
         for aside in asides
     ]
@@ -202,6 +204,7 @@ def _group_children(ctx: Context, table: Table, state: State, narration: str) ->
                 table.model_of(ctx, roles.PLAYERS, seat.archetype),
                 persona_of(ctx.log, seat),
                 reaction_request(known, narration, seat.name),
+                agent=seat.name,
             )
         )
     return children
@@ -232,6 +235,7 @@ async def _relay(
             table.model_of(ctx, roles.SPOKESPERSON, speaker.archetype),
             ctx.log[state.relay_prompt].text,
             relay_request(narration, said),
+            agent=speaker.name,
         )
         text = await ask(ctx) or "\n".join(f"{name}: {words}" for name, words in said)
     ctx.log.append(Message(TABLE, history.SPOKESPERSON, text, ctx.turn, history.RELAY))

@@ -10,20 +10,21 @@ from typing import Any
 import orjson
 
 from matrix.model.errors import MalformedAnswer
-from matrix.model.records import Usage
+from matrix.model.records import ToolCall, Usage
 from matrix.providers.base import Reply
-from matrix.providers.litellm_adapter.asking import whole_text
+from matrix.providers.litellm_adapter.asking import carry_of, whole_text
 from matrix.providers.litellm_adapter.errors import AnswerRefused
 
 _LITELLM_PREFIX = "llm_provider-"
 
 
-def reply_of(response: Any, duration_s: float, target: str) -> Reply:
-    """The reply in a response of ``litellm.acompletion``.
+def reply_of(response: Any, duration_s: float, target: str, provider: str = "") -> Reply:
+    """The reply in a response of ``litellm.acompletion``; ``provider`` is litellm's name of it.
 
     Raises:
         AnswerRefused: The model refused, or its answer was held back; it was asked all the same.
-        MalformedAnswer: There is no text in it. Both carry what was billed, where that was said.
+        MalformedAnswer: There is neither text nor a tool call in it. Both carry what was billed,
+            where that was said.
     """
     choices = getattr(response, "choices", None)
     if not choices:
@@ -32,14 +33,46 @@ def reply_of(response: Any, duration_s: float, target: str) -> Reply:
     finish = str(getattr(choice, "finish_reason", None) or "stop")
     message = getattr(choice, "message", None)
     text, refusal = getattr(message, "content", None), _refusal(message)
-    usage = usage_of(response, text or refusal)
+    tool_calls = _tool_calls(message, provider)
+    usage = usage_of(response, text or refusal or ("called" if tool_calls else ""))
     if finish == "content_filter" or (not text and refusal):
         raise AnswerRefused(f"{target}: refused to answer ({finish}) {refusal}", usage=usage)
-    if not isinstance(text, str) or not text.strip():
+    text = text if isinstance(text, str) else ""
+    if not text.strip() and not tool_calls:
         raise MalformedAnswer(_why_empty(target, finish), usage=usage)
     answered_by = str(getattr(response, "model", None) or "")
     answered_by = answered_by.removeprefix(target.partition("/")[0] + "/")
-    return Reply(whole_text(text), usage, duration_s, finish, limit_headers(response), answered_by)
+    return Reply(
+        whole_text(text),
+        usage,
+        duration_s,
+        finish,
+        limit_headers(response),
+        answered_by,
+        tool_calls,
+        whole_text(str(getattr(message, "reasoning_content", None) or "")),
+        carry_of(_fields(message), provider) if tool_calls else "",
+    )
+
+
+def _tool_calls(message: object, provider: str) -> tuple[ToolCall, ...]:
+    """The calls in an answer; arguments that are no text are written as JSON again."""
+    calls: list[ToolCall] = []
+    for call in getattr(message, "tool_calls", None) or ():
+        function = getattr(call, "function", None)
+        name, arguments = getattr(function, "name", None), getattr(function, "arguments", None)
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+        called = str(getattr(call, "id", None) or f"call_{len(calls)}")
+        carry = carry_of(_fields(call), provider)
+        calls.append(ToolCall(called, whole_text(str(name or "")), whole_text(text), carry))
+    return tuple(calls)
+
+
+def _fields(holder: Any) -> Mapping[str, Any]:
+    """The fields of one of litellm's values, as JSON."""
+    dump = getattr(holder, "model_dump", None)
+    found: Mapping[str, Any] = dump() if dump is not None else vars(holder)
+    return found
 
 
 def _refusal(message: object) -> str:

@@ -116,6 +116,7 @@ class Library:
             num_retries=0,
             drop_params=False,
             caching=False,
+            _skip_mcp_handler=True,  # for any tool it would import an optional package
             **params,
         )
 
@@ -149,6 +150,17 @@ class Library:
             model=model, custom_llm_provider=provider, drop_params=False, **params
         )
         return found
+
+    def parameters(self, model: str, provider: str) -> frozenset[str]:
+        """Names of the parameters that a model takes, litellm's own and the provider's."""
+        listed = self._litellm.get_supported_openai_params(
+            model=model, custom_llm_provider=provider
+        )
+        config = self.config(model, provider)
+        described = [] if config is None else type(config).__mro__
+        own = {name for each in described for name in vars(each).get("__annotations__", ())}
+        fields = {name for name in own if name.islower() and not name.startswith("_")}
+        return frozenset({*(listed or ()), *fields})
 
     def schema_mode(self, model: str, provider: str) -> SchemaMode:
         """The strongest way of asking for JSON that this model is known to follow."""

@@ -115,7 +115,7 @@ class LiteLLMProvider:
         try:
             response, headers = await self._send(model, call)
             took = self._clock() - started
-            reply = reply_of(response, took, model.settings.target)
+            reply = reply_of(response, took, model.settings.target, model.endpoint.provider)
         except Exception as error:
             raise self._translated(error, model.settings, wire) from None
         clean = self._redactor.values  # a service may send back what it was sent, keys and all
@@ -124,6 +124,12 @@ class LiteLLMProvider:
             finish_reason=clean(reply.finish_reason),
             model=clean(reply.model),
             headers=headers,
+            tool_calls=tuple(
+                call._replace(name=clean(call.name), arguments=clean(call.arguments))
+                for call in reply.tool_calls
+            ),
+            reasoning=clean(reply.reasoning),
+            carry=clean(reply.carry),
         )
 
     async def aclose(self) -> None:
@@ -132,8 +138,8 @@ class LiteLLMProvider:
 
     async def _send(self, model: _Model, call: Call) -> tuple[Any, Mapping[str, str]]:
         route, mode = self._route(call.model, model), model.mode_for(call)
-        messages = messages_of(call.messages, model.marks_cache)
-        limit = self._settings.timeout_s
+        messages = messages_of(call.messages, model.marks_cache, model.endpoint.provider)
+        limit = call.timeout_s or self._settings.timeout_s
         if route is not None:
             async with asyncio.timeout(limit):
                 response, headers = await self._direct.complete(route, messages, call.params, mode)

@@ -37,7 +37,7 @@ def chat_body(
     """The request for one answer, streamed so that hanging up stops the model's work."""
     usual = TEMPERATURE if params.schema is None else SCHEMA_TEMPERATURE
     body: dict[str, Any] = {
-        "messages": [{"role": role, "content": content} for role, content in messages],
+        "messages": [{"role": m.role, "content": m.content} for m in messages],
         "max_tokens": params.max_tokens,
         "temperature": usual if params.temperature is None else params.temperature,
         "seed": seed,

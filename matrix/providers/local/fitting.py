@@ -41,7 +41,8 @@ class Fitted(NamedTuple):
 def clean(messages: Sequence[ChatMessage]) -> tuple[ChatMessage, ...]:
     """Messages as valid Unicode: models sometimes break off in mid-character."""
     return tuple(
-        ChatMessage(role, content.encode(errors="replace").decode()) for role, content in messages
+        message._replace(content=message.content.encode(errors="replace").decode())
+        for message in messages
     )
 
 

@@ -94,20 +94,19 @@ class LocalModelProvider:
 
     async def _complete(self, call: Call, attempt: int) -> Reply:
         model = self._model(call.model)
+        limit_s = call.timeout_s or self._settings.timeout_s
         async with model.slots:
             client = await model.client()
             started = self._clock()
             try:
-                async with asyncio.timeout(self._settings.timeout_s):
+                async with asyncio.timeout(limit_s):
                     params = self._settings.bounded(call.params)
                     prompt = await _prompt(client, call.messages, params.max_tokens)
                     seed = seed_for(call.seed, attempt)
                     cache = not self._settings.repeatable
                     said = await client.chat(chat_body(prompt.messages, params, seed, cache=cache))
             except TimeoutError:
-                raise ProviderTimeout(
-                    f"{call.model}: no answer within {self._settings.timeout_s:g} s"
-                ) from None
+                raise ProviderTimeout(f"{call.model}: no answer within {limit_s:g} s") from None
             took = self._clock() - started
         return Reply(said.text, said.usage, took, said.finish_reason, prompt.headers)
 

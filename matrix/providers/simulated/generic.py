@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
+from matrix.model.errors import RequestRejected
 from matrix.model.records import ChatMessage
+from matrix.providers.simulated.examples import example
 from matrix.providers.simulated.phrasebook.bank import pick
+from matrix.providers.simulated.schemas import BadSchema
 
 COUNTER = "# You are a counter"
 _COUNT_ON = re.compile(r"Count on from (-?\d+)")
@@ -21,7 +23,6 @@ _SENTENCES = (
     "I don't know enough to be certain, but the first option looks sound.",
     "Here is what I would do: start small, look at the result, and continue from there.",
 )
-_DEPTH = 4
 
 
 def count_on(messages: Sequence[ChatMessage]) -> str:
@@ -31,28 +32,14 @@ def count_on(messages: Sequence[ChatMessage]) -> str:
 
 
 def answer_any(schema: str | None, rng: random.Random) -> str:
-    """A sentence, or JSON that follows the schema where one was asked for."""
+    """A sentence, or JSON that follows the schema where one was asked for.
+
+    Raises:
+        RequestRejected: No example of the schema was found.
+    """
     if schema is None:
         return pick(rng, _SENTENCES)
-    return orjson.dumps(_value(orjson.loads(schema), rng, _DEPTH)).decode()
-
-
-def _value(schema: dict[str, Any], rng: random.Random, depth: int) -> Any:
-    if choices := schema.get("enum"):
-        return choices[int(rng.random() * len(choices))]
-    if "const" in schema:
-        return schema["const"]
-    kind = schema.get("type", "object")
-    kind = kind[0] if isinstance(kind, list) else kind
-    if kind == "object":
-        properties = schema.get("properties", {}) if depth else {}
-        return {name: _value(each, rng, depth - 1) for name, each in properties.items()}
-    if kind == "array":
-        return [_value(schema.get("items", {}), rng, depth - 1)] if depth else []
-    if kind in ("number", "integer"):
-        low = float(schema.get("minimum", 0))
-        number = low + rng.random() * (float(schema.get("maximum", low + 10)) - low)
-        return round(number) if kind == "integer" else round(number, 2)
-    if kind == "boolean":
-        return rng.random() < 0.5
-    return None if kind == "null" else pick(rng, _SENTENCES)
+    try:
+        return orjson.dumps(example(orjson.loads(schema), rng)).decode()
+    except BadSchema as error:
+        raise RequestRejected(f"the schema of the answer: {error}") from None

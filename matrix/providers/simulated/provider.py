@@ -8,11 +8,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from statistics import NormalDist
 from typing import Final, TypeAlias
 
+import orjson
+
 from matrix.judging.request import JUDGE
 from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
+from matrix.model.params import typical_reasoning
 from matrix.model.records import Call, ChatMessage, Usage
 from matrix.model.seeds import stream
 from matrix.providers.base import Reply
+from matrix.providers.simulated.calling import tools_called
 from matrix.providers.simulated.classifier import classify
 from matrix.providers.simulated.faults import Faults, uniform
 from matrix.providers.simulated.generic import COUNTER, answer_any, count_on
@@ -55,8 +59,11 @@ def size(text: str) -> int:
 def tokens_in(messages: Sequence[ChatMessage]) -> int:
     """Input tokens: a token per four bytes, rounded up, and four for each message."""
     total = _MESSAGE_OVERHEAD * len(messages)
-    for _, text in messages:
+    for message in messages:
+        text = message.content
         total -= -(len(text) if text.isascii() else len(text.encode())) // _BYTES_PER_TOKEN
+        for call in message.tool_calls:
+            total += tokens_out(call.name + call.arguments)
     return total
 
 
@@ -101,18 +108,25 @@ class SimulatedProvider:
 
     def reply_to(self, call: Call) -> Reply:
         """The reply to a call that does not fail, without waiting for it."""
-        text = answer(call, self._traits.of(call.cell))
-        finish = "stop"
+        tool_calls = tools_called(call) if call.params.tools else ()
+        text = "" if tool_calls else answer(call, self._traits.of(call.cell))
+        finish = "tool_calls" if tool_calls else "stop"
         if self._faults.cuts_off(call.seed):
             text, finish = text[: len(text) // 2], "length"
-        output = tokens_out(text)
-        if output > call.params.max_tokens:
-            text, finish = _cut(text, call.params.max_tokens), "length"
-            output = tokens_out(text)
+        written = tokens_out(text) + sum(tokens_out(c.name + c.arguments) for c in tool_calls)
+        thought = _reasoning(call) if call.params.more else 0
+        if written + thought > call.params.max_tokens:
+            thought = min(thought, call.params.max_tokens - 1)
+            text, finish = _cut(text, call.params.max_tokens - thought), "length"
+            written = tokens_out(text)
+            tool_calls = ()
+        output = written + thought
         usage = None
         if not self._faults.hides_usage(call.seed):
-            usage = Usage(input=tokens_in(call.messages), output=output)
-        return Reply(text, usage, latency_s(self._settings.latency, output, call.seed), finish)
+            read = tokens_in(call.messages) + tokens_out(call.params.tools)
+            usage = Usage(input=read, output=output, reasoning=thought)
+        took = latency_s(self._settings.latency, output, call.seed)
+        return Reply(text, usage, took, finish, tool_calls=tool_calls)
 
 
 def answer(call: Call, traits: Traits) -> str:
@@ -126,6 +140,12 @@ def answer(call: Call, traits: Traits) -> str:
     if heading.startswith(COUNTER):
         return count_on(messages)
     return answer_any(call.params.schema, stream(call.seed, "answer"))
+
+
+def _reasoning(call: Call) -> int:
+    """Tokens that it reasons for: what is typical of the effort, from half to one and a half."""
+    typical = typical_reasoning(orjson.loads(call.params.more))
+    return round(typical * (0.5 + uniform(call.seed, "reasoning")))
 
 
 def _cut(text: str, tokens: int) -> str:

@@ -1,7 +1,7 @@
 """A plausible value for a JSON Schema: arguments of tool calls, and answers held to a schema.
 
-The value always follows the schema (:func:`~matrix.serving.schemas.conforms` has the last word);
-a schema for which none is found is refused with the reason.
+The value always follows the schema (:func:`~matrix.providers.simulated.schemas.conforms` has the
+last word); a schema for which none is found is refused with the reason.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from matrix.model.records import JSON
-from matrix.serving.sample_texts import FORMATS, NAMED, SHAPED, WORDS
-from matrix.serving.schemas import (
+from matrix.providers.simulated.sample_texts import FORMATS, NAMED, SHAPED, WORDS
+from matrix.providers.simulated.schemas import (
     BadSchema,
     bound,
     conforms,
@@ -21,7 +21,7 @@ from matrix.serving.schemas import (
     schemas_in,
     types_in,
 )
-from matrix.serving.schemas import resolve as resolved
+from matrix.providers.simulated.schemas import resolve as resolved
 
 _BUDGET: Final = 5_000
 _DEPTH: Final = 24
