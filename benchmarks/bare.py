@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.prepared import Prepared
 from matrix.engine.session import messages_digest
 from matrix.engine.session_log import SessionLog
-from matrix.kinds.context import CommandResult, Context, Log
+from matrix.kinds.context import CommandResult, Context, Log, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
@@ -181,6 +181,18 @@ class _Scope:
         self._session.loop.calls += 1
         self._clock_s += reply.duration_s
         return Answer(reply.text, reply.usage, 0, reply.duration_s, call.model, reply.finish_reason)
+
+    async def metered(
+        self,
+        role: str,
+        work: Callable[[MeteredAddress], Awaitable[JSON]],
+        *,
+        name: str,
+        arguments: JSON = None,
+        agent: str = "",
+        stand_in: str = "",
+    ) -> JSON:
+        raise NotImplementedError("nobody here meters programs")
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
         block = self._slot()

@@ -13,7 +13,14 @@ from typing import Any
 from matrix.engine.executor import News
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.link import Link
-from matrix.engine.messages import AskEnded, Picture, RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.messages import (
+    AskEnded,
+    Picture,
+    ProcessReplaced,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
 from matrix.engine.setup import RunSetup
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
@@ -258,6 +265,7 @@ class RayExecutor:
                 self.governed.end()
             try:
                 await self._ray.needed_by(self._replace(member))
+                self._on_news(ProcessReplaced(name))
             except RayDied:
                 return  # whoever waits for something is told
             except ProcessGone as gone:

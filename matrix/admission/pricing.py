@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from matrix.model.money import NanoUSD
-from matrix.model.records import CallParams, ChatMessage, Usage
+from matrix.model.records import Call, CallParams, ChatMessage, Usage
 
 _PLAIN = CallParams()
 
@@ -43,6 +43,11 @@ def input_bound(messages: Sequence[ChatMessage], params: CallParams = _PLAIN) ->
         if described:
             total += _bytes(described) + SCHEMA_OVERHEAD_TOKENS
     return total + _bytes(params.more) + _bytes(params.tool_choice)
+
+
+def input_of(call: Call) -> int:
+    """:func:`input_bound` of a call, whatever shape its request has."""
+    return input_bound(call.messages, call.params) if call.raw is None else call.raw.size
 
 
 def _bytes_of_tools(message: ChatMessage) -> int:

@@ -19,6 +19,7 @@ from matrix.cli import (
     diff_command,
     doctor_command,
     export_command,
+    gateway_command,
     init_command,
     list_command,
     plan_command,
@@ -77,6 +78,7 @@ for module in (
     init_command,
     schema_command,
     serve_sim_command,
+    gateway_command,
 ):
     module.register(app)
 for command in app.registered_commands:

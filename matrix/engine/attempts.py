@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from matrix.admission.pricing import implausible, input_bound, too_small, usable
+from matrix.admission.pricing import implausible, input_of, too_small, usable
 from matrix.engine.setup import ModelEntry
 from matrix.model.entries import Disposition
 from matrix.model.errors import ProviderError, RateLimited
@@ -31,7 +31,7 @@ class Report(NamedTuple):
         """Judge what a provider reports of a call, and of its answer if there was one."""
         if usage is None or not usable(usage):
             return cls(None)
-        size = input_bound(call.messages, call.params)
+        size = input_of(call)
         small = text is not None and too_small(usage, call.messages, text)
         if small or implausible(usage, size, call.params.max_tokens):
             return cls(None, IMPLAUSIBLE)

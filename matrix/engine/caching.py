@@ -36,7 +36,7 @@ class CallCache:
 
     def find(self, call: Call, entry: ModelEntry) -> Answer | None:
         """The answer to this very call, with what it cost when it was bought."""
-        if not self._on or entry.provider == SIMULATED:
+        if not self._on or entry.provider == SIMULATED or call.raw is not None:
             return None
         try:
             return self._answers.find(call_identity(call, entry))
@@ -46,7 +46,9 @@ class CallCache:
 
     def keep(self, call: Call, entry: ModelEntry, answer: Answer) -> None:
         """Remember an answer if it is whole."""
-        if not self._on or entry.provider == SIMULATED or not worth_keeping(answer):
+        if not self._on or entry.provider == SIMULATED or call.raw is not None:
+            return
+        if not worth_keeping(answer):
             return
         try:
             self._answers.keep(call_identity(call, entry), answer)

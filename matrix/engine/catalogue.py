@@ -29,12 +29,16 @@ LOCAL = "local"
 """Name of the provider that plays real models on this machine, and of their limit group."""
 
 
+_MODES = ("chat", "completion")
+_RAW_MODES = ("chat", "responses")
+
+
 class UnknownModel(ValueError):
     """No such model, or no price for it; the message says what is allowed."""
 
 
-def resolve_model(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
-    """What stands behind a model name.
+def resolve_model(name: str, own: Mapping[str, ModelSpec], *, raw: bool = False) -> ModelEntry:
+    """What stands behind a model name; one that is asked ``raw`` need not take chats.
 
     Raises:
         UnknownModel: The name is not known, or nothing says what it costs.
@@ -51,7 +55,7 @@ def resolve_model(name: str, own: Mapping[str, ModelSpec]) -> ModelEntry:
         )
     if (spec.target if spec else name).startswith(LOCAL_PREFIX):
         return _local(name, spec)
-    return _real(name, spec, own)
+    return _real(name, spec, own, _RAW_MODES if raw else _MODES)
 
 
 def stand_ins_of(
@@ -134,7 +138,9 @@ def _local(name: str, spec: ModelSpec | None) -> ModelEntry:
     )
 
 
-def _real(name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec]) -> ModelEntry:
+def _real(
+    name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec], modes: Iterable[str]
+) -> ModelEntry:
     alias = BUILT_IN.get(name)
     target = spec.target if spec else alias.target if alias else name
     if spec is None and alias is None and "/" not in target:
@@ -145,7 +151,7 @@ def _real(name: str, spec: ModelSpec | None, own: Mapping[str, ModelSpec]) -> Mo
             f"{', '.join(known)}{did_you_mean(name, known)}"
         )
     facts = bundled().find(target)
-    if facts is not None and facts.mode not in ("chat", "completion"):
+    if facts is not None and facts.mode not in modes:
         raise UnknownModel(f"model {name!r} is a {facts.mode} model; a chat model is needed")
     return ModelEntry(
         LITELLM,

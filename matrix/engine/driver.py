@@ -23,6 +23,7 @@ from matrix.engine.looking import Looking, looks_of
 from matrix.engine.looks import Unplayed
 from matrix.engine.messages import (
     Picture,
+    ProcessReplaced,
     ProviderClosed,
     RunFailed,
     SessionEnded,
@@ -42,6 +43,7 @@ from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setting_up import setup_of
 from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
+from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.errors import CutShort, Interrupted, MatrixError
 from matrix.store.run_folder import why_unfinished
 
@@ -182,6 +184,11 @@ class Driver:
                     self._launcher.suspended(item.plan)
                 case ProviderClosed():
                     self._closed = item
+                case ProcessReplaced():
+                    self._telling.replaced(item.process)
+                    self._listener.remark(
+                        f"{item.process} died or did not answer; another one took its place"
+                    )
                 case RunFailed():
                     self._broken = item
 
@@ -229,7 +236,8 @@ class Driver:
             else:
                 task.cancel()
 
-        with interrupts(interrupted):
+        terminal = _nothing if isinstance(self._prepared.kind, OwnsTerminal) else None
+        with interrupts(interrupted, on_terminal=terminal):
             yield
 
     def _setup(self) -> RunSetup:
@@ -326,3 +334,7 @@ def _met_elsewhere(draining: asyncio.Task[None]) -> None:
     """What keeps a run from draining is met by the run itself, which asks the same governor."""
     if not draining.cancelled():
         draining.exception()
+
+
+def _nothing() -> None:
+    """Ctrl-C on the terminal of a program of the run's: that program hears it, too."""

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 from matrix.engine.messages import (
     Picture,
+    ProcessReplaced,
     ProviderClosed,
     RunFailed,
     SessionEnded,
@@ -35,7 +36,7 @@ def publish_pause(elapsed_s: float) -> float:
     return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
 
 
-News = SessionEnded | SessionSuspended | ProviderClosed | RunFailed
+News = SessionEnded | SessionSuspended | ProviderClosed | ProcessReplaced | RunFailed
 
 
 class Executor(Protocol):

@@ -13,8 +13,13 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def interrupts(interrupted: Callable[[], None]) -> Iterator[None]:
+def interrupts(
+    interrupted: Callable[[], None], *, on_terminal: Callable[[], None] | None = None
+) -> Iterator[None]:
     """Have ``interrupted`` called in the running loop for every signal that asks for the end.
+
+    ``on_terminal`` is called for Ctrl-C instead, if it means somebody else: a program of the run's
+    that has the terminal.
 
     A ``SIGHUP`` that is ignored stays so: that is what ``nohup`` is for. Outside the main thread
     signals belong to somebody else, and nothing is changed.
@@ -26,7 +31,8 @@ def interrupts(interrupted: Callable[[], None]) -> Iterator[None]:
             handler = signal.getsignal(number)
             if number is signal.SIGHUP and handler is signal.SIG_IGN:
                 continue
-            loop.add_signal_handler(number, interrupted)
+            asked = on_terminal if on_terminal and number is signal.SIGINT else interrupted
+            loop.add_signal_handler(number, asked)
             before[number] = signal.SIG_DFL if handler is None else handler
     except (ValueError, RuntimeError, NotImplementedError):
         pass  # not the main thread: the caller handles interrupts

@@ -265,6 +265,15 @@ class RunFailed(NamedTuple):
     message: str
 
 
+class ProcessReplaced(NamedTuple):
+    """To the driver: a process of the run had died, or said nothing for too long; it has an heir.
+
+    ``process`` is the name of the dead.
+    """
+
+    process: str
+
+
 FromGovernor: TypeAlias = (
     SessionOpened
     | Granted

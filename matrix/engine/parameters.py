@@ -24,6 +24,7 @@ from matrix.model.params import (
 )
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
+from matrix.providers.price_map import bundled
 
 _OF_LLAMA: Final = (OWN - {"effort", "thinking_tokens", "seed"}) | {
     "top_k",
@@ -74,15 +75,42 @@ def cell_parameters(
 ) -> CellParameters:
     """What the calls of a cell go with; ``values`` are the levels of its parameter factors.
 
-    A level without a role is for every role for which the spec does not say otherwise.
+    A level without a role is for every role for which nothing else says the same parameter.
     """
     shared = {role: params.given for role, params in spec.params.items() if params.given}
     own = {role: dict(params) for role, params in shared.items()}
-    for (role, name), value in values.items():
-        free = [one for one in roles if name not in shared.get(one, {})]
-        for one in free if role is None else [role]:
-            own.setdefault(one, {})[name] = value
+    for parameter, value in values.items():
+        for role in reached(spec, roles, parameter, values):
+            own.setdefault(role, {})[parameter.name] = value
     return CellParameters(own, shared)
+
+
+def reached(
+    spec: RunSpec,
+    roles: Iterable[str],
+    parameter: ParameterName,
+    factors: Iterable[ParameterName],
+) -> list[str]:
+    """Roles whose calls a parameter factor is for, beside the other ``factors``."""
+    if parameter.role is not None:
+        return [parameter.role]
+    named = {other.role for other in factors if other.name == parameter.name}
+    given = {role for role, params in spec.params.items() if parameter.name in params.given}
+    return [role for role in roles if role not in named | given and ALL not in named]
+
+
+def check_factors(spec: RunSpec, roles: Iterable[str], mistakes: Mistakes) -> None:
+    """Collect parameter factors whose levels would reach no call."""
+    roles = list(roles)
+    found = {name: parameter_named(name, roles) for name in spec.factors}
+    named = {name: one for name, one in found.items() if one is not None and name not in roles}
+    for factor, parameter in named.items():
+        if not reached(spec, roles, parameter, named.values()):
+            mistakes.fault(
+                ("factors", factor),
+                f"reaches no call: every role has a {parameter.name} of its own; take that out, or "
+                f"vary one role: {roles[0]}.{parameter.name}",
+            )
 
 
 def check_level(document: Document, path: PathKey, parameter: ParameterName, value: JSON) -> JSON:
@@ -136,6 +164,14 @@ def expecting(
         profile=tuple(expected(cell.own, use) for use in binding.profile),
         prelude_profile=tuple(expected(cell.shared, use) for use in binding.prelude_profile),
     )
+
+
+def reasons_unasked(entry: ModelEntry) -> bool:
+    """Whether a model may reason though nobody asks it to; Anthropic's do so only when asked."""
+    if entry.provider != LITELLM:
+        return False
+    facts = bundled().find(entry.target)
+    return facts is not None and facts.supports_reasoning and facts.provider != "anthropic"
 
 
 def check_parameters(
@@ -216,7 +252,7 @@ def _refusals(use: _Use, entry: ModelEntry, takes: Takes | None) -> Iterator[tup
         trouble = takes.trouble(entry.target, entry.api_base, use.params)
         if trouble:
             name = next((one for one in use.params if one in trouble), next(iter(use.params)))
-            yield name, f"would refuse the request: {trouble}"
+            yield name, f"would refuse this: {trouble}"
 
 
 def _merged(

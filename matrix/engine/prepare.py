@@ -83,9 +83,10 @@ def resolve_models(
 ) -> dict[str, ModelEntry]:
     """Every model that cells may ask; names that stand for none are collected as mistakes."""
     models: dict[str, ModelEntry] = {}
-    for name in sorted({model for binding in bindings for model in binding.models}):
+    raw = {model: binding.raw for binding in bindings for model in sorted(binding.models)}
+    for name in sorted(raw):
         try:
-            models[name] = resolve_model(name, spec.models)
+            models[name] = resolve_model(name, spec.models, raw=raw[name])
         except UnknownModel as error:
             own = name.removeprefix(SIMULATED_PREFIX)
             if not unreadable_models(mistakes, {name, own}):  # said of its entry already

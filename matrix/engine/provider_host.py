@@ -16,7 +16,7 @@ from tenacity import RetryCallState
 from tenacity.wait import wait_random_exponential
 
 from matrix.admission.headers import remaining
-from matrix.admission.pricing import input_bound
+from matrix.admission.pricing import input_of
 from matrix.admission.rates import Load
 from matrix.engine.attempts import NO_USAGE, FailedAttempt, Report
 from matrix.engine.correspondence import Correspondence, Said
@@ -31,6 +31,7 @@ from matrix.model.errors import (
     SessionStop,
     Suspended,
 )
+from matrix.model.money import NanoUSD
 from matrix.model.records import Answer, Call, CallKey, Failure, ToolCall, Usage
 from matrix.model.request_digest import check_same_request
 from matrix.providers.base import Provider, Reply
@@ -102,6 +103,7 @@ class ProviderHost:
         self._cache, self._watch = cache, watch or AttemptWatch(SILENT)
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
+        self._failed: dict[CallKey, tuple[Usage, NanoUSD]] = {}
 
     def deliver(self, message: Said) -> None:
         """Hand over mail from the governor."""
@@ -144,6 +146,7 @@ class ProviderHost:
             return answer
         finally:
             del self._running[call.key]
+            self._failed.pop(call.key, None)
 
     async def _answer(self, call: Call) -> Answer:
         entry = self._models[call.model]
@@ -197,7 +200,8 @@ class ProviderHost:
         took = self._clock() - started
         usage, doubt = Report.of(reply.usage, call, reply.written)
         cost = 0 if usage is None else entry.tariff.cost(usage)
-        answer = _answer(call, reply, usage or NO_USAGE, cost)
+        bought = _answer(call, reply, usage or NO_USAGE, cost)
+        answer = self._in_all(call, bought)
         settle = Settle(
             call.key,
             grant.hold_id,
@@ -213,8 +217,16 @@ class ProviderHost:
         self._watch.answered(call, entry, grant.attempt, settle, reply)
         said = await self._governor.exchange(settle)
         if self._cache is not None and usage is not None:
-            self._cache.keep(call, entry, answer)
+            self._cache.keep(call, entry, bought)
         return said
+
+    def _in_all(self, call: Call, answer: Answer) -> Answer:
+        """An answer with what the attempts before it were billed: a call costs all of them."""
+        usage, cost = self._failed.get(call.key, (NO_USAGE, 0))
+        if not cost and usage == NO_USAGE:
+            return answer
+        together = Usage(*(one + other for one, other in zip(usage, answer.usage, strict=True)))
+        return answer._replace(usage=together, cost=answer.cost + cost)
 
     async def _after_error(
         self,
@@ -232,6 +244,10 @@ class ProviderHost:
         if final:
             failure = Failure(ended.name, storable_text(str(error)[:MAX_REASON]))
             answer = Answer("", ended.usage, ended.cost, 0.0, call.model, "error", failure)
+            answer = self._in_all(call, answer)
+        elif ended.disposition == "settled":
+            used = Answer("", ended.usage, ended.cost, 0.0, call.model)
+            self._failed[call.key] = self._in_all(call, used)[1:3]
         settle = Settle(
             call.key,
             grant.hold_id,
@@ -262,7 +278,7 @@ def _trouble(entry: ModelEntry, error: Exception) -> str:
 
 
 def _acquire(call: Call, entry: ModelEntry) -> Acquire:
-    size = input_bound(call.messages, call.params)
+    size = input_of(call)
     return Acquire(
         call.key,
         call.digest,
@@ -289,6 +305,7 @@ def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
         reasoning=storable_text(reply.reasoning),
         carry=storable_text(reply.carry),
         answered_by=storable_text(reply.model),
+        media=storable_text(reply.media),
     )
 
 

@@ -53,6 +53,10 @@ class RunTelling:
         """Nothing new is started."""
         self._telemetry.log.warning("run.draining", reason=reason)
 
+    def replaced(self, process: str) -> None:
+        """A process had died and was replaced."""
+        self._telemetry.log.warning("process.replaced", dead=process)
+
     def ended(self, end: RunEnd) -> None:
         """The run has come to its end."""
         balance, counters = end.progress.picture.balance, end.progress.counters

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import orjson
 
-from matrix.kinds.context import CommandResult, Context, Log
+from matrix.engine.metered import MeteredCalls
+from matrix.kinds.context import CommandResult, Context, Log, MeteredAddress
 from matrix.model.entries import Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
@@ -187,6 +188,24 @@ class Scope:
         what = [list(arguments), stdin, more, timeout_s]
         name = arguments[0] if arguments else ""
         return CommandResult(*await self.effect(f"command {name}", run, arguments=what))
+
+    async def metered(
+        self,
+        role: str,
+        work: Callable[[MeteredAddress], Awaitable[JSON]],
+        *,
+        name: str,
+        arguments: JSON = None,
+        agent: str = "",
+        stand_in: str = "",
+    ) -> JSON:
+        with self._exclusive():
+            slot = self._take_slot()
+            key = CallKey(self.plan.session_id, self._step.phase, self._step.turn, slot)
+            asking = MeteredCalls(self._session, self._step, slot, role, agent)
+            return await self._session.effects.do(
+                key, name, arguments, lambda: asking.during(work, stand_in)
+            )
 
     def _folder(self) -> Workspace:
         folder = self._session.effects.workspace

@@ -12,13 +12,14 @@ import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
 from matrix.engine.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.effects import Effects
 from matrix.engine.messages import Snapshot
+from matrix.engine.metered import upstreams_of
 from matrix.engine.scope import Meter, Request, Scope, Step
 from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
@@ -51,6 +52,10 @@ from matrix.model.request_digest import request_digest
 from matrix.model.seeds import content_hash, derive_seed
 from matrix.telemetry.spans import Spans
 
+if TYPE_CHECKING:
+    from matrix.gateway.desk import Request as MeteredRequest
+    from matrix.gateway.upstreams import Upstreams
+
 CLOCK_DIGITS = 6
 """Decimals of a session's clock at a checkpoint: rounded in memory as well as on the disk, so that
 a session that went on and one that was taken up again read the same time."""
@@ -78,6 +83,7 @@ class DurableSession:
         workspaces: Workspaces | None = None,
         measure: str = "",
         model_params: Mapping[str, Mapping[str, JSON]] | None = None,
+        upstreams: Callable[[str], Upstreams] | None = None,
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
@@ -88,6 +94,7 @@ class DurableSession:
         self._resources, self._save, self._utc = resources, save, utc
         self._spans, self._workspaces = spans, workspaces
         self._model_params = model_params or {}
+        self.upstreams = upstreams or _no_models
         self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
         self._scores, self._measure = dict(snapshot.scores), measure
@@ -238,6 +245,30 @@ class DurableSession:
         """The text or data behind a name of the plan."""
         return self._resources[self.plan.resources[name]]
 
+    def metered_call(
+        self, step: Step, slot: str, request: MeteredRequest, role: str, agent: str
+    ) -> Call:
+        """A request that came through an address of the session's, as a call."""
+        raw = request.raw
+        if raw is None:
+            own = Request(role, request.model, request.messages, request.params, {}, agent, "")
+            return self.call(step, slot, own)
+        content = content_hash([role, request.model, raw.shape, raw.body.decode(errors="replace")])
+        key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
+        return Call(
+            key=key,
+            digest=request_digest(content, role, request.model, (), request.params),
+            order=self.plan.order,
+            role=role,
+            model=request.model,
+            messages=(),
+            params=request.params,
+            seed=derive_seed("call", self.plan.seed, step.phase, step.turn, slot, content),
+            cell=self.plan.levels,
+            agent=agent,
+            raw=raw,
+        )
+
     def call(self, step: Step, slot: str, request: Request) -> Call:
         """The logical request at a slot, with its digest and seed.
 
@@ -269,6 +300,11 @@ class DurableSession:
             tag=tag,
             timeout_s=timeout_s,
         )
+
+
+def _no_models(stand_in: str) -> Upstreams:
+    """For sessions whose programs may ask nobody."""
+    return upstreams_of({}, stand_in)
 
 
 async def _nowhere(acted: Acted) -> None:

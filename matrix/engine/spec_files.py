@@ -90,6 +90,11 @@ def _named(name: str, folder: Path) -> Path:
     return known[name]
 
 
+def own_spec(kind: str) -> Path:
+    """The run spec that ships with a kind which has a command of its own."""
+    return shipped_root() / "scenarios" / kind / "spec.yaml"
+
+
 def _shipped_runs() -> Path:
     return shipped_root() / RUNS
 

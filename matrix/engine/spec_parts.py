@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
-from matrix.engine.parameters import check_names, parameter_named
+from matrix.engine.parameters import check_factors, check_names, parameter_named
 from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
@@ -51,6 +51,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
     mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
     roles = _roles(spec, kind, mistakes)
     check_names(spec, roles, mistakes)
+    check_factors(spec, roles, mistakes)
     factors = _factors(spec, kind, mistakes)
     parts = Parts(
         spec,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from matrix.engine.effects import EffectDesk
@@ -27,6 +28,7 @@ from matrix.engine.messages import (
     SuspendSession,
     ToGovernor,
 )
+from matrix.engine.metered import upstreams_of
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.session import CallPort, DurableSession
 from matrix.engine.setup import RunSetup
@@ -168,6 +170,7 @@ class SessionWorker:
             workspaces=self._workspaces,
             measure=self._setup.measure,
             model_params=self._model_params,
+            upstreams=partial(upstreams_of, self._setup.models),
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0

@@ -39,6 +39,25 @@ class CommandResult(NamedTuple):
     timed_out: bool = False
 
 
+class MeteredAddress(Protocol):
+    """Where a program sends its model requests to have them metered."""
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """Variables by which the providers' own clients find the address, and its key."""
+        ...
+
+    @property
+    def requests(self) -> int:
+        """Requests so far."""
+        ...
+
+    @property
+    def capped(self) -> int:
+        """Those that were refused because a cap was reached."""
+        ...
+
+
 class Log(Protocol):
     """A session's append-only messages: read by position, never changed."""
 
@@ -184,6 +203,38 @@ class Context(Protocol):
             stdin: What it reads.
             environment: More variables.
             timeout_s: Wall time after which it is killed, in seconds.
+        """
+        ...
+
+    async def metered(
+        self,
+        role: str,
+        work: Callable[[MeteredAddress], Awaitable[JSON]],
+        *,
+        name: str,
+        arguments: JSON = None,
+        agent: str = "",
+        stand_in: str = "",
+    ) -> JSON:
+        """Do something that asks models by itself, as an :meth:`effect`, and meter what it asks.
+
+        While ``work`` goes on, an address on this machine takes requests in the shapes of OpenAI
+        and Anthropic. Each is a call of this session in this role: held, limited, recorded and
+        settled as any other, or refused in the provider's own words when the cap is reached. Where
+        the work is done again after a crash, the same request (the n-th of its kind) is given the
+        answer that it was given before.
+
+        Args:
+            role: Whose caps hold.
+            work: What is to be done; is told the address.
+            name: What is done; with ``arguments`` it is compared with the record on resume.
+            arguments: What it depends on.
+            agent: Who asks, for ``calls``.
+            stand_in: A model that answers for every name, e.g. a simulated one for a rehearsal.
+
+        Raises:
+            CallFailed: ``work`` raised; recorded, and the same on resume.
+            SessionStop: The run is ending; what was answered stays recorded.
         """
         ...
 

@@ -70,6 +70,7 @@ class Binding:
         profile: Expected use per session.
         turns: The (low, middle, high) numbers of turns that ``profile`` is for, so that it can be
             said what of it is left after some of them. ``None``: as many as a session may have.
+        raw: Its models are asked in shapes of their own, so they need not take chats.
     """
 
     resources: Mapping[str, JSON]
@@ -78,6 +79,7 @@ class Binding:
     profile: tuple[RoleProfile, ...]
     prelude_profile: tuple[RoleProfile, ...] = ()
     turns: tuple[float, float, float] | None = None
+    raw: bool = False
 
 
 class Kept(NamedTuple):
@@ -133,6 +135,13 @@ class UsesVariables(Protocol):
     """
 
     variables: Mapping[str, str]
+
+
+@runtime_checkable
+class OwnsTerminal(Protocol):
+    """A kind whose session is a program that has the terminal: Ctrl-C is for the program."""
+
+    owns_terminal: bool
 
 
 class Kind(Protocol):

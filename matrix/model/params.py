@@ -163,7 +163,7 @@ def refused(name: str, value: JSON = None) -> str | None:
 def _refused_body(value: JSON) -> str | None:
     if not isinstance(value, dict):
         return f"should be a mapping of names to values, found {value!r}"
-    wrong = [name for name in value if name in _INSTEAD or name in OWN]
+    wrong = [name for name in value if name in OWN or refused(name, value[name]) is not None]
     if wrong:
         return f"holds {', '.join(wrong)}, which cannot be set behind the engine's back"
     return None

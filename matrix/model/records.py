@@ -93,6 +93,32 @@ class CallParams(NamedTuple):
         return list(self) if any(self[3:]) else list(self[:3])
 
 
+Shape = Literal["chat", "responses", "messages"]
+"""In which shape a client asks: OpenAI's chat or responses, Anthropic's messages."""
+
+
+class RawRequest(NamedTuple):
+    """A request as a client wrote it, for a service that speaks its shape.
+
+    Attributes:
+        shape: The shape of ``body``.
+        body: What is sent, but for the model's name where the service knows it by another.
+        model: The model's name in ``body``.
+        size: Bound on the input tokens, of everything that the request brings in.
+        stream: Whether the answer is to come as events.
+        hides_usage: The client did not ask for the usage that ends the stream.
+        headers: Headers that mean something to the service; never a key.
+    """
+
+    shape: Shape
+    body: bytes
+    model: str
+    size: int
+    stream: bool = False
+    hides_usage: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+
+
 class CallKey(NamedTuple):
     """Which call of which session: the identity under which its answer is recorded.
 
@@ -139,6 +165,7 @@ class Call:
         agent: The player or agent that asks; empty for nobody in particular.
         tag: What it is asked for (a rubric, an assertion, a stage); empty for nothing special.
         timeout_s: Longest wait for the answer, in seconds; ``None`` for the provider's own.
+        raw: The request in a client's own words; then there are no ``messages``.
     """
 
     key: CallKey
@@ -153,6 +180,7 @@ class Call:
     agent: str = ""
     tag: str = ""
     timeout_s: float | None = None
+    raw: RawRequest | None = None
 
 
 class Failure(NamedTuple):
@@ -170,6 +198,7 @@ class Answer(NamedTuple):
     clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
     ``carry`` is JSON text that the provider wants back with this answer while its tool calls are
     worked on; ``answered_by`` is the provider's own name of the model that answered.
+    Of a raw request ``text`` is the whole body, of content type ``media``.
     """
 
     text: str
@@ -183,6 +212,7 @@ class Answer(NamedTuple):
     reasoning: str = ""
     carry: str = ""
     answered_by: str = ""
+    media: str = ""
 
     @property
     def message(self) -> ChatMessage:

@@ -120,7 +120,10 @@ class ModelSpec(SpecModel):
     api_key_env: Annotated[str, AfterValidator(_variable)] | None = Field(
         default=None,
         json_schema_extra={"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"},
-        description="Environment variable that holds the key; the provider's usual one if absent.",
+        description=(
+            "Environment variable that holds the key; the provider's usual one if absent, and none "
+            "at an api_base of your own."
+        ),
     )
     group: str | None = Field(
         default=None, description="Limit group; models that share a provider's limits share one."

@@ -19,7 +19,8 @@ class Reply(NamedTuple):
     spent in full. ``duration_s`` is the working time to charge to the session's clock: measured
     for real models, drawn for simulated ones. ``headers`` carries rate-limit headers in lower
     case, for the limiter to correct its levels by. ``model`` is the model that the provider says
-    has answered, if it says so. ``reasoning`` and ``carry`` are as in :class:`Answer`.
+    has answered, if it says so. ``reasoning``, ``carry`` and ``media``
+    are as in :class:`Answer`.
     """
 
     text: str
@@ -31,10 +32,13 @@ class Reply(NamedTuple):
     tool_calls: tuple[ToolCall, ...] = ()
     reasoning: str = ""
     carry: str = ""
+    media: str = ""
 
     @property
     def written(self) -> str:
         """All that the model wrote and was billed for, as far as it can be seen."""
+        if self.media:  # a body in somebody else's shape, most of which is no text of the model's
+            return ""
         return "".join((self.text, *(call.name + call.arguments for call in self.tool_calls)))
 
 

@@ -73,6 +73,7 @@ class ModelFacts(NamedTuple):
     context_window: int | None
     supports_response_schema: bool
     supports_prompt_caching: bool
+    supports_reasoning: bool = False
 
 
 class PriceMap:
@@ -167,6 +168,7 @@ def _facts(key: str, listing: Listing) -> ModelFacts:
         _count(listing.get("max_input_tokens")),
         listing.get("supports_response_schema") is True,
         listing.get("supports_prompt_caching") is True,
+        listing.get("supports_reasoning") is True,
     )
 
 

@@ -6,9 +6,10 @@ import orjson
 
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
-from matrix.engine.parameters import parameter_named
+from matrix.engine.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepared import Prepared
 from matrix.model.money import from_usd, show_usd, to_usd
+from matrix.model.params import layers_of
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
 from matrix.report.plan_power import power_as_data, power_facts
@@ -86,7 +87,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    rows += _cut_by_own_cap(prepared) + _moving_judges(prepared) + _unplanted(prepared)
+    rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared) + _without_room(prepared)
+    rows += _moving_judges(prepared) + _unplanted(prepared)
     return rows + power_facts(prepared, pilot)
 
 
@@ -126,6 +128,45 @@ def _levels_reach(prepared: Prepared, factor: str, role: str) -> bool:
         return False
     values = (cell.params.get(role, {}).get(named.name) for cell in prepared.plan.cells)
     return len({str(value) for value in values}) > 1
+
+
+def _above_the_cap(prepared: Prepared) -> list[tuple[str, str]]:
+    """That the cap is expected to end the run before its plan."""
+    cap, expected, rounds = prepared.spec.limits.cap_nano, prepared.estimate.middle, 0
+    if expected <= cap:
+        return []
+    rounds = cap * prepared.plan.rounds // expected
+    return [
+        (
+            "WARNING",
+            f"The plan is expected to cost {show_usd(expected)}, above its cap of "
+            f"{show_usd(cap)}: about {plural(rounds, 'round')} of {prepared.plan.rounds:,} fit.",
+        )
+    ]
+
+
+def _without_room(prepared: Prepared) -> list[tuple[str, str]]:
+    """Models that may reason out of the tokens that a kind allows for the text alone."""
+    found: dict[str, dict[str, None]] = {}
+    for cell in prepared.plan.cells:
+        for role, model in cell.roles.items():
+            entry = prepared.models.get(model)
+            if entry is None or not reasons_unasked(entry):
+                continue
+            said: set[str] = set()
+            for layer in layers_of(cell.params, entry.params, role):
+                said |= layer.keys()
+            if said.isdisjoint(("effort", "thinking_tokens", "max_tokens")):
+                found.setdefault(model, {})[role] = None
+    return [
+        (
+            "WARNING",
+            f"{harmless(model)} may reason before it answers, and use up the tokens that are meant "
+            f"for its text: give it room with params.{next(iter(roles))}.effort, or max_tokens "
+            f"(as {' and '.join(roles)}).",
+        )
+        for model, roles in found.items()
+    ]
 
 
 def _cut_by_own_cap(prepared: Prepared) -> list[tuple[str, str]]:

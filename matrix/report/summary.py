@@ -40,7 +40,7 @@ class Summary:
         moved: Model -> the provider's own names of it -> answers, where there is more than one.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
         unfinished: Whether the tables lack something, because the run was stopped at once.
-        journal_nano: What the journal says is spent, where the tables lag behind it.
+        journal_nano: What the journal of an unfinished run says is spent, with what is out.
         comparison: The compared factor's levels and verdict.
         no_comparison: Why there is no comparison, if there is none.
         cache: What the response cache did.
@@ -122,7 +122,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         no_comparison=no_comparison,
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
-        journal_nano=charged_in(run_dir) if lagging else None,
+        journal_nano=None if run.status == "complete" else charged_in(run_dir),
         extremes=_extremes(sessions),
     )
 

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.model.records import Usage
+from matrix.model.records import ToolCall, Usage
 from matrix.serving.writing import Choice
 
 DONE: Final = b"data: [DONE]\n\n"
@@ -76,20 +76,16 @@ def models(names: Sequence[str]) -> bytes:
 
 
 def _message(choice: Choice) -> dict[str, Any]:
-    if choice.tool is None:
-        return {"role": "assistant", "content": choice.text, "refusal": None}
-    return {
-        "role": "assistant",
-        "content": None,
-        "refusal": None,
-        "tool_calls": [_tool(choice)],
-    }
+    message: dict[str, Any] = {"role": "assistant", "content": choice.text, "refusal": None}
+    if choice.tools:
+        message["content"] = choice.text or None
+        message["tool_calls"] = [_tool(call) for call in choice.tools]
+    return message
 
 
-def _tool(choice: Choice) -> dict[str, Any]:
-    assert choice.tool is not None
-    function = {"name": choice.tool.name, "arguments": choice.tool.arguments}
-    return {"id": choice.tool.id, "type": "function", "function": function}
+def _tool(call: ToolCall) -> dict[str, Any]:
+    function = {"name": call.name, "arguments": call.arguments}
+    return {"id": call.id, "type": "function", "function": function}
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
@@ -103,19 +99,23 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _deltas(choice: Choice) -> list[dict[str, Any]]:
-    if choice.tool is None:
-        first: dict[str, Any] = {"role": "assistant", "content": "", "refusal": None}
-        return [first, *({"content": piece} for piece in _pieces(choice.text))]
-    opened = {"index": 0} | _tool(choice)
-    opened["function"] = {"name": choice.tool.name, "arguments": ""}
-    rest = [
-        {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
-        for piece in _pieces(choice.tool.arguments)
-    ]
-    return [{"role": "assistant", "content": None, "tool_calls": [opened]}, *rest]
+    texts = [{"content": piece} for piece in pieces(choice.text)]
+    if not choice.tools:
+        return [{"role": "assistant", "content": "", "refusal": None}, *texts]
+    sent: list[dict[str, Any]] = [{"role": "assistant", "content": None}, *texts]
+    for index, call in enumerate(choice.tools):
+        opened = {"index": index, **_tool(call)}
+        opened["function"] = {"name": call.name, "arguments": ""}
+        sent.append({"tool_calls": [opened]})
+        sent += [
+            {"tool_calls": [{"index": index, "function": {"arguments": piece}}]}
+            for piece in pieces(call.arguments)
+        ]
+    return sent
 
 
-def _pieces(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
+    """A text as it comes bit by bit."""
     step = max(_PIECE, -(-len(text) // _MOST_PIECES))
     return [text[at : at + step] for at in range(0, len(text), step)]
 

@@ -5,25 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from matrix.model.records import ChatMessage
-from matrix.model.seeds import canonical
+from matrix.model.records import ChatMessage, ToolCall
 from matrix.serving.fields import wrong
 
-_ROLES: Final[Mapping[object, Literal["system", "user", "assistant"]]] = {
+_ROLES: Final[Mapping[object, Literal["system", "user", "assistant", "tool"]]] = {
     "system": "system",
     "developer": "system",
     "user": "user",
     "assistant": "assistant",
-    "tool": "user",
-    "function": "user",
+    "tool": "tool",
+    "function": "tool",
 }
 
 
 def read_messages(value: object) -> tuple[ChatMessage, ...]:
     """The messages of a request.
 
-    Content that is no text leaves a mark, e.g. ``[image_url]``; tool calls are kept as JSON, and
-    what a tool answered counts as the user's.
+    Content that is no text leaves a mark, e.g. ``[image_url]``.
 
     Raises:
         ApiError: 400, for the first mistake.
@@ -42,23 +40,45 @@ def _message(item: object, index: int) -> ChatMessage:
     if role is None:
         raise wrong(f"{name}.role", said, f"one of {', '.join(map(str, _ROLES))}")
     content = item.get("content")
-    if isinstance(content, str) and "tool_calls" not in item:
+    if isinstance(content, str) and role != "tool" and "tool_calls" not in item:
         return ChatMessage(role, content)
-    return ChatMessage(role, _content(content, item.get("tool_calls"), f"{name}.content"))
+    calls = _tool_calls(item.get("tool_calls"), f"{name}.tool_calls")
+    answered = item.get("tool_call_id")
+    return ChatMessage(
+        role,
+        _content(content, bool(calls), f"{name}.content"),
+        calls,
+        answered if isinstance(answered, str) else "",
+    )
 
 
-def _content(value: object, calls: object, name: str) -> str:
-    """Text of a message in one of its rarer forms: parts, or the model's own tool calls."""
-    texts: list[str] = []
+def _tool_calls(value: object, name: str) -> tuple[ToolCall, ...]:
+    if value is None:
+        return ()
+    if not isinstance(value, list):
+        raise wrong(name, value, "a list of tool calls")
+    return tuple(_tool_call(item, f"{name}[{index}]") for index, item in enumerate(value))
+
+
+def _tool_call(item: object, name: str) -> ToolCall:
+    function = item.get("function") if isinstance(item, dict) else None
+    if not isinstance(item, dict) or not isinstance(function, dict):
+        raise wrong(name, item, "an object with an 'id' and a 'function'")
+    said = (item.get("id"), function.get("name"), function.get("arguments"))
+    if not all(isinstance(each, str) for each in said):
+        raise wrong(name, item, "an id, a name and arguments as text")
+    return ToolCall(*map(str, said))
+
+
+def _content(value: object, may_lack: bool, name: str) -> str:
+    """Text of a message, also in parts; an answer that is tool calls may have none."""
     if isinstance(value, str):
-        texts.append(value)
-    elif isinstance(value, list):
-        texts += [_part(part, f"{name}[{index}]") for index, part in enumerate(value)]
-    elif value is not None or not calls:
+        return value
+    if isinstance(value, list):
+        return "\n".join(_part(part, f"{name}[{index}]") for index, part in enumerate(value))
+    if value is not None or not may_lack:
         raise wrong(name, value, "a text or a list of parts")
-    if calls:
-        texts.append(canonical(calls).decode())
-    return "\n".join(texts)
+    return ""
 
 
 def _part(part: object, name: str) -> str:

@@ -31,6 +31,7 @@ class Tool(NamedTuple):
 
     name: str
     parameters: JSON
+    description: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +174,12 @@ def _tool(item: object, name: str) -> Tool:
     parameters = function.get("parameters") or {}
     if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
         raise wrong(f"{name}.function.parameters", parameters, "a JSON Schema of type 'object'")
-    return Tool(called, {"type": "object", **parameters})
+    described = function.get("description")
+    return Tool(
+        called,
+        {"type": "object", **parameters},
+        described if isinstance(described, str) else "",
+    )
 
 
 def _forced(choice: object, tools: Sequence[Tool]) -> str | None:

@@ -26,11 +26,11 @@ Speaker: TypeAlias = Callable[[ChatRequest, int], Reply]
 
 
 class Choice(NamedTuple):
-    """One of the answers to a request; ``tool`` stands in for the text."""
+    """One of the answers to a request: text, calls of tools, or both."""
 
     text: str
     finish_reason: str
-    tool: ToolCall | None = None
+    tools: tuple[ToolCall, ...] = ()
 
 
 class Written(NamedTuple):
@@ -72,7 +72,7 @@ def write(request: ChatRequest, speak: Speaker) -> Written:
         reply = speak(request, index)
         choice = _choice(request, index, reply)
         choices.append(choice)
-        output += tokens_out(choice.tool.arguments if choice.tool else choice.text)
+        output += tokens_out(choice.text or "".join(call.arguments for call in choice.tools))
         longest = max(longest, reply.duration_s)
         told = told and reply.usage is not None
     used = Usage(input=request.tokens, output=output)
@@ -129,7 +129,7 @@ def _tool_call(request: ChatRequest, index: int) -> Choice:
     # a named tool ends with "stop", "required" with "tool_calls": so does the original
     finish = "tool_calls" if request.forced == ANY_TOOL else "stop"
     arguments, finish = _fitting(called.arguments, request.max_tokens, finish)
-    return Choice("", finish, called._replace(arguments=arguments))
+    return Choice("", finish, (called._replace(arguments=arguments),))
 
 
 def _tool(request: ChatRequest, seed: int) -> Tool:

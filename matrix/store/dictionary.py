@@ -53,7 +53,8 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
 - Tables join on `session_id`. `run_id` is in every table, so that runs can be read together.
 - What is absent is null, never an empty string.
 - Money is in US dollars (`_usd`), and exactly in nano-dollars (`_nano`, 1e-9 USD). The cost of a
-  run is the sum of `calls.cost_nano`; `sessions` leaves out preludes and presumed attempts.
+  run is the sum of `calls.cost_nano` and `calls.overrun_nano`; `sessions` leaves out preludes,
+  presumed attempts and overruns.
 - Times are in seconds (`_s`); points in time are UTC.
 - A *prelude* is what models write once per round and scenario, shared by every variant. It has no
   row in `sessions`; its calls, turns and messages are under its own id (`sessions.prelude_id`).
@@ -96,7 +97,7 @@ DuckDB, here the cost of every role and model, preludes included:
 import duckdb
 
 print(duckdb.sql(\"\"\"
-    SELECT role, model, count(*) AS attempts, sum(cost_nano) / 1e9 AS usd
+    SELECT role, model, count(*) AS attempts, sum(cost_nano + overrun_nano) / 1e9 AS usd
     FROM read_parquet('results/<run id>/calls/*.parquet')
     GROUP BY ALL ORDER BY usd DESC
 \"\"\"))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.model.entries import Opened
+from matrix.model.entries import Held, Opened
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run_folder import read_run, write_run
 from tests.cli.program import Matrix
@@ -63,3 +63,20 @@ def test_tables_that_a_stop_at_once_left_unfinished_say_so_until_they_are_repair
     assert json.loads(matrix("show", "first", "--json").stdout)["unfinished"] is True
     assert matrix("repair", "first").code == 0
     assert "unfinished" not in matrix("show", "first").stdout
+
+
+def test_money_that_was_out_when_a_run_died_is_shown_after_a_repair_too(
+    finished: Path, matrix: Matrix
+) -> None:
+    run_dir = finished / "results" / "first"
+    file = read_run(run_dir)
+    write_run(run_dir, file.model_copy(update={"status": "incomplete", "end_reason": "died"}))
+    journal = JournalWriter(run_dir / JOURNAL_NAME)
+    last = next(row.entry for row in journal.since(0) if isinstance(row.entry, Held))
+    journal.append([last._replace(hold_id=10**6, amount=3 * 10**9)])
+    journal.close()
+    for _ in range(2):
+        assert "by the journal, what is out counted in" in matrix("show", "first").stdout
+        said = json.loads(matrix("show", "first", "--json").stdout)
+        assert said["journal_usd"] >= said["spent_usd"] + 3
+        assert matrix("repair", "first").code == 0

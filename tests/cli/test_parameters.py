@@ -83,3 +83,59 @@ def test_a_factor_that_reaches_the_judge_is_warned_of(here: Path, matrix: Matrix
     assert one.code == 0, one.stderr
     assert "also changes" not in one.stdout
     assert "narrator.effort" in one.stdout
+
+
+def mistakes_of(here: Path, **spec: object) -> list[str]:
+    (here / "one.yaml").write_text(yaml.safe_dump({**SPEC, **spec}))
+    return [str(mistake) for mistake in api.validate(here / "one.yaml")]
+
+
+def test_levels_that_would_reach_no_call_are_a_mistake(here: Path) -> None:
+    own = {"counter": {"temperature": 0.3}}
+    (said,) = mistakes_of(here, params=own, factors={"temperature": [0.4, 0.5]})
+    assert "factors.temperature: reaches no call" in said
+    both = {"counter.temperature": [0.4, 0.5], "temperature": [0.6, 0.7]}
+    (said,) = mistakes_of(here, params={}, factors=both)
+    assert "factors.temperature: reaches no call" in said
+    assert mistakes_of(here, params=own, factors={"counter.temperature": [0.4, 0.5]}) == []
+
+
+def test_a_level_of_a_role_goes_over_what_the_spec_says_of_it(here: Path) -> None:
+    factors = {"counter.temperature": [0.4, 0.5]}
+    (here / "one.yaml").write_text(yaml.safe_dump({**SPEC, "factors": factors}))
+    cells = api.plan(here / "one.yaml").plan.cells
+    assert [cell.params["counter"]["temperature"] for cell in cells] == [0.4, 0.5]
+
+
+def test_dearer_tiers_are_refused_wherever_they_hide(here: Path) -> None:
+    hidden = {"counter": {"extra_body": {"service_tier": "priority"}}}
+    (said,) = mistakes_of(here, params=hidden)
+    assert "extra_body" in said
+    assert "service_tier" in said
+
+
+def test_a_model_that_reasons_takes_no_other_temperature_at_anthropic(here: Path) -> None:
+    said = mistakes_of(
+        here,
+        roles={"counter": "anthropic/claude-opus-4-5"},
+        params={"all": {"temperature": 0.7}},
+    )
+    assert len(said) == 1
+    assert "takes no temperature but 1 while it reasons" in said[0]
+
+
+def test_a_plan_says_what_its_cap_carries_and_which_model_needs_room(here: Path) -> None:
+    spec = {
+        **SPEC,
+        "roles": {"counter": "openai/gpt-5"},
+        "factors": {"step": [1, 2]},
+        "params": {},
+        "per_cell": 500,
+        "limits": {"cost_usd": 0.01},
+    }
+    (here / "one.yaml").write_text(yaml.safe_dump(spec))
+    done = run_program(here, "plan", "one.yaml", variables={"OPENAI_API_KEY": "sk-none"})
+    told = " ".join(done.stdout.split())
+    assert "above its cap of $0.01: about" in told, done.stderr
+    assert "openai/gpt-5 may reason before it answers" in told
+    assert "params.counter.effort" in told

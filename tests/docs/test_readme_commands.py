@@ -12,7 +12,13 @@ from tests.cli.program import Result, run_program
 from tests.cli.test_keys import no_keys
 from tests.docs.test_documentation import COMMANDS, ROOT, code_blocks
 
-REAL = ("run smoke", "run  --model all=openai", "doctor smoke")
+REAL = (
+    "run smoke",
+    "run  --model all=openai",
+    "doctor smoke",
+    "gateway --max-cost 5",
+    "gateway --max-cost 2",
+)
 """Lines about real models: without a key they say which one is missing, and start nothing."""
 
 GATED = ("--fail-on",)
@@ -45,6 +51,7 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     assert init == "init my-project"
     assert played(tmp_path, init, {}).code == 0
     project, seen = tmp_path / "my-project", []
+    (project / "my_agent.py").write_text("print('done')\n")
     for line in rest:
         done = played(project, line, PROJECT)
         allowed = (0, 3) if any(flag in line for flag in GATED) else (0,)

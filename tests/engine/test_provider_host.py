@@ -356,3 +356,18 @@ async def test_the_estimate_of_tokens_lies_below_the_bound_that_is_held() -> Non
     await world.host.ask(long)
     (request,) = (message for message in world.said if isinstance(message, Acquire))
     assert 100 < sum(request.load) < input_bound(long.messages) + 16
+
+
+async def test_a_call_costs_what_all_its_attempts_were_billed() -> None:
+    spoiled = Usage(5, 4)
+    world = World(fails(2, lambda: MalformedAnswer("no text", usage=spoiled)))
+    answer = await world.host.ask(call())
+    billed = [cost for disposition, cost, _ in world.settlements if disposition == "settled"]
+    assert len(billed) == ATTEMPTS
+    assert answer.cost == sum(billed)
+    assert answer.usage.input > 2 * spoiled.input
+    world = World(fails(9, lambda: MalformedAnswer("no text", usage=spoiled)))
+    answer = await world.host.ask(call())
+    assert answer.failure is not None
+    assert answer.cost == ATTEMPTS * TARIFF.cost(spoiled)
+    assert answer.usage == Usage(ATTEMPTS * 5, ATTEMPTS * 4)

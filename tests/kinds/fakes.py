@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from matrix.kinds.context import CommandResult, Context
+from matrix.kinds.context import CommandResult, Context, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
@@ -196,6 +196,18 @@ class FakeContext:
         timeout_s: float = 600.0,
     ) -> CommandResult:
         raise FolderUnavailable("this context has no working folder")
+
+    async def metered(
+        self,
+        role: str,
+        work: Callable[[MeteredAddress], Awaitable[JSON]],
+        *,
+        name: str,
+        arguments: JSON = None,
+        agent: str = "",
+        stand_in: str = "",
+    ) -> JSON:
+        raise NotImplementedError("nobody here meters programs")
 
     async def parallel(self, children: Sequence[Callable[[Context], Awaitable[T]]]) -> list[T]:
         if self._busy:

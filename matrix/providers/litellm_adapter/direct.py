@@ -19,9 +19,13 @@ from urllib.parse import urlsplit
 import httpx
 import orjson
 
+from matrix.dialects.answers import reported, without_usage_event
+from matrix.dialects.requests import under_name
+from matrix.dialects.shapes import ENDPOINTS
 from matrix.model.errors import MalformedAnswer, RequestRejected
-from matrix.model.records import CallParams
-from matrix.providers.litellm_adapter.answers import usage_in, without_usage
+from matrix.model.records import CallParams, RawRequest
+from matrix.providers.base import Reply
+from matrix.providers.litellm_adapter.answers import only_limits, usage_in, without_usage
 from matrix.providers.litellm_adapter.asking import Message, parameters_of
 from matrix.providers.litellm_adapter.connections import CODED, Connections, HttpAnswer
 from matrix.providers.litellm_adapter.library import Config, Endpoint, Library, Response
@@ -35,6 +39,7 @@ together_ai xai zai
 CHECKED_PROVIDERS = frozenset(_CHECKED.split())
 """Providers for which this path and ``litellm.acompletion`` were compared on the wire."""
 
+_ANTHROPIC_VERSION = "2023-06-01"
 _NOT_SENT = ("stream", "fake_stream", "max_retries")
 """What litellm's parameters say to its own callers; nothing is streamed here."""
 
@@ -90,8 +95,7 @@ class Direct:
         if provider not in CHECKED_PROVIDERS or self._library.speaks_responses(model, provider):
             return None
         config = self._library.config(model, provider)
-        key = api_key or endpoint.api_key or os.environ.get(f"{provider.upper()}_API_KEY")
-        return config and Route(endpoint, config, key, _base_of(endpoint))
+        return config and Route(endpoint, config, self._key(endpoint, api_key), _base_of(endpoint))
 
     async def complete(
         self, route: Route, messages: list[Message], params: CallParams, mode: SchemaMode
@@ -115,8 +119,49 @@ class Direct:
         if provider == "anthropic":
             headers, body = self._library.without_unknown_betas(headers, body, provider)
         answer = await self._connections.post(plan.url, _encode({**body, **extra}), headers)
-        self._refuse(answer, route)
+        self._refuse(answer, route.config, model, provider)
         return self._read(answer, route, plan, body, options), answer.headers
+
+    async def pass_through(self, endpoint: Endpoint, api_key: str | None, raw: RawRequest) -> Reply:
+        """Send a request as its client wrote it; only the key is ours.
+
+        Raises:
+            Exception: litellm's or the connection's errors, for the caller to translate.
+            MalformedAnswer: A stream that did not come to its end.
+        """
+        model, provider, *_ = endpoint
+        key = self._key(endpoint, api_key)
+        base = _base_of(endpoint) or ""
+        url = base if provider == "anthropic" else f"{base.rstrip('/')}{ENDPOINTS[raw.shape]}"
+        headers = {"Content-Type": "application/json", **dict(raw.headers)}
+        if provider == "anthropic":
+            headers.setdefault("anthropic-version", _ANTHROPIC_VERSION)
+            headers["x-api-key"] = key or ""
+        else:
+            headers |= _account_headers(model_provider=provider)
+            headers["Authorization"] = f"Bearer {key}"
+        body = raw.body if raw.model == model else under_name(raw.body, model)
+        answer = await self._connections.post(url, body, headers)
+        self._refuse(answer, self._library.config(model, provider), model, provider)
+        media = answer.headers.get("content-type", "application/json")
+        said = reported(raw.shape, answer.body, stream="event-stream" in media)
+        if not said.whole:
+            told = said.error or "the stream broke off before its end"
+            raise MalformedAnswer(f"{model}: {told}", usage=said.usage)
+        shown = without_usage_event(answer.body) if raw.hides_usage else answer.body
+        return Reply(
+            shown.decode(errors="replace"),
+            said.usage,
+            0.0,
+            said.finish_reason or "stop",
+            only_limits(answer.headers),
+            said.model,
+            media=media,
+        )
+
+    def _key(self, endpoint: Endpoint, api_key: str | None) -> str | None:
+        named = os.environ.get(f"{endpoint.provider.upper()}_API_KEY")
+        return api_key or endpoint.api_key or named
 
     def _make_plan(self, route: Route, params: CallParams, mode: SchemaMode) -> _Plan:
         model, provider, *_ = route.endpoint
@@ -136,16 +181,14 @@ class Direct:
         url = route.config.get_complete_url(stream=None, **shared)
         return _Plan(url, headers, orjson.dumps(options), json_mode)
 
-    def _refuse(self, answer: HttpAnswer, route: Route) -> None:
+    def _refuse(self, answer: HttpAnswer, config: Config, model: str, provider: str) -> None:
         if answer.status >= 400:
-            error = route.config.get_error_class(
+            error = config.get_error_class(
                 error_message=answer.body.decode(errors="replace"),
                 status_code=answer.status,
                 headers=httpx.Headers(answer.headers),
             )
-            raise self._library.classified(
-                error, route.endpoint.model, route.endpoint.provider
-            ) from error
+            raise self._library.classified(error, model, provider) from error
 
     def _read(
         self, answer: HttpAnswer, route: Route, plan: _Plan, body: Message, options: Message

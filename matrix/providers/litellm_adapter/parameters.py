@@ -10,6 +10,8 @@ from matrix.providers.litellm_adapter.asking import more_parameters
 from matrix.providers.litellm_adapter.library import Library
 
 _ALWAYS: Final = frozenset({"max_tokens", "timeout_s", "extra_body"})
+_WARM_ONLY: Final = frozenset({"anthropic", "bedrock", "vertex_ai"})
+"""Providers that take no temperature but 1 of a model that reasons; litellm sends any."""
 _NO_KEY: Final = "none"
 _OURS: Final = {"reasoning_effort": "effort", "thinking": "thinking_tokens"}
 
@@ -33,7 +35,11 @@ class LiteLLMParameters:
         asked = {name: value for name, value in params.items() if name not in _ALWAYS}
         limit = params.get("max_tokens") or 1_000_000
         try:
-            self._library.mapped(model, provider, {"max_tokens": limit, **more_parameters(asked)})
+            sent = {"max_tokens": limit, **more_parameters(asked)}
+            mapped = self._library.mapped(model, provider, sent)
+            thinks = (mapped.get("thinking") or {}).get("type") not in (None, "disabled")
+            if provider in _WARM_ONLY and thinks and mapped.get("temperature") not in (None, 1):
+                return "takes no temperature but 1 while it reasons"
         except Exception as error:  # each provider's description raises its own
             lines = str(getattr(error, "message", None) or error).strip().splitlines()
             return lines[0].removeprefix("litellm.UnsupportedParamsError: ") if lines else "refused"

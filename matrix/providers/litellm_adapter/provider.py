@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from matrix.model.errors import AuthenticationFailed, RequestRejected
-from matrix.model.records import Call
+from matrix.model.records import Call, RawRequest
 from matrix.providers.base import Reply
 from matrix.providers.litellm_adapter.answers import limit_headers, only_limits, reply_of
 from matrix.providers.litellm_adapter.asking import (
@@ -113,13 +113,18 @@ class LiteLLMProvider:
     async def _asked(self, model: _Model, call: Call, wire: Wire) -> Reply:
         started = self._clock()
         try:
-            response, headers = await self._send(model, call)
+            if call.raw is not None:
+                reply = await self._send_raw(model, call, call.raw)
+                headers = reply.headers
+            else:
+                response, headers = await self._send(model, call)
+                reply = reply_of(response, 0.0, model.settings.target, model.endpoint.provider)
             took = self._clock() - started
-            reply = reply_of(response, took, model.settings.target, model.endpoint.provider)
         except Exception as error:
             raise self._translated(error, model.settings, wire) from None
         clean = self._redactor.values  # a service may send back what it was sent, keys and all
         return reply._replace(
+            duration_s=took,
             text=clean(reply.text),
             finish_reason=clean(reply.finish_reason),
             model=clean(reply.model),
@@ -151,6 +156,10 @@ class LiteLLMProvider:
                 model.settings.target, messages, timeout=limit, **params
             )
         return response, limit_headers(response)
+
+    async def _send_raw(self, model: _Model, call: Call, raw: RawRequest) -> Reply:
+        async with asyncio.timeout(call.timeout_s or self._settings.timeout_s):
+            return await self._direct.pass_through(model.endpoint, model.api_key, raw)
 
     def _route(self, name: str, model: _Model) -> Route | None:
         if name not in self._routes:

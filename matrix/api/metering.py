@@ -1,0 +1,127 @@
+"""Running one program of somebody's own at a metered address."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from matrix.api.lives import start
+from matrix.api.opened import RESULTS, Run
+from matrix.api.planning import plan
+from matrix.engine.keys import ENV_NAME, variables
+from matrix.engine.prepared import Prepared
+from matrix.engine.progress import Listener
+from matrix.engine.spec_files import own_spec
+from matrix.kinds.gateway import ROLE
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.overrides import Override
+from matrix.providers.key_names import KEY_NAMES
+from matrix.providers.price_map import PriceUnknown, bundled
+
+SPOKEN = ("anthropic", "openai")
+"""Providers whose own models programs ask by their bare names."""
+_MODES = ("chat", "responses")
+
+
+class Metered(NamedTuple):
+    """What came of a program.
+
+    Attributes:
+        run: Its run.
+        exit_code: The program's; ``None`` if the run ended before it did.
+        requests: Requests that it made.
+        capped: Those that the cap refused.
+    """
+
+    run: Run
+    exit_code: int | None
+    requests: int
+    capped: int
+
+
+def plan_gateway(
+    command: Sequence[str], *, stand_in: str = "", overrides: Iterable[Override] = ()
+) -> Prepared:
+    """Prepare a run of one command.
+
+    Args:
+        command: Program and arguments.
+        stand_in: A model that answers for every name; without one, models are asked by their names.
+        overrides: What goes over the spec, lowest first; ``limits.cost_usd`` has to be among it.
+
+    Raises:
+        BadInput: Every mistake; no cap was given, or there is no key for any provider.
+    """
+    given = list(overrides)
+    own = list(dict.fromkeys(path[1] for path, _, _ in given if path[0] == "models" and path[1:]))
+    listed = [] if stand_in else [*_listed(os.environ), *map(str, own)]
+    mistakes = []
+    if not any(path == ("limits", "cost_usd") for path, _, _ in given):
+        told = "say how much the command may spend in US dollars, e.g. --max-cost 5"
+        mistakes.append(Mistake("--max-cost", None, "", told))
+    if not listed and not stand_in:
+        keys = " or ".join(KEY_NAMES[provider][0] for provider in SPOKEN)
+        told = f"there is no key to forward requests with: set {keys}, here or in {ENV_NAME}"
+        mistakes.append(Mistake("models", None, "", f"{told}; or rehearse: --model sim/opus-4.5"))
+    if mistakes:
+        raise BadInput(mistakes)
+    hidden = sorted({name for names in KEY_NAMES.values() for name in names})
+    options = {
+        "command": list(command),
+        "models": listed,
+        "stand_in": stand_in,
+        "hidden": hidden,
+    }
+    layers: list[Override] = [(("options", name), value, "") for name, value in options.items()]
+    if stand_in:
+        layers.append((("roles", ROLE), stand_in, "--model"))
+    return plan(own_spec("gateway"), overrides=[*layers, *given])
+
+
+def gateway(
+    prepared: Prepared,
+    *,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    listener: Listener | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Metered:
+    """Run a prepared command to its end, with its requests metered.
+
+    Raises:
+        BadInput, RunExists, StoreError: As :func:`matrix.api.start`.
+    """
+    run = start(
+        prepared,
+        results=results,
+        run_id=run_id,
+        executor="in-process",
+        listener=listener,
+        clock=clock,
+    )
+    scores = run.frame("scores", ["name", "value"])
+    found = {
+        str(name): int(value) for name, value in zip(scores["name"], scores["value"], strict=True)
+    }
+    return Metered(run, found.get("exit_code"), found.get("requests", 0), found.get("capped", 0))
+
+
+def _listed(environment: Mapping[str, str]) -> list[str]:
+    """Every priced model of the providers whose keys are there."""
+    known = variables(Path.cwd() / ENV_NAME, environment)
+    keyed = [one for one in SPOKEN if any(known.get(name) for name in KEY_NAMES[one])]
+    found = []
+    for name in bundled().names() if keyed else ():
+        facts = None if "/" in name else bundled().find(name)
+        if facts is None or facts.provider not in keyed or facts.mode not in _MODES:
+            continue
+        target = f"{facts.provider}/{name}"
+        try:
+            bundled().tariff(target)
+        except PriceUnknown:
+            continue
+        found.append(target)
+    return sorted(found)

@@ -1,0 +1,99 @@
+"""``matrix gateway``."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import (
+    BudgetOption,
+    MaxCostOption,
+    ResultsOption,
+    SetOption,
+    overrides_of,
+)
+
+HELP = """Run any command under a hard cap on what it asks of models.
+
+\b
+    matrix gateway --max-cost 5 -- claude -p "fix the failing test"
+    matrix gateway --max-cost 2 --budget agents=20/day -- python my_agent.py
+    matrix gateway --max-cost 1 --model sim/opus-4.5 -- ./agent    for nothing
+
+The command is given an address on this machine (OPENAI_BASE_URL, ANTHROPIC_BASE_URL) and a key that
+is worthless elsewhere; keys of providers are kept from it. Requests in the shapes of OpenAI's chat
+and responses and of Anthropic's messages pass as they are, but for the key: each is held, limited,
+journalled and settled first, or refused in the provider's own words when the cap is reached. It is
+a run: `matrix list`, `show` and the tables have every call.
+
+Exit code: the command's own; 4 if the cap refused anything or the run was ended.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("gateway", help=HELP, context_settings={"ignore_unknown_options": False})(gateway)
+
+
+def gateway(
+    ctx: typer.Context,
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND", help="Program and arguments.", show_default=False),
+    ],
+    max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            metavar="MODEL",
+            help="Ask this model, whatever model is named.",
+            show_default=False,
+        ),
+    ] = "",
+    settings: SetOption = None,
+    run_id: Annotated[
+        str | None,
+        typer.Option("--run-id", metavar="ID", help="Name this run yourself.", show_default=False),
+    ] = None,
+    results: ResultsOption = "results",
+) -> None:
+    """Run a command at a metered address."""
+    from matrix.api.metering import gateway as play
+    from matrix.api.metering import plan_gateway
+    from matrix.cli.display import Quiet
+    from matrix.cli.finish import INCOMPLETE
+    from matrix.kinds.gateway import NOT_FOUND
+    from matrix.model.money import show_usd
+
+    layers = overrides_of(settings, None, max_cost=max_cost, budget=budget)
+    prepared = plan_gateway(command, stand_in=model, overrides=layers)
+    with Quiet() as listener:
+        done = play(
+            prepared,
+            results=results,
+            run_id=run_id,
+            listener=listener,
+            clock=ctx.obj or time.time,
+        )
+    summary = done.run.summary()
+    simulated = " (simulated)" if prepared.play_money else ""
+    told = f"{show_usd(summary.spent_nano)} of {show_usd(summary.run.cap_nano)}{simulated}"
+    typer.echo(
+        f"matrix gateway: {told} for {done.requests:,} requests; `matrix show {done.run.id}`",
+        err=True,
+    )
+    if done.exit_code == NOT_FOUND and not done.requests:
+        typer.echo(f"matrix gateway: {command[0]}: not found", err=True)
+    if done.capped:
+        typer.echo(
+            f"matrix gateway: {done.capped:,} requests were refused at the cap; a higher "
+            "--max-cost lets more through",
+            err=True,
+        )
+    if done.capped or done.exit_code is None:
+        raise typer.Exit(INCOMPLETE)
+    raise typer.Exit(done.exit_code)

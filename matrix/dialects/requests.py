@@ -1,0 +1,139 @@
+"""What a request in any shape asks for, as far as money goes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from matrix.model.records import Shape
+
+MAX_BODY: Final = 32 << 20
+"""Bytes of a request's body; longer ones are refused. Providers take 32 MB at most."""
+IMAGE_TOKENS: Final = 8_000
+"""Bound on the tokens of one image, which may be named by an address of a few bytes."""
+
+_LIMITS: Final[Mapping[Shape, tuple[str, ...]]] = {
+    "chat": ("max_completion_tokens", "max_tokens"),
+    "responses": ("max_output_tokens",),
+    "messages": ("max_tokens",),
+}
+_REFERENCES: Final = frozenset(
+    {"previous_response_id", "conversation", "prompt", "container", "file_id", "file_url",
+     "vector_store_ids"}
+)  # fmt: skip
+"""Fields that bring in text which is not in the request."""
+_BILLED_BESIDE: Final = ("web_search", "web_fetch", "code_interpreter", "code_execution",
+                         "file_search", "image_generation", "computer_use")  # fmt: skip
+"""Tools that the provider runs itself, and bills beside tokens."""
+_IMAGES: Final = ("image_url", "image", "input_image")
+_DEEPEST: Final = 100
+
+
+class BadRequest(ValueError):
+    """A request that cannot be metered; the message says why."""
+
+
+class Wanted(NamedTuple):
+    """What a request asks for.
+
+    Attributes:
+        model: The model's name, as the client knows it.
+        stream: Whether the answer is to come as events.
+        tells_usage: Whether a stream is to end with its usage.
+        max_tokens: Most tokens of one answer, where it says so.
+        choices: Answers that it asks for.
+        images: Images in it, or named by it.
+        refers: Whether it brings in text that is kept elsewhere.
+    """
+
+    model: str
+    stream: bool
+    tells_usage: bool
+    max_tokens: int | None
+    choices: int
+    images: int
+    refers: bool
+
+
+def wanted(shape: Shape, body: bytes) -> Wanted:
+    """Read a request.
+
+    Raises:
+        BadRequest: It is no JSON object, names no model, asks for nonsense, or uses what is billed
+            beside tokens, which no cap could hold.
+    """
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadRequest(f"the body is no JSON: {error}") from None
+    if not isinstance(data, dict):
+        raise BadRequest("the body must be a JSON object")
+    model = data.get("model")
+    if not isinstance(model, str) or not model:
+        raise BadRequest("you must provide a model parameter")
+    for tool in data.get("tools") or ():
+        kind = str(tool.get("type", "")) if isinstance(tool, dict) else ""
+        if kind.startswith(_BILLED_BESIDE):
+            raise BadRequest(
+                f"the tool {kind!r} is billed beside tokens, so no cap could hold it; "
+                "take it out of the request"
+            )
+    if isinstance(data.get("web_search_options"), dict):
+        raise BadRequest("web_search_options is billed beside tokens, so no cap could hold it")
+    limits = [_count(data, name) for name in _LIMITS[shape] if data.get(name) is not None]
+    options = data.get("stream_options")
+    tells_usage = isinstance(options, dict) and options.get("include_usage") is True
+    kinds, refers = Counter[str](), False
+    for name, value in _fields(data):
+        refers = refers or (name in _REFERENCES and value is not None)
+        if name == "type" and isinstance(value, str):
+            kinds[value] += 1
+    refers = refers or bool(kinds["document"] and kinds["url"])
+    return Wanted(
+        model,
+        data.get("stream") is True,
+        tells_usage or shape != "chat",
+        min(limits) if limits else None,
+        _count(data, "n") if shape == "chat" and data.get("n") is not None else 1,
+        sum(kinds[kind] for kind in _IMAGES),
+        refers,
+    )
+
+
+def under_name(body: bytes, model: str) -> bytes:
+    """The same request for a model by another name."""
+    return orjson.dumps(orjson.loads(body) | {"model": model})
+
+
+def telling_usage(body: bytes) -> bytes:
+    """The same chat request, whose stream is to end with its usage."""
+    data = orjson.loads(body)
+    options = data.get("stream_options")
+    data["stream_options"] = {
+        **(options if isinstance(options, dict) else {}),
+        "include_usage": True,
+    }
+    return orjson.dumps(data)
+
+
+def _count(data: Mapping[str, Any], name: str) -> int:
+    value = data[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000_000:
+        raise BadRequest(f"{name}: found {value!r}, expected a whole number from 1")
+    return value
+
+
+def _fields(value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Every field of every object in a value."""
+    if depth > _DEEPEST:
+        raise BadRequest("the body is nested too deeply")
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name, item
+            yield from _fields(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _fields(item, depth + 1)

@@ -1,0 +1,137 @@
+"""A request in, an answer out: metered, or refused in the words that its client knows."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, NamedTuple
+
+import orjson
+
+from matrix.dialects.requests import BadRequest, Wanted, telling_usage, wanted
+from matrix.dialects.shapes import FAULTS, FINAL, KEPT_HEADERS, OTHER, PATHS, Fault, error_body
+from matrix.gateway.neutral import Neutral, NotTranslatable
+from matrix.gateway.upstreams import UnknownModel, Upstream, Upstreams
+from matrix.model.errors import Censored, SessionCapReached, SessionStop, Suspended
+from matrix.model.records import Answer, CallParams, ChatMessage, RawRequest, Shape
+
+_JSON: Final = "application/json"
+_BYTES_PER_TOKEN: Final = 4
+
+
+class Request(NamedTuple):
+    """What the session is asked to ask: a raw request, or one in this project's own words."""
+
+    model: str
+    raw: RawRequest | None
+    messages: tuple[ChatMessage, ...]
+    params: CallParams
+
+
+Ask = Callable[[Request], Awaitable[Answer]]
+"""Asks as a call of the session; raises :class:`SessionStop` where no money may be spent."""
+
+
+class Said(NamedTuple):
+    """What goes back to a client."""
+
+    status: int
+    body: bytes
+    media: str = _JSON
+    headers: Mapping[str, str] = {}
+
+
+class Counts:
+    """What came through an address."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        self.answered = 0
+        self.capped = 0
+        self.stopped: SessionStop | None = None
+
+
+class Desk:
+    """Answers requests. One for each address."""
+
+    def __init__(self, ask: Ask, upstreams: Upstreams, token: str) -> None:
+        """Take what it needs.
+
+        Args:
+            ask: How a model is asked.
+            upstreams: Models by the names that clients use.
+            token: The key that clients must send.
+        """
+        self._ask, self._upstreams, self._token = ask, upstreams, token.encode()
+        self.counts = Counts()
+
+    def admits(self, headers: Mapping[str, str]) -> bool:
+        """Whether a request carries the key of this address."""
+        bearer = headers.get("authorization", "").removeprefix("Bearer ")
+        given = headers.get("x-api-key") or bearer
+        return hmac.compare_digest(given.encode(errors="replace"), self._token)
+
+    async def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Said:
+        """Answer a request for a completion, or for a count of its tokens."""
+        counting = path.endswith("/count_tokens")
+        shape = PATHS.get(path.removesuffix("/count_tokens"), "chat")
+        if not self.admits(headers):
+            return refused(shape, FAULTS["key"], "This key is not the one of this address.")
+        if path not in PATHS and not counting:
+            return refused(shape, FAULTS["address"], f"Nothing is served at {path}.")
+        if counting:
+            return Said(200, orjson.dumps({"input_tokens": -(-len(body) // _BYTES_PER_TOKEN)}))
+        self.counts.requests += 1
+        try:
+            said = await self._metered(shape, headers, body)
+        except UnknownModel as error:
+            return refused(shape, FAULTS["model"], str(error))
+        except (BadRequest, NotTranslatable) as error:
+            return refused(shape, FAULTS["request"], str(error))
+        except (Censored, SessionCapReached) as stop:
+            self.counts.capped += 1
+            return refused(shape, FAULTS["cap"], f"The cap is reached, nothing was sent: {stop}")
+        except Suspended as stop:
+            self.counts.stopped = stop
+            return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")
+        self.counts.answered += said.status < 400
+        return said
+
+    async def _metered(self, shape: Shape, headers: Mapping[str, str], body: bytes) -> Said:
+        asked = wanted(shape, body)
+        upstream = self._upstreams.find(asked.model, shape)
+        neutral = None if upstream.speaks(shape) else Neutral.read(shape, body)
+        request = (
+            _raw(shape, headers, body, asked, upstream)
+            if neutral is None
+            else Request(upstream.name, None, neutral.messages, neutral.params)
+        )
+        answer = await self._ask(request)
+        if answer.failure is not None:
+            fault = FAULTS.get(answer.failure.error_class, OTHER)
+            return refused(shape, fault, answer.failure.message)
+        if neutral is None:
+            return Said(200, answer.text.encode(errors="replace"), answer.media)
+        media, written = neutral.write(answer, asked)
+        return Said(200, written, media)
+
+
+def _raw(
+    shape: Shape, headers: Mapping[str, str], body: bytes, asked: Wanted, upstream: Upstream
+) -> Request:
+    hides = asked.stream and not asked.tells_usage
+    raw = RawRequest(
+        shape,
+        telling_usage(body) if hides else body,
+        asked.model,
+        upstream.input_bound(asked, body),
+        asked.stream,
+        hides,
+        tuple((name, headers[name]) for name in KEPT_HEADERS if name in headers),
+    )
+    return Request(upstream.name, raw, (), CallParams(upstream.output_bound(asked)))
+
+
+def refused(shape: Shape, fault: Fault, message: str) -> Said:
+    """An error, in the words of a shape."""
+    return Said(fault.status, error_body(shape, fault, message), headers=FINAL)

@@ -1,0 +1,170 @@
+"""The ``gateway`` kind: one command, whose model requests are calls of its session.
+
+`matrix gateway -- COMMAND` plays it. The command has the terminal, the working directory and the
+environment of whoever started it, but for the keys of providers: in their place it is given the
+metered address and a key that is worthless elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from matrix.kinds.context import Context, ForkContext, MeteredAddress
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
+from matrix.model.documents import check, parse_document
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON
+
+ROLE = "command"
+NOT_FOUND, NOT_ALLOWED = 127, 126
+"""Exit codes of shells for a command that is not there, or cannot be run."""
+_ENDED_BY_SIGNAL = 128
+
+
+class GatewayOptions(BaseModel):
+    """Options of the gateway kind."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    command: tuple[str, ...] = Field(
+        min_length=1, description="Program and arguments, as `matrix gateway` was given them."
+    )
+    models: tuple[str, ...] = Field(
+        default=(), description="Models that it may ask, by litellm's names."
+    )
+    stand_in: str = Field(
+        default="", description="A model that answers for every name, e.g. sim/opus-4.5."
+    )
+    hidden: tuple[str, ...] = Field(
+        default=(), description="Variables that the command does not get: keys of providers."
+    )
+
+
+class GatewayPack(BaseModel):
+    """``scenario.yaml`` of a gateway."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str = Field(description="Always `gateway`.")
+    title: str = Field(description="Name for people.")
+
+
+class GatewayState(BaseModel):
+    """What came of the command."""
+
+    exit_code: int = 0
+    requests: int = 0
+    capped: int = 0
+
+
+class GatewayKind:
+    """See the module."""
+
+    name = "gateway"
+    owns_terminal = True
+    version = 1
+    state_version = 1
+    roles = (RoleInfo(ROLE, "as-asked", "the command; it names its models itself"),)
+    options_model = GatewayOptions
+    state_model = GatewayState
+    score_range = (0.0, 255.0)
+    lower_is_better: frozenset[str] = frozenset({"exit_code", "capped"})
+    score_names: frozenset[str] = frozenset({"exit_code", "requests", "capped"})
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        path = folder / "scenario.yaml"
+        pack = check(parse_document(path.read_text(), str(path)), GatewayPack)
+        return ScenarioPack(name, self.name, pack.title, "", {})
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        chosen = GatewayOptions.model_validate(options.model_dump())
+        models = {*chosen.models, *filter(None, [chosen.stand_in])}
+        if not models:
+            raise BadInput(
+                [Mistake("options", None, "options.models", "names no model; name at least one")]
+            )
+        # how much it asks nobody knows; a stand-in is named, so that it is known to be one
+        asked = RoleProfile(ROLE, chosen.stand_in, (0.0, 0.0, 0.0), 0.0, 0.0)
+        profile = (asked,) if chosen.stand_in else ()
+        return Binding({}, None, frozenset(models), profile, turns=(1.0, 1.0, 1.0), raw=True)
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        own = ScenarioPack(kept.plan.scenario, self.name, "", "", {})
+        return self.bind(pack or own, options, roles, library, kept.plan.max_turns)
+
+    def fork(
+        self, ctx: ForkContext, state: GatewayState, changes: Mapping[str, JSON]
+    ) -> GatewayState:
+        return state
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> GatewayState:
+        return GatewayState()
+
+    async def turn(self, ctx: Context, state: GatewayState) -> GatewayState:
+        options = GatewayOptions.model_validate(ctx.plan.options)
+
+        async def work(address: MeteredAddress) -> JSON:
+            code = await _run(options, address)
+            return {"exit_code": code, "requests": address.requests, "capped": address.capped}
+
+        done = await ctx.metered(
+            ROLE,
+            work,
+            name="command",
+            arguments=list(options.command),
+            agent=Path(options.command[0]).name,
+            stand_in=options.stand_in,
+        )
+        ended = GatewayState.model_validate(done)
+        ctx.end("completed", f"the command ended with {ended.exit_code}")
+        return ended
+
+    async def finish(self, ctx: Context, state: GatewayState) -> None:
+        for name, value in state.model_dump().items():
+            ctx.score(name, float(value))
+
+
+async def _run(options: GatewayOptions, address: MeteredAddress) -> int:
+    """The command's exit code, as a shell would tell it."""
+    kept = {name: text for name, text in os.environ.items() if name not in options.hidden}
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *options.command, env={**kept, **address.environment}
+        )
+    except FileNotFoundError:
+        return NOT_FOUND
+    except OSError:
+        return NOT_ALLOWED
+    try:
+        code = await process.wait()
+    except asyncio.CancelledError:
+        process.send_signal(signal.SIGTERM)
+        await process.wait()
+        raise
+    return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
+
+KIND = GatewayKind()

@@ -1,0 +1,73 @@
+"""A provider on the loopback, and `matrix gateway` in front of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import textwrap
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from aiohttp import web
+
+from matrix.store.reader import RunTables
+from tests.cli.program import Result, run_program
+from tests.gateway.provider import Provider
+
+
+@pytest.fixture
+async def provider() -> AsyncIterator[Provider]:
+    found = Provider()
+    app = web.Application(client_max_size=1 << 26)
+    app.router.add_post("/{path:.*}", found.handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    found.port = runner.addresses[0][1]
+    yield found
+    await runner.cleanup()
+
+
+class Done(NamedTuple):
+    """What came of a program at a metered address: its exit code, what it said, and its run."""
+
+    result: Result
+    said: Any
+    run_dir: Path
+
+    @property
+    def calls(self) -> Any:
+        return RunTables(self.run_dir).frame("calls")
+
+    @property
+    def tables(self) -> RunTables:
+        return RunTables(self.run_dir)
+
+
+Gateway = Callable[..., Awaitable[Done]]
+
+
+@pytest.fixture
+def gateway(tmp_path: Path, provider: Provider) -> Gateway:
+    """``await gateway(python, *flags)`` runs a program, whose last line of output is JSON."""
+
+    async def run(python: str, *flags: str, cost: str = "5", run_id: str = "it") -> Done:
+        (tmp_path / "agent.py").write_text(textwrap.dedent(python))
+        args = ["gateway", "--max-cost", cost, "--run-id", run_id, *flags]
+        done = await asyncio.to_thread(
+            run_program,
+            tmp_path,
+            *args,
+            "--",
+            sys.executable,
+            "agent.py",
+            variables=provider.environment,
+        )
+        lines = done.stdout.strip().splitlines()
+        said = json.loads(lines[-1]) if lines else None
+        return Done(done, said, tmp_path / "results" / run_id)
+
+    return run
