@@ -106,7 +106,9 @@ class _Service:
             told = f"The body is larger than {MAX_BODY} bytes."
             return _response(refused(shape, FAULTS["size"], told))
         # a task of its own: a client that goes away leaves a call that is paid for all the same
-        task = asyncio.create_task(self._desk.answer(request.path, headers, body))
+        task = asyncio.create_task(
+            self._desk.answer(request.path, headers, body, request.query_string)
+        )
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
         done, _ = await asyncio.wait([task], timeout=self._quiet_s)

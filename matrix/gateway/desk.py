@@ -12,7 +12,13 @@ from matrix.dialects.requests import BadRequest, Wanted, telling_usage, wanted
 from matrix.dialects.shapes import FAULTS, FINAL, KEPT_HEADERS, OTHER, PATHS, Fault, error_body
 from matrix.gateway.neutral import Neutral, NotTranslatable
 from matrix.gateway.upstreams import UnknownModel, Upstream, Upstreams
-from matrix.model.errors import Censored, SessionCapReached, SessionStop, Suspended
+from matrix.model.errors import (
+    Censored,
+    MatrixError,
+    SessionCapReached,
+    SessionStop,
+    Suspended,
+)
 from matrix.model.records import Answer, CallParams, ChatMessage, RawRequest, Shape
 
 _JSON: Final = "application/json"
@@ -71,7 +77,9 @@ class Desk:
         given = headers.get("x-api-key") or bearer
         return hmac.compare_digest(given.encode(errors="replace"), self._token)
 
-    async def answer(self, path: str, headers: Mapping[str, str], body: bytes) -> Said:
+    async def answer(
+        self, path: str, headers: Mapping[str, str], body: bytes, query: str = ""
+    ) -> Said:
         """Answer a request for a completion, or for a count of its tokens."""
         counting = path.endswith("/count_tokens")
         shape = PATHS.get(path.removesuffix("/count_tokens"), "chat")
@@ -83,7 +91,7 @@ class Desk:
             return Said(200, orjson.dumps({"input_tokens": -(-len(body) // _BYTES_PER_TOKEN)}))
         self.counts.requests += 1
         try:
-            said = await self._metered(shape, headers, body)
+            said = await self._metered(shape, headers, body, query)
         except UnknownModel as error:
             return refused(shape, FAULTS["model"], str(error))
         except (BadRequest, NotTranslatable) as error:
@@ -94,15 +102,19 @@ class Desk:
         except Suspended as stop:
             self.counts.stopped = stop
             return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")
+        except MatrixError as error:
+            return refused(shape, OTHER, f"{type(error).__name__}: {error}")
         self.counts.answered += said.status < 400
         return said
 
-    async def _metered(self, shape: Shape, headers: Mapping[str, str], body: bytes) -> Said:
+    async def _metered(
+        self, shape: Shape, headers: Mapping[str, str], body: bytes, query: str
+    ) -> Said:
         asked = wanted(shape, body)
         upstream = self._upstreams.find(asked.model, shape)
         neutral = None if upstream.speaks(shape) else Neutral.read(shape, body)
         request = (
-            _raw(shape, headers, body, asked, upstream)
+            _raw(shape, headers, body, asked, upstream, query)
             if neutral is None
             else Request(upstream.name, None, neutral.messages, neutral.params)
         )
@@ -117,7 +129,12 @@ class Desk:
 
 
 def _raw(
-    shape: Shape, headers: Mapping[str, str], body: bytes, asked: Wanted, upstream: Upstream
+    shape: Shape,
+    headers: Mapping[str, str],
+    body: bytes,
+    asked: Wanted,
+    upstream: Upstream,
+    query: str,
 ) -> Request:
     hides = asked.stream and not asked.tells_usage
     raw = RawRequest(
@@ -128,6 +145,7 @@ def _raw(
         asked.stream,
         hides,
         tuple((name, headers[name]) for name in KEPT_HEADERS if name in headers),
+        query,
     )
     return Request(upstream.name, raw, (), CallParams(upstream.output_bound(asked)))
 

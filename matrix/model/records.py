@@ -108,6 +108,7 @@ class RawRequest(NamedTuple):
         stream: Whether the answer is to come as events.
         hides_usage: The client did not ask for the usage that ends the stream.
         headers: Headers that mean something to the service; never a key.
+        query: What follows the address, e.g. ``beta=true``.
     """
 
     shape: Shape
@@ -117,6 +118,7 @@ class RawRequest(NamedTuple):
     stream: bool = False
     hides_usage: bool = False
     headers: tuple[tuple[str, str], ...] = ()
+    query: str = ""
 
 
 class CallKey(NamedTuple):

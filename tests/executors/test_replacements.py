@@ -130,6 +130,10 @@ def test_each_kind_of_process_is_replaced_and_the_run_goes_on(
     said = play(project, shared_ray, chaos, wounds)
     assert said["hurt"] == wounds
     assert (said["status"], said["reason"]) == ("complete", "done")
+    log = map(json.loads, (project.path("hurt") / "log.jsonl").read_text().splitlines())
+    told = [line["dead"] for line in log if line["event"] == "process.replaced"]
+    for wound in wounds:
+        assert any(name.startswith(wound.place) for name in told), (wound, told)
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 

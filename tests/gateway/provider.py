@@ -143,6 +143,7 @@ class Provider:
     def __init__(self) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.raw: list[bytes] = []
+        self.queries: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.billed = 0
         self.answer: Handler = self.well
@@ -162,6 +163,7 @@ class Provider:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         raw = await request.read()
         self.raw.append(raw)
+        self.queries.append(request.query_string)
         self.bodies.append(orjson.loads(raw))
         self.headers.append({name.lower(): text for name, text in request.headers.items()})
         return await self.answer(request, self.bodies[-1])

@@ -58,9 +58,12 @@ async def test_requests_go_out_byte_for_byte_and_what_they_cost_is_the_providers
     odd = (
         '{"model" : "gpt-4o",  "messages":[{"role":"user","content":"h\\\\u00e9"}], "zz_new": [1]}'
     )
-    done = await gateway(program(f"print(json.dumps(post(CHAT, None, raw={odd!r}.encode())[0]))"))
+    done = await gateway(
+        program(f"print(json.dumps(post(CHAT + '?beta=true', None, raw={odd!r}.encode())[0]))")
+    )
     assert (done.result.code, done.said) == (0, 200)
     assert provider.raw == [odd.encode()]
+    assert provider.queries == ["beta=true"]
     assert charged(done) == provider.billed * price().cost(USED)
     assert provider.headers[0]["authorization"] == "Bearer sk-real-openai-key-0001"
 

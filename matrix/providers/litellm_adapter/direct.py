@@ -133,6 +133,7 @@ class Direct:
         key = self._key(endpoint, api_key)
         base = _base_of(endpoint) or ""
         url = base if provider == "anthropic" else f"{base.rstrip('/')}{ENDPOINTS[raw.shape]}"
+        url = f"{url}?{raw.query}" if raw.query else url
         headers = {"Content-Type": "application/json", **dict(raw.headers)}
         if provider == "anthropic":
             headers.setdefault("anthropic-version", _ANTHROPIC_VERSION)
