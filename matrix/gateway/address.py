@@ -80,6 +80,7 @@ async def open_address(
         await web.TCPSite(runner, "127.0.0.1", 0).start()
         port = runner.addresses[0][1]
         yield Address(f"http://127.0.0.1:{port}", token, desk)
+        desk.close()
         await service.settle()
     finally:
         await runner.cleanup()

@@ -70,6 +70,11 @@ class Desk:
         """
         self._ask, self._upstreams, self._token = ask, upstreams, token.encode()
         self.counts = Counts()
+        self._closed = False
+
+    def close(self) -> None:
+        """Answer nothing more: the program has ended, whatever it has left running."""
+        self._closed = True
 
     def admits(self, headers: Mapping[str, str]) -> bool:
         """Whether a request carries the key of this address."""
@@ -89,6 +94,8 @@ class Desk:
             return refused(shape, FAULTS["address"], f"Nothing is served at {path}.")
         if counting:
             return Said(200, orjson.dumps({"input_tokens": -(-len(body) // _BYTES_PER_TOKEN)}))
+        if self._closed:
+            return refused(shape, FAULTS["draining"], "The command that this was for has ended.")
         self.counts.requests += 1
         try:
             said = await self._metered(shape, headers, body, query)

@@ -11,6 +11,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,6 +26,8 @@ ROLE = "command"
 NOT_FOUND, NOT_ALLOWED = 127, 126
 """Exit codes of shells for a command that is not there, or cannot be run."""
 _ENDED_BY_SIGNAL = 128
+GRACE_S = 5.0
+"""How long a command that is asked to end has for it, in seconds."""
 
 
 class GatewayOptions(BaseModel):
@@ -161,10 +164,19 @@ async def _run(options: GatewayOptions, address: MeteredAddress) -> int:
     try:
         code = await process.wait()
     except asyncio.CancelledError:
-        process.send_signal(signal.SIGTERM)
-        await process.wait()
+        await _end(process)
         raise
     return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Ask a command to end, and end it if it does not."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+        with suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), GRACE_S)
+            return
 
 
 KIND = GatewayKind()

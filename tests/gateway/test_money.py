@@ -256,3 +256,59 @@ async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
     assert calls.answered.sum() == 12
     assert provider.billed <= 12 + 1, "at most what was in flight when it died is asked twice"
     assert calls.cost_nano.sum() >= provider.billed * price().cost(USED)
+
+
+async def test_what_a_command_leaves_running_cannot_spend_any_more(
+    gateway: Gateway, provider: Provider
+) -> None:
+    """A child asks on when the command has ended, while a request of the command's is under way."""
+
+    async def slowly(request: web.Request, asked: dict[str, Any]) -> web.StreamResponse:
+        await asyncio.sleep(1.0 if asked["seed"] == 0 else 0.0)
+        return await provider.well(request, asked)
+
+    provider.answer = slowly
+    done = await gateway(
+        program("""
+        import threading, time
+        if os.fork() == 0:
+            threading.Thread(target=post, args=(CHAT, asked(seed=0)), daemon=True).start()
+            time.sleep(0.5)
+            said = post(CHAT, asked(seed=1))
+            print(json.dumps(said), flush=True)
+            os._exit(0)
+        time.sleep(0.2)
+        os._exit(0)
+        """)
+    )
+    assert done.result.code == 0, done.result.stderr
+    assert provider.billed == len(done.calls) == 1, "what was under way is settled, and no more"
+
+
+async def test_asked_twice_to_end_it_ends_a_command_that_does_not_want_to(
+    provider: Provider, tmp_path: Path
+) -> None:
+    (tmp_path / "agent.py").write_text(
+        program("""
+        import signal, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        post(CHAT, asked(max_tokens=500))
+        time.sleep(3600)
+        """)
+    )
+    project = Project(tmp_path, provider.environment)
+
+    def ended() -> Any:
+        command = ("gateway", "--max-cost", "5", "--run-id", "it", "--", sys.executable, "agent.py")
+        with project.started(*command) as run:
+            wait_for(lambda: provider.billed == 1)
+            run.send_signal(signal.SIGTERM)
+            assert run.stderr is not None
+            for line in run.stderr:
+                if "waiting for calls in flight" in line:
+                    break
+            run.send_signal(signal.SIGTERM)
+            return finished(run)
+
+    done = await asyncio.to_thread(ended)
+    assert done.code == 4, done.err
