@@ -85,6 +85,10 @@ for command in app.registered_commands:
     command.cls = Careful
 
 
+_ABORTED = 130
+"""Exit code of shells, and of typer, for an interrupt."""
+
+
 def _version(value: bool) -> None:
     if value:
         from matrix import __version__
@@ -112,6 +116,10 @@ def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] =
     _end_as_by_ctrl_c()
     try:
         app(arguments, obj=clock)
+    except SystemExit as ended:
+        if ended.code == _ABORTED:  # what is begun ends by itself, with 4
+            typer.echo("interrupted before anything was begun", err=True)
+        raise
     except KeyboardInterrupt:
         typer.echo("interrupted; `matrix resume last` goes on", err=True)
         sys.exit(4)
