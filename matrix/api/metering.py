@@ -106,7 +106,9 @@ def gateway(
     found = {
         str(name): int(value) for name, value in zip(scores["name"], scores["value"], strict=True)
     }
-    return Metered(run, found.get("exit_code"), found.get("requests", 0), found.get("capped", 0))
+    asked = run.frame("calls", ["phase", "turn", "slot"]).drop_duplicates()
+    requests = found.get("requests", len(asked))
+    return Metered(run, found.get("exit_code"), requests, found.get("capped", 0))
 
 
 def _listed(environment: Mapping[str, str]) -> list[str]:

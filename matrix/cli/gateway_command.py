@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,11 @@ from matrix.cli.options import (
     SetOption,
     overrides_of,
 )
+
+if TYPE_CHECKING:
+    from matrix.cli.display import Quiet
+    from matrix.engine.progress import Progress
+
 
 HELP = """Run any command under a hard cap on what it asks of models.
 
@@ -28,8 +33,24 @@ and responses and of Anthropic's messages pass as they are, but for the key: eac
 journalled and settled first, or refused in the provider's own words when the cap is reached. It is
 a run: `matrix list`, `show` and the tables have every call.
 
-Exit code: the command's own; 4 if the cap refused anything or the run was ended.
+Exit code: the command's own; 4 if the cap refused anything, or the run ended before the command.
 """
+
+
+def _troubles() -> Quiet:
+    """Says why a request waits: the command has the screen, and only this interrupts it."""
+    from matrix.cli.display import Quiet
+
+    class Troubles(Quiet):
+        told = ""
+
+        def progress(self, progress: Progress) -> None:
+            trouble = progress.counters.trouble
+            if "next try in" in trouble and trouble != self.told:
+                self.told = trouble
+                typer.echo(f"matrix gateway: {trouble}", err=True)
+
+    return Troubles()
 
 
 def register(app: typer.Typer) -> None:
@@ -64,14 +85,13 @@ def gateway(
     """Run a command at a metered address."""
     from matrix.api.metering import gateway as play
     from matrix.api.metering import plan_gateway
-    from matrix.cli.display import Quiet
     from matrix.cli.finish import INCOMPLETE
     from matrix.kinds.gateway import NOT_FOUND
     from matrix.model.money import show_usd
 
     layers = overrides_of(settings, None, max_cost=max_cost, budget=budget)
     prepared = plan_gateway(command, stand_in=model, overrides=layers)
-    with Quiet() as listener:
+    with _troubles() as listener:
         done = play(
             prepared,
             results=results,
@@ -89,10 +109,11 @@ def gateway(
     if done.exit_code == NOT_FOUND and not done.requests:
         typer.echo(f"matrix gateway: {command[0]}: not found", err=True)
     if done.capped:
+        remedy = "a higher --max-cost (or budget) lets more through"
+        if summary.overrun_nano:
+            remedy = "a provider charged more than requests allowed, so nothing more was sent"
         typer.echo(
-            f"matrix gateway: {done.capped:,} requests were refused at the cap; a higher "
-            "--max-cost lets more through",
-            err=True,
+            f"matrix gateway: {done.capped:,} requests were refused at the cap; {remedy}", err=True
         )
     if done.capped or done.exit_code is None:
         raise typer.Exit(INCOMPLETE)

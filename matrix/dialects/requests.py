@@ -26,8 +26,15 @@ _REFERENCES: Final = frozenset(
 )  # fmt: skip
 """Fields that bring in text which is not in the request."""
 _BILLED_BESIDE: Final = ("web_search", "web_fetch", "code_interpreter", "code_execution",
-                         "file_search", "image_generation", "computer_use")  # fmt: skip
+                         "file_search", "image_generation", "mcp")  # fmt: skip
 """Tools that the provider runs itself, and bills beside tokens."""
+_CHEAP: Final[Mapping[str, tuple[object, ...]]] = {
+    "service_tier": (None, "auto", "default", "flex", "standard_only"),
+    "speed": (None, "standard"),
+    "web_search_options": (None,),
+    "mcp_servers": (None, []),
+}
+"""Fields that could make a request dearer than its tokens -> values with which they do not."""
 _IMAGES: Final = ("image_url", "image", "input_image")
 _DEEPEST: Final = 100
 
@@ -81,8 +88,12 @@ def wanted(shape: Shape, body: bytes) -> Wanted:
                 f"the tool {kind!r} is billed beside tokens, so no cap could hold it; "
                 "take it out of the request"
             )
-    if isinstance(data.get("web_search_options"), dict):
-        raise BadRequest("web_search_options is billed beside tokens, so no cap could hold it")
+    for name, allowed in _CHEAP.items():
+        if data.get(name) not in allowed:
+            raise BadRequest(
+                f"{name}: {data[name]!r} changes prices or brings in text that is not in the "
+                "request, so no cap could hold it; leave it out"
+            )
     limits = [_count(data, name) for name in _LIMITS[shape] if data.get(name) is not None]
     options = data.get("stream_options")
     tells_usage = isinstance(options, dict) and options.get("include_usage") is True

@@ -230,6 +230,8 @@ class Driver:
         pending: list[asyncio.Task[None]] = []
 
         def interrupted() -> None:
+            if isinstance(self._prepared.kind, OwnsTerminal):
+                self._prepared.kind.asked_to_end()
             if self._draining is None:
                 pending.append(loop.create_task(self._drain("interrupted")))
                 pending[-1].add_done_callback(_met_elsewhere)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple
 
 import orjson
@@ -122,15 +122,18 @@ class _Service:
         headers = {"Content-Type": "text/event-stream; charset=utf-8"}
         response = web.StreamResponse(status=200, headers=headers)
         await response.prepare(request)
-        while not (await asyncio.wait([task], timeout=self._quiet_s))[0]:
-            await response.write(_COMMENT)
-        said = task.result()
-        if said.status < 400:
-            await response.write(said.body)
-        else:
-            shape = PATHS.get(request.path, "chat")
-            message = orjson.loads(said.body)["error"]["message"]
-            await response.write(error_event(shape, OTHER, message))
+        with suppress(
+            ConnectionError
+        ):  # nobody is there any more; the call is settled all the same
+            while not (await asyncio.wait([task], timeout=self._quiet_s))[0]:
+                await response.write(_COMMENT)
+            said = task.result()
+            if said.status < 400:
+                await response.write(said.body)
+            else:
+                shape = PATHS.get(request.path, "chat")
+                message = orjson.loads(said.body)["error"]["message"]
+                await response.write(error_event(shape, OTHER, message))
         return response
 
     async def models(self, request: web.Request) -> web.StreamResponse:

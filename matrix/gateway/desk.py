@@ -105,7 +105,7 @@ class Desk:
             return refused(shape, FAULTS["request"], str(error))
         except (Censored, SessionCapReached) as stop:
             self.counts.capped += 1
-            return refused(shape, FAULTS["cap"], f"The cap is reached, nothing was sent: {stop}")
+            return refused(shape, FAULTS["cap"], f"Nothing was sent: {stop}")
         except Suspended as stop:
             self.counts.stopped = stop
             return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")

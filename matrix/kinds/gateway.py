@@ -80,6 +80,15 @@ class GatewayKind:
     lower_is_better: frozenset[str] = frozenset({"exit_code", "capped"})
     score_names: frozenset[str] = frozenset({"exit_code", "requests", "capped"})
 
+    def __init__(self) -> None:
+        self._running: asyncio.subprocess.Process | None = None
+        self._ending: asyncio.Task[None] | None = None
+
+    def asked_to_end(self) -> None:
+        """Ask the command to end, and end it if it does not."""
+        if self._running is not None and self._ending is None:
+            self._ending = asyncio.get_running_loop().create_task(_end(self._running))
+
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
         pack = check(parse_document(path.read_text(), str(path)), GatewayPack)
@@ -130,7 +139,7 @@ class GatewayKind:
         options = GatewayOptions.model_validate(ctx.plan.options)
 
         async def work(address: MeteredAddress) -> JSON:
-            code = await _run(options, address)
+            code = await self._run(options, address)
             return {"exit_code": code, "requests": address.requests, "capped": address.capped}
 
         done = await ctx.metered(
@@ -145,28 +154,30 @@ class GatewayKind:
         ctx.end("completed", f"the command ended with {ended.exit_code}")
         return ended
 
+    async def _run(self, options: GatewayOptions, address: MeteredAddress) -> int:
+        """The command's exit code, as a shell would tell it."""
+        kept = {name: text for name, text in os.environ.items() if name not in options.hidden}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *options.command, env={**kept, **address.environment}
+            )
+        except FileNotFoundError:
+            return NOT_FOUND
+        except OSError:
+            return NOT_ALLOWED
+        self._running, self._ending = process, None
+        try:
+            code = await process.wait()
+        except asyncio.CancelledError:
+            await _end(process)
+            raise
+        finally:
+            self._running = None
+        return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
     async def finish(self, ctx: Context, state: GatewayState) -> None:
         for name, value in state.model_dump().items():
             ctx.score(name, float(value))
-
-
-async def _run(options: GatewayOptions, address: MeteredAddress) -> int:
-    """The command's exit code, as a shell would tell it."""
-    kept = {name: text for name, text in os.environ.items() if name not in options.hidden}
-    try:
-        process = await asyncio.create_subprocess_exec(
-            *options.command, env={**kept, **address.environment}
-        )
-    except FileNotFoundError:
-        return NOT_FOUND
-    except OSError:
-        return NOT_ALLOWED
-    try:
-        code = await process.wait()
-    except asyncio.CancelledError:
-        await _end(process)
-        raise
-    return code if code >= 0 else _ENDED_BY_SIGNAL - code
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:

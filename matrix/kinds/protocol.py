@@ -143,6 +143,10 @@ class OwnsTerminal(Protocol):
 
     owns_terminal: bool
 
+    def asked_to_end(self) -> None:
+        """The run was asked to end: pass it on to the program, which may not wait for ever."""
+        ...
+
 
 class Kind(Protocol):
     """One kind of scenario. Registered under the entry point group ``matrix.kinds``."""

@@ -117,6 +117,17 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         400,
         "billed beside tokens",
     ),
+    "a dearer tier": ("post(CHAT, asked(service_tier='priority'))", 400, "service_tier"),
+    "text from elsewhere": (
+        "post(MESSAGES, asked(model='claude-sonnet-4-5', max_tokens=5, mcp_servers=[{}]))",
+        400,
+        "mcp_servers",
+    ),
+    "tools that bring in text": (
+        "post(RESPONSES, {'model': 'gpt-5', 'input': 'x', 'tools': [{'type': 'mcp'}]})",
+        400,
+        "billed beside tokens",
+    ),
     "nested without end": (
         "post(CHAT, None, raw=b'{\"model\":\"gpt-4o\",\"a\":' + b'[' * 400 + b']' * 400 + b'}')",
         400,
@@ -285,13 +296,15 @@ async def test_what_a_command_leaves_running_cannot_spend_any_more(
     assert provider.billed == len(done.calls) == 1, "what was under way is settled, and no more"
 
 
-async def test_asked_twice_to_end_it_ends_a_command_that_does_not_want_to(
-    provider: Provider, tmp_path: Path
+@pytest.mark.parametrize(("times", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (1, 1)])
+async def test_asked_to_end_it_ends_a_command_that_does_not_want_to(
+    provider: Provider, tmp_path: Path, times: int, number: int
 ) -> None:
     (tmp_path / "agent.py").write_text(
         program("""
         import signal, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         post(CHAT, asked(max_tokens=500))
         time.sleep(3600)
         """)
@@ -302,13 +315,14 @@ async def test_asked_twice_to_end_it_ends_a_command_that_does_not_want_to(
         command = ("gateway", "--max-cost", "5", "--run-id", "it", "--", sys.executable, "agent.py")
         with project.started(*command) as run:
             wait_for(lambda: provider.billed == 1)
-            run.send_signal(signal.SIGTERM)
+            run.send_signal(number)
             assert run.stderr is not None
             for line in run.stderr:
                 if "waiting for calls in flight" in line:
                     break
-            run.send_signal(signal.SIGTERM)
+            if times == 2:
+                run.send_signal(number)
             return finished(run)
 
     done = await asyncio.to_thread(ended)
-    assert done.code == 4, done.err
+    assert done.code == (4 if times == 2 else 137), done.err

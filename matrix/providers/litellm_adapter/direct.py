@@ -147,7 +147,7 @@ class Direct:
         media = answer.headers.get("content-type", "application/json")
         said = reported(raw.shape, answer.body, stream="event-stream" in media)
         if not said.whole:
-            told = said.error or "the stream broke off before its end"
+            told = said.error or "the answer broke off before its end"
             raise MalformedAnswer(f"{model}: {told}", usage=said.usage)
         shown = without_usage_event(answer.body) if raw.hides_usage else answer.body
         return Reply(
