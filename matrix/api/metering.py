@@ -11,6 +11,7 @@ from typing import NamedTuple
 from matrix.api.lives import start
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
+from matrix.engine.catalogue import RAW_MODES
 from matrix.engine.keys import ENV_NAME, variables
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener
@@ -23,7 +24,6 @@ from matrix.providers.price_map import PriceUnknown, bundled
 
 SPOKEN = ("anthropic", "openai")
 """Providers whose own models programs ask by their bare names."""
-_MODES = ("chat", "responses")
 
 
 class Metered(NamedTuple):
@@ -106,9 +106,13 @@ def gateway(
     found = {
         str(name): int(value) for name, value in zip(scores["name"], scores["value"], strict=True)
     }
-    asked = run.frame("calls", ["phase", "turn", "slot"]).drop_duplicates()
-    requests = found.get("requests", len(asked))
+    requests = found["requests"] if "requests" in found else _asked(run)
     return Metered(run, found.get("exit_code"), requests, found.get("capped", 0))
+
+
+def _asked(run: Run) -> int:
+    """Requests of a run that ended before its command: only its calls know."""
+    return len(run.frame("calls", ["phase", "turn", "slot"]).drop_duplicates())
 
 
 def _listed(environment: Mapping[str, str]) -> list[str]:
@@ -118,7 +122,7 @@ def _listed(environment: Mapping[str, str]) -> list[str]:
     found = []
     for name in bundled().names() if keyed else ():
         facts = None if "/" in name else bundled().find(name)
-        if facts is None or facts.provider not in keyed or facts.mode not in _MODES:
+        if facts is None or facts.provider not in keyed or facts.mode not in RAW_MODES:
             continue
         target = f"{facts.provider}/{name}"
         try:

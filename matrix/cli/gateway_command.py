@@ -55,7 +55,7 @@ def _troubles() -> Quiet:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("gateway", help=HELP, context_settings={"ignore_unknown_options": False})(gateway)
+    app.command("gateway", help=HELP)(gateway)
 
 
 def gateway(

@@ -36,7 +36,7 @@ class CallCache:
 
     def find(self, call: Call, entry: ModelEntry) -> Answer | None:
         """The answer to this very call, with what it cost when it was bought."""
-        if not self._on or entry.provider == SIMULATED or call.raw is not None:
+        if not self._serves(call, entry):
             return None
         try:
             return self._answers.find(call_identity(call, entry))
@@ -46,14 +46,16 @@ class CallCache:
 
     def keep(self, call: Call, entry: ModelEntry, answer: Answer) -> None:
         """Remember an answer if it is whole."""
-        if not self._on or entry.provider == SIMULATED or call.raw is not None:
-            return
-        if not worth_keeping(answer):
+        if not (self._serves(call, entry) and worth_keeping(answer)):
             return
         try:
             self._answers.keep(call_identity(call, entry), answer)
         except StoreError as error:
             self._give_up(error)
+
+    def _serves(self, call: Call, entry: ModelEntry) -> bool:
+        """Whether answers to such a call are kept: real ones, to requests in our own words."""
+        return self._on and entry.provider != SIMULATED and call.raw is None
 
     def close(self) -> None:
         """Write what is waiting to be written; blocks as long as that takes."""

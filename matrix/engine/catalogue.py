@@ -30,7 +30,8 @@ LOCAL = "local"
 
 
 _MODES = ("chat", "completion")
-_RAW_MODES = ("chat", "responses")
+RAW_MODES = ("chat", "responses")
+"""Modes, in the price list, of models that take requests in shapes of their own."""
 
 
 class UnknownModel(ValueError):
@@ -55,7 +56,7 @@ def resolve_model(name: str, own: Mapping[str, ModelSpec], *, raw: bool = False)
         )
     if (spec.target if spec else name).startswith(LOCAL_PREFIX):
         return _local(name, spec)
-    return _real(name, spec, own, _RAW_MODES if raw else _MODES)
+    return _real(name, spec, own, RAW_MODES if raw else _MODES)
 
 
 def stand_ins_of(

@@ -54,8 +54,13 @@ def check_names(
     roles, options = [role.name for role in kind.roles], list(kind.options_model.model_fields)
     texts = _texts_of(moments[0], {*roles, *options})
     known = [*roles, *options, SCENARIO, *texts]
+    sound = {
+        name: values
+        for name, values in wanted.changes.items()
+        if name in known or parameter_named(name, roles) is not None
+    }
     for name in wanted.changes:
-        if name not in known and parameter_named(name, roles) is None:
+        if name not in sound:
             mistakes.add(
                 [
                     Mistake(
@@ -70,11 +75,6 @@ def check_names(
                     )
                 ]
             )
-    sound = {
-        name: values
-        for name, values in wanted.changes.items()
-        if name in known or parameter_named(name, roles) is not None
-    }
     return replace(wanted, changes=sound)
 
 

@@ -228,18 +228,19 @@ class Driver:
         task = asyncio.current_task()
         assert task is not None
         pending: list[asyncio.Task[None]] = []
+        kind = self._prepared.kind
+        program = kind if isinstance(kind, OwnsTerminal) else None
 
         def interrupted() -> None:
-            if isinstance(self._prepared.kind, OwnsTerminal):
-                self._prepared.kind.asked_to_end()
+            if program is not None:
+                program.asked_to_end()
             if self._draining is None:
                 pending.append(loop.create_task(self._drain("interrupted")))
                 pending[-1].add_done_callback(_met_elsewhere)
             else:
                 task.cancel()
 
-        terminal = _nothing if isinstance(self._prepared.kind, OwnsTerminal) else None
-        with interrupts(interrupted, on_terminal=terminal):
+        with interrupts(interrupted, on_terminal=None if program is None else _nothing):
             yield
 
     def _setup(self) -> RunSetup:

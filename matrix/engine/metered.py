@@ -55,16 +55,21 @@ class MeteredCalls:
     async def _ask(self, request: Request) -> Answer:
         content = content_hash(
             [
+                self._role,
                 request.model,
                 [message.parts for message in request.messages],
                 request.params.parts,
-                None if request.raw is None else request.raw.body.decode(errors="replace"),
+                None
+                if request.raw is None
+                else [request.raw.shape, request.raw.body.decode(errors="replace")],
             ],
             length=_DIGITS,
         )
         place = f"{self._slot}.{content}.{self._seen[content]}"
         self._seen[content] += 1
-        call = self._session.metered_call(self._step, place, request, self._role, self._agent)
+        call = self._session.metered_call(
+            self._step, place, request, content, self._role, self._agent
+        )
         answer = await self._session.calls.ask(call)
         self._session.meter.add(self._role, answer)
         return answer
@@ -82,10 +87,8 @@ def _upstream(name: str, entry: ModelEntry) -> Upstream:
 
     if entry.provider != LITELLM:
         return Upstream(name, entry.provider)
-    facts = bundled().find(entry.target)
-    provider = (
-        entry.target.partition("/")[0] if "/" in entry.target or not facts else facts.provider
-    )
+    facts, (provider, slash, _) = bundled().find(entry.target), entry.target.partition("/")
     if facts is None:
         return Upstream(name, provider)
-    return Upstream(name, provider, facts.max_output_tokens, facts.context_window)
+    named = provider if slash else facts.provider
+    return Upstream(name, named, facts.max_output_tokens, facts.context_window)

@@ -246,14 +246,16 @@ class DurableSession:
         return self._resources[self.plan.resources[name]]
 
     def metered_call(
-        self, step: Step, slot: str, request: MeteredRequest, role: str, agent: str
+        self, step: Step, slot: str, request: MeteredRequest, content: str, role: str, agent: str
     ) -> Call:
-        """A request that came through an address of the session's, as a call."""
+        """A request that came through an address of the session's, as a call.
+
+        ``content`` is the content hash of a raw request, which may be megabytes.
+        """
         raw = request.raw
         if raw is None:
             own = Request(role, request.model, request.messages, request.params, {}, agent, "")
             return self.call(step, slot, own)
-        content = content_hash([role, request.model, raw.shape, raw.body.decode(errors="replace")])
         key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
         return Call(
             key=key,

@@ -100,7 +100,6 @@ class _Service:
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
         shape = PATHS.get(request.path, "chat")
-        headers = {name.lower(): value for name, value in request.headers.items()}
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:
@@ -108,7 +107,7 @@ class _Service:
             return _response(refused(shape, FAULTS["size"], told))
         # a task of its own: a client that goes away leaves a call that is paid for all the same
         task = asyncio.create_task(
-            self._desk.answer(request.path, headers, body, request.query_string)
+            self._desk.answer(request.path, _headers(request), body, request.query_string)
         )
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -137,8 +136,7 @@ class _Service:
         return response
 
     async def models(self, request: web.Request) -> web.StreamResponse:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        if not self._desk.admits(headers):
+        if not self._desk.admits(_headers(request)):
             return _response(refused("chat", FAULTS["key"], "This key is not of this address."))
         data = [
             {"id": name, "object": "model", "type": "model", "created": 0, "display_name": name}
@@ -146,6 +144,10 @@ class _Service:
         ]
         body = {"object": "list", "data": data, "has_more": False}
         return _response(Said(200, orjson.dumps(body)))
+
+
+def _headers(request: web.Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers.items()}
 
 
 def _streams(body: bytes) -> bool:

@@ -52,7 +52,6 @@ class Counts:
 
     def __init__(self) -> None:
         self.requests = 0
-        self.answered = 0
         self.capped = 0
         self.stopped: SessionStop | None = None
 
@@ -98,7 +97,7 @@ class Desk:
             return refused(shape, FAULTS["draining"], "The command that this was for has ended.")
         self.counts.requests += 1
         try:
-            said = await self._metered(shape, headers, body, query)
+            return await self._metered(shape, headers, body, query)
         except UnknownModel as error:
             return refused(shape, FAULTS["model"], str(error))
         except (BadRequest, NotTranslatable) as error:
@@ -111,8 +110,6 @@ class Desk:
             return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")
         except MatrixError as error:
             return refused(shape, OTHER, f"{type(error).__name__}: {error}")
-        self.counts.answered += said.status < 400
-        return said
 
     async def _metered(
         self, shape: Shape, headers: Mapping[str, str], body: bytes, query: str

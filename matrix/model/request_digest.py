@@ -19,6 +19,8 @@ _PARTS: Final = ("role", "model", "max_tokens", "temperature", "schema")
 """What the bytes before the messages stand for."""
 _LATER: Final = ("tools", "tool_choice", "a parameter")
 """What those after the messages stand for, if there are any."""
+_NONE: Final = bytes(len(_LATER))
+"""The bytes of parts that are not used; the checksum of an empty text is 0."""
 _HEAD, _TAIL = 8, 16
 """Messages that a sketch covers: the first and the last; what lies between is one byte."""
 
@@ -98,7 +100,3 @@ def _places(count: int) -> list[str]:
 
 def _byte(text: str) -> int:
     return zlib.crc32(text.encode(errors="surrogatepass")) & 255
-
-
-_NONE: Final = bytes(len(_LATER))
-"""The bytes of parts that are not used; the checksum of an empty text is 0."""

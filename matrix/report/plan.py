@@ -132,7 +132,7 @@ def _levels_reach(prepared: Prepared, factor: str, role: str) -> bool:
 
 def _above_the_cap(prepared: Prepared) -> list[tuple[str, str]]:
     """That the cap is expected to end the run before its plan."""
-    cap, expected, rounds = prepared.spec.limits.cap_nano, prepared.estimate.middle, 0
+    cap, expected = prepared.spec.limits.cap_nano, prepared.estimate.middle
     if expected <= cap:
         return []
     rounds = cap * prepared.plan.rounds // expected

@@ -11,24 +11,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from aiohttp import web
 
 from matrix.store.reader import RunTables
 from tests.cli.program import Result, run_program
 from tests.gateway.provider import Provider
+from tests.providers_litellm.service import served
 
 
 @pytest.fixture
 async def provider() -> AsyncIterator[Provider]:
     found = Provider()
-    app = web.Application(client_max_size=1 << 26)
-    app.router.add_post("/{path:.*}", found.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    found.port = runner.addresses[0][1]
-    yield found
-    await runner.cleanup()
+    async with served(found.handle) as port:
+        found.port = port
+        yield found
 
 
 class Done(NamedTuple):

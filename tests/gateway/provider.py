@@ -16,23 +16,14 @@ USED = Usage(1_000, 200, cached=400, reasoning=50)
 TOOL = {"name": "read", "arguments": '{"path": "a"}'}
 
 
-def _chat_usage() -> dict[str, Any]:
+def _openai_usage(read: str, written: str) -> dict[str, Any]:
+    """What was used, in OpenAI's shapes, which differ in the names of two counts."""
     return {
-        "prompt_tokens": USED.input,
-        "completion_tokens": USED.output,
+        f"{read}_tokens": USED.input,
+        f"{written}_tokens": USED.output,
         "total_tokens": USED.input + USED.output,
-        "prompt_tokens_details": {"cached_tokens": USED.cached},
-        "completion_tokens_details": {"reasoning_tokens": USED.reasoning},
-    }
-
-
-def _other_usage() -> dict[str, Any]:
-    return {
-        "input_tokens": USED.input,
-        "output_tokens": USED.output,
-        "total_tokens": USED.input + USED.output,
-        "input_tokens_details": {"cached_tokens": USED.cached},
-        "output_tokens_details": {"reasoning_tokens": USED.reasoning},
+        f"{read}_tokens_details": {"cached_tokens": USED.cached},
+        f"{written}_tokens_details": {"reasoning_tokens": USED.reasoning},
     }
 
 
@@ -53,7 +44,7 @@ def chat(asked: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "c1", "object": "chat.completion", "created": 1, "model": "gpt-4o-2024-08-06",
         "choices": [{"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}],
-        "usage": _chat_usage(), "unknown_field": {"kept": True},
+        "usage": _openai_usage("prompt", "completion"), "unknown_field": {"kept": True},
     }  # fmt: skip
 
 
@@ -66,7 +57,7 @@ def chat_events(asked: dict[str, Any]) -> list[bytes]:
     ]
     chunks.append({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     if (asked.get("stream_options") or {}).get("include_usage"):
-        chunks.append({**head, "choices": [], "usage": _chat_usage()})
+        chunks.append({**head, "choices": [], "usage": _openai_usage("prompt", "completion")})
     return [*(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks), b"data: [DONE]\n\n"]
 
 
@@ -76,7 +67,7 @@ def responses(asked: dict[str, Any]) -> dict[str, Any]:
                "content": [text]}  # fmt: skip
     return {
         "id": "r1", "object": "response", "created_at": 1, "status": "completed",
-        "model": "gpt-5-2025-08-07", "output": [message], "usage": _other_usage(),
+        "model": "gpt-5-2025-08-07", "output": [message], "usage": _openai_usage("input", "output"),
         "parallel_tool_calls": True, "tool_choice": "auto", "tools": [],
     }  # fmt: skip
 

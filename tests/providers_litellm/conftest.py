@@ -8,24 +8,18 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import pytest
-from aiohttp import web
 
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
-from tests.providers_litellm.service import Service
+from tests.providers_litellm.service import Service, served
 
 
 @pytest.fixture
 async def service() -> AsyncIterator[Service]:
     found = Service()
-    app = web.Application(client_max_size=1 << 26)
-    app.router.add_post("/{path:.*}", found.handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    found.port = runner.addresses[0][1]
-    yield found
-    await runner.cleanup()
+    async with served(found.handle) as port:
+        found.port = port
+        yield found
 
 
 @pytest.fixture

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 import orjson
@@ -109,3 +110,17 @@ def call(*texts: str, system: str = "You narrate.", **params: Any) -> Call:
     ]
     messages = (ChatMessage("system", system), *spoken)
     return Call(CallKey("s", "turn", 1, "0"), "", 0, "r", "m", messages, CallParams(**params), 1)
+
+
+@asynccontextmanager
+async def served(handle: Answer) -> AsyncIterator[int]:
+    """Serve every POST on the loopback by ``handle``; gives the port."""
+    app = web.Application(client_max_size=1 << 26)
+    app.router.add_post("/{path:.*}", handle)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
