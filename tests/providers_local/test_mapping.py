@@ -118,3 +118,9 @@ def test_errors_are_translated_by_what_can_be_done_about_them() -> None:
     assert isinstance(error_of({}, "m"), ProviderUnavailable)
     assert isinstance(refusal(404, b"not found", "m"), RequestRejected)
     assert isinstance(refusal(500, b'{"error": 3}', "m"), ProviderUnavailable)
+
+
+def test_parameters_that_a_spec_may_give_a_local_model_are_sent() -> None:
+    asked = body(more='{"stop":["END"],"top_k":7,"top_p":0.5}')
+    assert (asked["stop"], asked["top_k"], asked["top_p"]) == (["END"], 7, 0.5)
+    assert "stop" not in body()

@@ -44,6 +44,7 @@ def chat_body(
         "cache_prompt": cache,
         "stream": True,
         "stream_options": {"include_usage": True},
+        **(orjson.loads(params.more) if params.more else {}),
     }
     if params.schema is None:
         return body | {"repeat_penalty": REPEAT_PENALTY, "repeat_last_n": REPEAT_WINDOW}
