@@ -166,7 +166,11 @@ class SessionWorkerActor:
             self._name, setup, kinds, RayTransport(self._governor), self._telemetry
         )
         embedded = embedded_providers(setup)
-        host = build_host(embedded, setup, worker.send, self._telemetry) if embedded else None
+        host = (
+            build_host(embedded, setup, worker.send, self._telemetry, worker.workspaces)
+            if embedded
+            else None
+        )
         routes: dict[str, CallPort] = dict.fromkeys(embedded, host) if host else {}
         for provider, actors in self._clients.items():
             remote = RemoteCalls(self._name, RayTransport(actors[self._seat % len(actors)]))

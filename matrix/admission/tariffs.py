@@ -98,17 +98,25 @@ class Tariff:
         tiers: Long-context tiers, by rising ``from_tokens``; the last one reached applies to the
             whole request.
         request_fee: Nano-dollars per request, whatever its tokens.
+        most_fee: The most that the fee of one request can be, where it is only expected to be
+            ``request_fee``: a turn of an agent costs what the agent says.
     """
 
     rates: Rates
     tiers: tuple[Tier, ...] = ()
     request_fee: NanoUSD = 0
+    most_fee: NanoUSD = 0
 
     def __post_init__(self) -> None:
         starts = [tier.from_tokens for tier in self.tiers]
         if starts != sorted(set(starts)):
             raise BadPrice(f"tiers must start at rising token counts, not {starts}")
-        amounts = [*self.rates, self.request_fee, *(r for tier in self.tiers for r in tier.rates)]
+        amounts = [
+            *self.rates,
+            self.request_fee,
+            self.most_fee,
+            *(r for tier in self.tiers for r in tier.rates),
+        ]
         if min(amounts) < 0:
             raise BadPrice("a price is negative")
 
@@ -139,7 +147,7 @@ class Tariff:
     @property
     def is_free(self) -> bool:
         """Whether nothing about this model costs anything."""
-        return not self.request_fee and not any(self._all_rates())
+        return not self.request_fee and not self.most_fee and not any(self._all_rates())
 
     def bound(self, input_tokens: int, max_tokens: int) -> NanoUSD:
         """The most an attempt can cost, if the provider honours ``max_tokens``.
@@ -152,7 +160,7 @@ class Tariff:
             input_tokens * rates.dearest_input + max_tokens * rates.dearest_output
             for rates in self._reachable(input_tokens)
         )
-        return _nano_up(most) + self.request_fee
+        return _nano_up(most) + max(self.request_fee, self.most_fee)
 
     def cost(self, usage: Usage) -> NanoUSD:
         """What an attempt cost, from usage that :func:`matrix.admission.pricing.usable` accepts."""
@@ -162,13 +170,14 @@ class Tariff:
     def to_json(self) -> JSON:
         """Plain lists and integers, for the run's plan file."""
         tiers = [[tier.from_tokens, *tier.rates] for tier in self.tiers]
-        return [list(self.rates), tiers, self.request_fee]
+        fees = [self.request_fee, self.most_fee] if self.most_fee else [self.request_fee]
+        return [list(self.rates), tiers, *fees]
 
     @classmethod
     def from_json(cls, data: JSON) -> Tariff:
         """The inverse of :meth:`to_json`."""
-        rates, tiers, fee = data
-        return cls(Rates(*rates), tuple(Tier(t[0], Rates(*t[1:])) for t in tiers), fee)
+        rates, tiers, *fees = data
+        return cls(Rates(*rates), tuple(Tier(t[0], Rates(*t[1:])) for t in tiers), *fees)
 
     def _rates_at(self, prompt_tokens: int) -> Rates:
         found = self.rates

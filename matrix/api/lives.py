@@ -29,7 +29,7 @@ from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.engine.redo import prepare_open_sessions
-from matrix.engine.surroundings import require_addresses
+from matrix.engine.surroundings import require_addresses, require_agents
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import (
@@ -313,6 +313,7 @@ def _require_models(prepared: Prepared) -> None:
     mistakes.collect(lambda: require_keys(prepared, os.environ))
     mistakes.collect(lambda: require_local_models(prepared.models, prepared.source))
     mistakes.collect(lambda: require_addresses(prepared))
+    mistakes.collect(lambda: require_agents(prepared, os.environ))
     mistakes.stop_if_any()
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from matrix.api.lives import start
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
-from matrix.engine.catalogue import RAW_MODES
+from matrix.engine.catalogue import METERED_PROVIDERS, priced_models
 from matrix.engine.keys import ENV_NAME, variables
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener
@@ -20,10 +20,6 @@ from matrix.kinds.gateway import ROLE
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.providers.key_names import KEY_NAMES
-from matrix.providers.price_map import PriceUnknown, bundled
-
-SPOKEN = ("anthropic", "openai")
-"""Providers whose own models programs ask by their bare names."""
 
 
 class Metered(NamedTuple):
@@ -63,7 +59,7 @@ def plan_gateway(
         told = "say how much the command may spend in US dollars, e.g. --max-cost 5"
         mistakes.append(Mistake("--max-cost", None, "", told))
     if not listed and not stand_in:
-        keys = " or ".join(KEY_NAMES[provider][0] for provider in SPOKEN)
+        keys = " or ".join(KEY_NAMES[provider][0] for provider in METERED_PROVIDERS)
         told = f"there is no key to forward requests with: set {keys}, here or in {ENV_NAME}"
         mistakes.append(Mistake("models", None, "", f"{told}; or rehearse: --model sim/opus-4.5"))
     if mistakes:
@@ -118,16 +114,5 @@ def _asked(run: Run) -> int:
 def _listed(environment: Mapping[str, str]) -> list[str]:
     """Every priced model of the providers whose keys are there."""
     known = variables(Path.cwd() / ENV_NAME, environment)
-    keyed = [one for one in SPOKEN if any(known.get(name) for name in KEY_NAMES[one])]
-    found = []
-    for name in bundled().names() if keyed else ():
-        facts = None if "/" in name else bundled().find(name)
-        if facts is None or facts.provider not in keyed or facts.mode not in RAW_MODES:
-            continue
-        target = f"{facts.provider}/{name}"
-        try:
-            bundled().tariff(target)
-        except PriceUnknown:
-            continue
-        found.append(target)
-    return sorted(found)
+    keyed = [one for one in METERED_PROVIDERS if any(known.get(name) for name in KEY_NAMES[one])]
+    return [name for provider in keyed for name in priced_models(provider)]

@@ -7,11 +7,13 @@ taken as litellm's own name of a model. ``sim/<name>`` is a simulated stand-in a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import RoleProfile
+from matrix.model.agents import AgentSpec
 from matrix.model.aliases import BUILT_IN, LOCAL_PREFIX, SIMULATED_PREFIX
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec import ModelSpec, Price
@@ -29,6 +31,13 @@ LOCAL = "local"
 """Name of the provider that plays real models on this machine, and of their limit group."""
 
 
+AGENT = "agent"
+"""Name of the provider that plays agents, where their sessions are played."""
+
+_AGENTS_AT_ONCE = 8
+"""Turns of an agent's limit group that are played at once, where the spec says nothing."""
+
+_FREE = Tariff.from_usd_per_mtok(0, 0)
 _MODES = ("chat", "completion")
 RAW_MODES = ("chat", "responses")
 """Modes, in the price list, of models that take requests in shapes of their own."""
@@ -74,9 +83,57 @@ def stand_ins_of(
     found: dict[str, dict[str, None]] = {}
     for roles, profile in played:
         for use in profile:
-            if models[use.model].provider == SIMULATED:
+            if is_simulated(models[use.model], models):
                 found.setdefault(use.role, {})[roles.get(use.role, use.model)] = None
     return {role: tuple(levels) for role, levels in found.items()}
+
+
+def is_simulated(entry: ModelEntry, models: Mapping[str, ModelEntry]) -> bool:
+    """Whether a simulated model answers: behind this name, or whatever this agent asks."""
+    if entry.provider == AGENT:
+        return bool(entry.asks) and all(models[name].provider == SIMULATED for name in entry.asks)
+    return entry.provider == SIMULATED
+
+
+def agent_entry(name: str, agent: AgentSpec) -> ModelEntry:
+    """What stands behind an agent's name."""
+    expected, most = agent.expected, agent.most
+    return ModelEntry(
+        AGENT,
+        agent.form,
+        Tariff(_FREE.rates, (), expected, most),
+        agent.group or name,
+        agent.http.submit if agent.http is not None else None,
+        asks=tuple(_asked(name, agent)),
+    )
+
+
+def _asked(name: str, agent: AgentSpec) -> Iterator[str]:
+    """Models behind an agent."""
+    if agent.model is not None:
+        yield agent.model
+    for given in agent.meter or ():
+        if given in METERED_PROVIDERS:
+            yield from priced_models(given)
+        else:
+            yield given
+
+
+METERED_PROVIDERS = ("anthropic", "openai")
+"""Providers whose models programs ask by their bare names."""
+
+
+def priced_models(provider: str) -> list[str]:
+    """Every model of a provider that programs may ask and that has a price, by litellm's names."""
+    found = []
+    for name in bundled().names():
+        facts = None if "/" in name else bundled().find(name)
+        if facts is None or facts.provider != provider or facts.mode not in RAW_MODES:
+            continue
+        with suppress(PriceUnknown):
+            bundled().tariff(f"{provider}/{name}")
+            found.append(f"{provider}/{name}")
+    return sorted(found)
 
 
 def processes_of(provider: str, asked: int) -> int:
@@ -91,12 +148,15 @@ def processes_of(provider: str, asked: int) -> int:
 def with_default_limits(
     groups: Mapping[str, GroupLimits], models: Mapping[str, ModelEntry]
 ) -> dict[str, GroupLimits]:
-    """Limit groups, in which local models have a concurrency even if the spec gives none."""
-    local = {entry.group for entry in models.values() if entry.provider == LOCAL}
-    defaults = {name: groups.get(name, GroupLimits()) for name in local}
+    """Limit groups, in which what runs here has a concurrency even if the spec gives none."""
+    few = {LOCAL: SLOTS, AGENT: _AGENTS_AT_ONCE}
+    defaults = {
+        entry.group: few[entry.provider] for entry in models.values() if entry.provider in few
+    }
+    found = {name: groups.get(name, GroupLimits()) for name in defaults}
     return {**groups} | {
-        name: limits._replace(concurrency=limits.concurrency or SLOTS)
-        for name, limits in defaults.items()
+        name: limits._replace(concurrency=limits.concurrency or defaults[name])
+        for name, limits in found.items()
     }
 
 
@@ -133,7 +193,7 @@ def _local(name: str, spec: ModelSpec | None) -> ModelEntry:
     return ModelEntry(
         LOCAL,
         target,
-        price or Tariff.from_usd_per_mtok(0, 0),
+        price or _FREE,
         (spec.group if spec else None) or LOCAL,
         params=spec.params.given if spec else {},
     )
@@ -170,7 +230,7 @@ def _price_of(target: str, name: str, spec: ModelSpec | None) -> Tariff:
     if spec is not None and (price := _given(spec.price)) is not None:
         return price
     if spec is not None and spec.free:
-        return Tariff.from_usd_per_mtok(0, 0)
+        return _FREE
     try:
         return bundled().tariff(target, spec.api_base if spec else None)
     except PriceUnknown as error:

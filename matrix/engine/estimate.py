@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.catalogue import LOCAL, SIMULATED
+from matrix.engine.catalogue import AGENT, LOCAL, is_simulated
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import RoleProfile
 from matrix.model.money import NanoUSD
@@ -71,6 +71,9 @@ FIRST_TOKEN_S = 1.0
 TOKENS_PER_S = 50.0
 """Typical speed of the tokens after it. Models that reason before they answer are slower."""
 
+AGENT_TURN_S = 60.0
+"""Typical time of a turn of an agent, in seconds."""
+
 LOCAL_READ_PER_S = 150.0
 LOCAL_WRITE_PER_S = 25.0
 """Tokens that each of two calls at once to a local model reads and writes per second, on two
@@ -108,11 +111,13 @@ def work_of(profile: Sequence[RoleProfile], models: Mapping[str, ModelEntry]) ->
             use.at_once,
         )
         for use in profile
-        if models[use.model].provider != SIMULATED
+        if not is_simulated(models[use.model], models)
     ]
 
 
 def _seconds(entry: ModelEntry, use: RoleProfile) -> float:
+    if entry.provider == AGENT:
+        return AGENT_TURN_S
     if entry.provider == LOCAL:
         return use.input_tokens / LOCAL_READ_PER_S + use.output_tokens / LOCAL_WRITE_PER_S
     return FIRST_TOKEN_S + use.output_tokens / TOKENS_PER_S

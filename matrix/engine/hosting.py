@@ -6,10 +6,11 @@ import asyncio
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from matrix.engine.caching import open_cache
-from matrix.engine.catalogue import LITELLM, LOCAL, SIMULATED
-from matrix.engine.keys import supply
+from matrix.engine.catalogue import AGENT, LITELLM, LOCAL, SIMULATED
+from matrix.engine.keys import supply, variables
 from matrix.engine.messages import ToGovernor
 from matrix.engine.provider_host import MAX_WAIT_S, ProviderHost
 from matrix.engine.setup import RunSetup
@@ -18,14 +19,12 @@ from matrix.providers.base import Provider
 from matrix.providers.local.settings import SLOTS, LocalSettings
 from matrix.telemetry.process import SILENT, Telemetry
 
-
-async def _no_wait(seconds: float) -> None:
-    """In virtual time a pause costs nothing but a turn of the loop."""
-    await asyncio.sleep(0)
+if TYPE_CHECKING:
+    from matrix.agents.provider import Places
 
 
-def build_provider(name: str, setup: RunSetup) -> Provider:
-    """The provider of this name, ready to answer.
+def build_provider(name: str, setup: RunSetup, places: Places | None = None) -> Provider:
+    """The provider of this name, ready to answer; agents are given their ``places``.
 
     Raises:
         KeyError: No such provider; a defect of the set-up.
@@ -59,11 +58,22 @@ def build_provider(name: str, setup: RunSetup) -> Provider:
                 timeout_s=setup.timeout_s,
             )
         )
+    if name == AGENT and places is not None:
+        from matrix.agents.provider import AgentProvider
+
+        return AgentProvider(
+            setup.agents, places, project=setup.project, variables=agents_variables(setup)
+        )
     if name == LOCAL:
         from matrix.providers.local.provider import LocalModelProvider
 
         return LocalModelProvider(local_settings(setup))
     raise KeyError(name)
+
+
+def agents_variables(setup: RunSetup) -> Mapping[str, str]:
+    """Where agents' variables are found: this process's environment, and the ``.env`` under it."""
+    return variables(Path(setup.env_file), os.environ) if setup.env_file else os.environ
 
 
 def local_settings(setup: RunSetup) -> LocalSettings:
@@ -89,19 +99,24 @@ def build_host(
     setup: RunSetup,
     send: Callable[[ToGovernor], None],
     telemetry: Telemetry = SILENT,
+    places: Places | None = None,
 ) -> ProviderHost:
-    """A provider host for some of the run's providers."""
-    providers: Mapping[str, Provider] = {name: build_provider(name, setup) for name in names}
+    """A provider host for some of the run's providers; ``places`` are where agents work."""
+    providers: Mapping[str, Provider] = {
+        name: build_provider(name, setup, places) for name in names
+    }
     # in virtual time nobody waits, a limit group that was told "429" no more than a host
-    virtual = names == [SIMULATED] and setup.simulation.get("time") != "real"
+    virtual = {SIMULATED} if setup.simulation.get("time") != "real" else set[str]()
+    here = {SIMULATED, AGENT}
     return ProviderHost(
         providers,
         setup.models,
         send,
         attempts=setup.attempts,
-        sleep=_no_wait if virtual else asyncio.sleep,
-        max_wait_s=0.0 if virtual else MAX_WAIT_S,
-        # simulated answers are free, and made faster than they are found
-        cache=open_cache(setup, telemetry.log) if names != [SIMULATED] else None,
+        sleep=asyncio.sleep,
+        max_wait_s=MAX_WAIT_S,
+        # simulated answers are free, and made faster than they are found; agents act on the world
+        cache=None if here.issuperset(names) else open_cache(setup, telemetry.log),
         watch=AttemptWatch(telemetry),
+        virtual=virtual,
     )

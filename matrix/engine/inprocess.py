@@ -62,7 +62,7 @@ class InProcessExecutor:
             self._remotes.append(remote)
             routes[provider] = remote
         embedded = embedded_providers(setup)
-        host = build_host(embedded, setup, worker.send, telemetry)
+        host = build_host(embedded, setup, worker.send, telemetry, worker.workspaces)
         worker.start(host=host, routes={**routes, **dict.fromkeys(embedded, host)})
         self._link = Link(DRIVER, governor, self._on_news)
         self._link.start()

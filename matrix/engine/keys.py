@@ -104,18 +104,19 @@ def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
     if not any(entry.provider == LITELLM for entry in prepared.models.values()):
         return
     needs = key_needs(prepared.models, variables(prepared.env_file, environment))
-    missing = [
-        Mistake(
-            prepared.source,
-            None,
-            f"model {need.model}",
-            f"has no key; {key_remedy(need, prepared.env_file)}",
-        )
-        for need in needs
-        if need.missing
-    ]
-    if missing:
-        raise BadInput(missing)
+    metered = {name for entry in prepared.models.values() for name in entry.asks}
+    missing: dict[tuple[str, ...] | None, list[KeyNeed]] = {}
+    for need in needs:
+        if need.missing:
+            behind = need.model in metered  # hundreds, of which any may be asked: told once
+            missing.setdefault(need.names if behind else (need.model,), []).append(need)
+    mistakes = []
+    for first, *others in missing.values():
+        more = f" (and {len(others)} more)" if others else ""
+        told = f"has no key; {key_remedy(first, prepared.env_file)}"
+        mistakes.append(Mistake(prepared.source, None, f"model {first.model}{more}", told))
+    if mistakes:
+        raise BadInput(mistakes)
 
 
 def _names(entry: ModelEntry) -> tuple[str, ...] | None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from matrix.engine.catalogue import LITELLM
+from matrix.agents.turns import WorkingTime
+from matrix.engine.catalogue import LITELLM, SIMULATED
 from matrix.engine.setup import ModelEntry
+from matrix.model.entries import Share
 from matrix.model.records import JSON, Answer
 from matrix.model.seeds import content_hash
 from matrix.providers.price_map import bundled
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from matrix.kinds.context import MeteredAddress
 
 _DIGITS = 16
+Work = Callable[["MeteredAddress", WorkingTime], Awaitable[JSON]]
+"""What is done while the address is open; is told how long it has worked."""
 
 
 class MeteredCalls:
@@ -30,27 +35,42 @@ class MeteredCalls:
     """
 
     def __init__(
-        self, session: DurableSession, step: Step, slot: str, role: str, agent: str
+        self,
+        session: DurableSession,
+        step: Step,
+        slot: str,
+        role: str,
+        agent: str,
+        models: Sequence[str] | None = None,
     ) -> None:
+        """``models`` are those that may be asked, of the run's; ``None`` for all of them."""
         self._session, self._step, self._slot = session, step, slot
-        self._role, self._agent = role, agent
+        self._role, self._agent, self._models = role, agent, models
         self._seen: Counter[str] = Counter()
+        self._used, self._lived = Share(), False
+        self._working: WorkingTime | None = None
 
-    async def during(
-        self, work: Callable[[MeteredAddress], Awaitable[JSON]], stand_in: str = ""
-    ) -> JSON:
-        """Do the work with an address open.
+    async def during(self, work: Work, stand_in: str = "") -> JSON:
+        """Do the work with an address open; what was used stands beside its result.
 
         Raises:
             SessionStop: The run is ending, which requests were told.
         """
         from matrix.gateway.address import open_address
 
-        async with open_address(self._ask, self._session.upstreams(stand_in)) as address:
-            result = await work(address)
+        self._lived, self._working = True, WorkingTime(time.monotonic)
+        upstreams = self._session.upstreams(stand_in, self._models)
+        async with open_address(self._ask, upstreams) as address:
+            result = await work(address, self._working)
         if address.desk.counts.stopped is not None:
             raise address.desk.counts.stopped
-        return result
+        return {"result": result, "used": list(self._used)}
+
+    def result(self, said: JSON) -> JSON:
+        """The work's own result; what was used in an earlier life is counted now."""
+        if not self._lived:
+            self._session.meter.take(self._role, Share(*said["used"]))
+        return said["result"]
 
     async def _ask(self, request: Request) -> Answer:
         content = content_hash(
@@ -70,16 +90,28 @@ class MeteredCalls:
         call = self._session.metered_call(
             self._step, place, request, content, self._role, self._agent
         )
-        answer = await self._session.calls.ask(call)
+        assert self._working is not None
+        with self._working.asking() as durations:
+            answer = await self._session.calls.ask(call)
+            durations.append(answer.duration_s)
         self._session.meter.add(self._role, answer)
+        self._used = self._used.plus(answer)
         return answer
 
 
-def upstreams_of(models: Mapping[str, ModelEntry], stand_in: str) -> Upstreams:
-    """A run's models as clients may ask for them."""
+def upstreams_of(
+    models: Mapping[str, ModelEntry], stand_in: str, names: Sequence[str] | None = None
+) -> Upstreams:
+    """A run's models as clients may ask for them: all, or those of these names.
+
+    Where only one may be asked and it is simulated, it answers for every name.
+    """
     from matrix.gateway.upstreams import Upstreams
 
-    return Upstreams({name: _upstream(name, entry) for name, entry in models.items()}, stand_in)
+    asked = [name for name in (models if names is None else names) if name in models]
+    if names is not None and len(asked) == 1 and models[asked[0]].provider == SIMULATED:
+        stand_in = asked[0]
+    return Upstreams({name: _upstream(name, models[name]) for name in asked}, stand_in)
 
 
 def _upstream(name: str, entry: ModelEntry) -> Upstream:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
 
-from matrix.engine.catalogue import LITELLM, LOCAL
+from matrix.engine.catalogue import AGENT, LITELLM, LOCAL
 from matrix.engine.setup import ModelEntry
 from matrix.kinds.protocol import Binding, RoleProfile
 from matrix.model.documents import Document, PathKey, check
@@ -32,6 +32,8 @@ _OF_LLAMA: Final = (OWN - {"effort", "thinking_tokens", "seed"}) | {
     "presence_penalty",
 }
 """What the models of this machine take."""
+_OF_AGENTS: Final = frozenset({"timeout_s"})
+"""What agents take: they choose the rest by themselves."""
 _NAMED: Final = 3
 """Most models that one mistake names."""
 
@@ -231,7 +233,9 @@ def _uses(
 def _refusals(use: _Use, entry: ModelEntry, takes: Takes | None) -> Iterator[tuple[str, str]]:
     """Parameters that a model does not take, each with what is to be said of it."""
     known = OWN | COMMON
-    if entry.provider == LOCAL:
+    if entry.provider == AGENT:
+        known = _OF_AGENTS
+    elif entry.provider == LOCAL:
         known = _OF_LLAMA
     elif takes is not None and entry.provider == LITELLM:
         known = takes.names(entry.target, entry.api_base)

@@ -6,6 +6,7 @@ resumed now. Texts are not in it: they are in the journal, by content hash.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -49,6 +50,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
                 entry.api_base,
                 entry.api_key_env,
                 dict(entry.params),
+                entry.asks,
             ]
             for name, entry in prepared.models.items()
         },
@@ -97,10 +99,7 @@ def read_plan(run_dir: Path) -> Prepared:
             continued=_continued(found.get("continued")),
         ),
         resources=_resources(run_dir),
-        models={
-            name: ModelEntry(provider, target, Tariff.from_json(tariff), *rest)
-            for name, (provider, target, tariff, *rest) in found["models"].items()
-        },
+        models={name: _entry(*fields) for name, fields in found["models"].items()},
         groups={name: GroupLimits(*limits) for name, limits in found["groups"].items()},
         cell_costs=tuple(
             CellCost({role: Interval(*amounts) for role, amounts in cost.items()})
@@ -115,6 +114,22 @@ def read_plan(run_dir: Path) -> Prepared:
         env_file=Path(found.get("env_file", run_dir / ENV_NAME)),
         call_cost=found.get("call_cost", 0),
         stand_ins=_stand_ins(found),
+    )
+
+
+def _entry(
+    provider: str,
+    target: str,
+    tariff: JSON,
+    group: str,
+    api_base: str | None = None,
+    api_key_env: str | None = None,
+    params: JSON = None,
+    asks: Sequence[str] = (),
+) -> ModelEntry:
+    price = Tariff.from_json(tariff)
+    return ModelEntry(
+        provider, target, price, group, api_base, api_key_env, params or {}, tuple(asks)
     )
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from matrix.admission.tariffs import Rates, Tariff
 from matrix.engine.catalogue import (
     UnknownModel,
+    agent_entry,
     resolve_model,
     stand_ins_of,
     with_default_limits,
@@ -35,14 +37,17 @@ from matrix.engine.spec_files import load_spec
 from matrix.engine.spec_parts import Parts, read_parts, unreadable_models
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding
-from matrix.model.aliases import SIMULATED_PREFIX
+from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
 from matrix.model.documents import PathKey
-from matrix.model.errors import BadInput
+from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.plan import Plan
 from matrix.model.seeds import content_hash
 from matrix.model.spec import RunSpec
+
+TYPICAL_STEPS = 5
+"""Requests that a turn of the built-in agent is expected to take, before any was played."""
 
 DEFAULT_ROUNDS = 10
 """Rounds when a spec says neither sessions nor per_cell: the fewest that a verdict needs."""
@@ -85,16 +90,36 @@ def resolve_models(
     models: dict[str, ModelEntry] = {}
     raw = {model: binding.raw for binding in bindings for model in sorted(binding.models)}
     for name in sorted(raw):
+        if (agent := spec.agents.get(name)) is not None:
+            if name in spec.models or name in BUILT_IN:
+                mistakes.fault(("agents", name), "is also the name of a model; give it another")
+            models[name] = agent_entry(name, agent)
+            raw |= dict.fromkeys(models[name].asks, agent.meter is not None)
+    for name in sorted(raw.keys() - models.keys()):
         try:
             models[name] = resolve_model(name, spec.models, raw=raw[name])
         except UnknownModel as error:
             own = name.removeprefix(SIMULATED_PREFIX)
             if not unreadable_models(mistakes, {name, own}):  # said of its entry already
-                mistakes.fault(_where_model(name, mistakes), str(error))
-    return models
+                hint = did_you_mean(name, list(spec.agents))
+                mistakes.fault(_where_model(name, models, mistakes), f"{error}{hint}")
+    return {name: _with_tools(entry, models) for name, entry in models.items()}
 
 
-def _where_model(model: str, mistakes: Mistakes) -> PathKey:
+def _with_tools(entry: ModelEntry, models: Mapping[str, ModelEntry]) -> ModelEntry:
+    """An agent with tools is expected to cost as much as some requests of its model."""
+    behind = models.get(entry.asks[0]) if entry.target == "tools" else None
+    if behind is None or entry.tariff.request_fee:
+        return entry
+    rates = Rates(*(TYPICAL_STEPS * rate for rate in behind.tariff.rates))
+    return entry._replace(tariff=Tariff(rates, (), TYPICAL_STEPS * behind.tariff.request_fee))
+
+
+def _where_model(model: str, found: Mapping[str, ModelEntry], mistakes: Mistakes) -> PathKey:
+    for name, entry in found.items():
+        if model in entry.asks:
+            agent = mistakes.document.value["agents"][name]
+            return ("agents", name, "model" if agent.get("model") == model else "meter")
     for section in ("roles", "factors"):
         for name, value in (mistakes.document.value.get(section) or {}).items():
             if value == model:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate, Estimate, Lessons, SharedEstimate
-from matrix.engine.catalogue import SIMULATED, processes_of
+from matrix.engine.catalogue import AGENT, SIMULATED, is_simulated, processes_of
 from matrix.engine.estimate import NOTHING, Interval, Span, limits_anything, total
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
@@ -84,18 +84,19 @@ class Prepared:
     @property
     def play_money(self) -> bool:
         """Whether every model of the run is simulated, so that no real money is spent."""
-        return all(entry.provider == SIMULATED for entry in self.models.values())
+        return all(is_simulated(entry, self.models) for entry in self.models.values())
 
     @property
     def unlimited_groups(self) -> list[str]:
         """Limit groups of real models for which no rate limit is known."""
-        real = {entry.group for entry in self.models.values() if entry.provider != SIMULATED}
+        known = {SIMULATED, AGENT}
+        real = {entry.group for entry in self.models.values() if entry.provider not in known}
         return sorted(group for group in real if not limits_anything(self.groups.get(group)))
 
     @property
     def clients(self) -> dict[str, int]:
-        """Provider -> processes of its own; simulated models are embedded in the workers."""
-        needed = {entry.provider for entry in self.models.values()} - {SIMULATED}
+        """Provider -> processes of its own; simulated models and agents are in the workers."""
+        needed = {entry.provider for entry in self.models.values()} - {SIMULATED, AGENT}
         asked = self.spec.providers.processes
         return {provider: processes_of(provider, asked) for provider in sorted(needed)}
 

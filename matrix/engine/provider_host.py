@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Protocol
 
 from tenacity import RetryCallState
@@ -18,13 +18,14 @@ from tenacity.wait import wait_random_exponential
 from matrix.admission.headers import remaining
 from matrix.admission.pricing import input_of
 from matrix.admission.rates import Load
-from matrix.engine.attempts import NO_USAGE, FailedAttempt, Report
+from matrix.engine.attempts import NO_USAGE, Bill, FailedAttempt
 from matrix.engine.correspondence import Correspondence, Said
 from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, Supply, ToGovernor
 from matrix.engine.setup import ModelEntry
 from matrix.engine.storable import MAX_REASON, MAX_TROUBLE, storable_text
 from matrix.engine.telling import AttemptWatch
 from matrix.model.errors import (
+    BlobsRefused,
     Censored,
     ProviderError,
     SessionCapReached,
@@ -81,6 +82,7 @@ class ProviderHost:
         clock: Callable[[], float] = time.perf_counter,
         cache: AnswerCache | None = None,
         watch: AttemptWatch | None = None,
+        virtual: Collection[str] = (),
     ) -> None:
         """Take what one host needs.
 
@@ -94,12 +96,13 @@ class ProviderHost:
             clock: For measuring attempts, in seconds.
             cache: Answers of earlier runs, looked up before anything is asked for.
             watch: Told how attempts went.
+            virtual: Providers whose time is virtual: a pause of theirs takes none.
         """
         self._providers, self._models = providers, models
         self._governor = Correspondence(send)
         self._attempts = attempts
         self._sleep, self._clock = sleep, clock
-        self._max_wait_s = max_wait_s
+        self._max_wait_s, self._virtual = max_wait_s, virtual
         self._cache, self._watch = cache, watch or AttemptWatch(SILENT)
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
@@ -190,7 +193,10 @@ class ProviderHost:
         started = self._clock()
         try:
             reply = await self._providers[entry.provider].complete(call, grant.attempt)
-        except asyncio.CancelledError:  # it may be answered and billed, but nobody will hear
+        except (
+            asyncio.CancelledError,
+            BlobsRefused,
+        ):  # it may be answered and billed, but nobody will hear
             self._governor.give_up(grant, "presumed", self._clock() - started)
             raise
         except ProviderError as error:
@@ -198,16 +204,15 @@ class ProviderHost:
         except Exception as defect:  # or its hold would stay open, and block others at the cap
             return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage, doubt = Report.of(reply.usage, call, reply.written)
-        cost = 0 if usage is None else entry.tariff.cost(usage)
-        bought = _answer(call, reply, usage or NO_USAGE, cost)
+        usage, cost, doubt, presumed = Bill.of(reply, call, entry)
+        bought = _answer(call, reply, usage, presumed if cost is None else cost)
         answer = self._in_all(call, bought)
         settle = Settle(
             call.key,
             grant.hold_id,
-            "presumed" if usage is None else "settled",
-            cost,
-            usage or NO_USAGE,
+            "presumed" if cost is None else "settled",
+            cost or 0,
+            usage,
             took,
             doubt,
             answer,
@@ -216,7 +221,7 @@ class ProviderHost:
         )
         self._watch.answered(call, entry, grant.attempt, settle, reply)
         said = await self._governor.exchange(settle)
-        if self._cache is not None and usage is not None:
+        if self._cache is not None and cost is not None:
             self._cache.keep(call, entry, bought)
         return said
 
@@ -239,7 +244,8 @@ class ProviderHost:
     ) -> Said | None:
         ended = FailedAttempt.of(error, call, entry)
         final = last or not ended.retryable
-        pause = min(ended.pause_s, self._max_wait_s)
+        virtual = entry.provider in self._virtual
+        pause = min(ended.pause_s, 0.0 if virtual else self._max_wait_s)
         answer = None
         if final:
             failure = Failure(ended.name, storable_text(str(error)[:MAX_REASON]))
@@ -266,7 +272,7 @@ class ProviderHost:
         if wait is None:
             return await self._governor.exchange(settle)
         self._governor.settle(settle)
-        await self._sleep(wait)
+        await (asyncio.sleep(0) if virtual else self._sleep(wait))
         return None
 
 
@@ -306,6 +312,7 @@ def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
         carry=storable_text(reply.carry),
         answered_by=storable_text(reply.model),
         media=storable_text(reply.media),
+        effect=reply.effect,
     )
 
 

@@ -5,18 +5,29 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import orjson
 
-from matrix.engine.metered import MeteredCalls
+from matrix.agents.turns import WorkingTime
+from matrix.engine.agent_turns import (
+    check_alone,
+    folder_after,
+    folder_before,
+    metered_turn,
+    turn_with_tools,
+)
+from matrix.engine.effects import Act
+from matrix.engine.metered import MeteredCalls, Work
 from matrix.kinds.context import CommandResult, Context, Log, MeteredAddress
-from matrix.model.entries import Tally
+from matrix.model.entries import Share, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
     Answer,
+    Call,
     CallKey,
     CallParams,
     ChatMessage,
@@ -80,6 +91,10 @@ class Meter:
 
     def add(self, role: str, answer: Answer) -> None:
         self._tally = self._tally.plus(role, answer)
+
+    def take(self, role: str, share: Share) -> None:
+        """Add what a role used in an earlier life of the session."""
+        self._tally = self._tally.with_share(role, share)
 
     def tally(self, clock_s: float) -> Tally:
         return self._tally._replace(clock_s=clock_s)
@@ -146,13 +161,34 @@ class Scope:
                 tool_choice if tools else "",
             )
             request = Request(role, model, tuple(messages), asked, params or {}, agent, tag)
-            call = self._session.call(self._step, slot, request)
-            self._session.effects.check_call(call.key)
-            answer = await self._session.calls.ask(call)
+            answer = await self._answer(self._session.call(self._step, slot, request))
         self._clock_s += answer.duration_s
-        self._session.meter.add(role, answer)
         if answer.failure is not None:
             raise CallFailed(answer.failure.error_class, answer.failure.message)
+        return answer
+
+    async def _answer(self, call: Call) -> Answer:
+        """The answer of a model, or of the agent that goes by this name."""
+        session = self._session
+        agents = session.agents
+        agent = None if agents is None else agents.specs.get(call.model)
+        if agents is None or agent is None:
+            session.effects.check_call(call.key)
+            answer = await session.calls.ask(call)
+            session.meter.add(call.role, answer)
+            return answer
+        call, workspace = replace(call, agent=call.agent or call.model), session.effects.workspace
+        check_alone(call.model, workspace, self._prefix)
+        if agent.meter is not None:
+            return await metered_turn(self, agents, agent, call)
+        if agent.tools is not None:
+            inner = Scope(session, self._step, f"{call.key.slot}.", self._clock_s)
+            return await turn_with_tools(inner, agents, agent, call)
+        session.effects.check_call(call.key)
+        await folder_before(workspace)
+        answer = await session.calls.ask(call)
+        await folder_after(workspace, answer)
+        session.meter.add(call.role, answer)
         return answer
 
     @property
@@ -201,11 +237,26 @@ class Scope:
     ) -> JSON:
         with self._exclusive():
             slot = self._take_slot()
-            key = CallKey(self.plan.session_id, self._step.phase, self._step.turn, slot)
             asking = MeteredCalls(self._session, self._step, slot, role, agent)
-            return await self._session.effects.do(
-                key, name, arguments, lambda: asking.during(work, stand_in)
+
+            async def alone(address: MeteredAddress, working: WorkingTime) -> JSON:
+                return await work(address)
+
+            return await self._metered(
+                slot, name, arguments, asking, lambda: asking.during(alone, stand_in)
             )
+
+    async def metered_by(self, call: Call, name: str, models: Sequence[str], work: Work) -> JSON:
+        """A turn of the agent of this call, as a metered effect in the call's place."""
+        slot = call.key.slot
+        asking = MeteredCalls(self._session, self._step, slot, call.role, call.model, models)
+        return await self._metered(slot, name, call.digest, asking, lambda: asking.during(work))
+
+    async def _metered(
+        self, slot: str, name: str, arguments: JSON, asking: MeteredCalls, act: Act
+    ) -> JSON:
+        key = CallKey(self.plan.session_id, self._step.phase, self._step.turn, slot)
+        return asking.result(await self._session.effects.do(key, name, arguments, act))
 
     def _folder(self) -> Workspace:
         folder = self._session.effects.workspace

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
 
+from matrix.engine.agent_turns import Agents
 from matrix.engine.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.effects import Effects
 from matrix.engine.messages import Snapshot
@@ -29,6 +30,7 @@ from matrix.kinds.context import Context
 from matrix.kinds.protocol import Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
+    FAILED_BY_ITSELF,
     BlobsRefused,
     CallFailed,
     Censored,
@@ -83,7 +85,8 @@ class DurableSession:
         workspaces: Workspaces | None = None,
         measure: str = "",
         model_params: Mapping[str, Mapping[str, JSON]] | None = None,
-        upstreams: Callable[[str], Upstreams] | None = None,
+        upstreams: Callable[[str, Sequence[str] | None], Upstreams] | None = None,
+        agents: Agents | None = None,
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
@@ -95,6 +98,7 @@ class DurableSession:
         self._spans, self._workspaces = spans, workspaces
         self._model_params = model_params or {}
         self.upstreams = upstreams or _no_models
+        self.agents = agents
         self.effects = Effects(snapshot.acted, save_effect or _nowhere, utc=utc)
         self._checkpoint = snapshot.checkpoint
         self._scores, self._measure = dict(snapshot.scores), measure
@@ -138,7 +142,8 @@ class DurableSession:
         except SessionCapReached as stop:
             outcome, reason, error_class = "timeout", str(stop), type(stop).__name__
         except CallFailed as failure:
-            outcome, reason, error_class = "errored", str(failure), failure.error_class
+            error_class, reason = failure.error_class, str(failure)
+            outcome = "failed" if error_class in FAILED_BY_ITSELF else "errored"
         except MatrixError as error:
             outcome, reason, error_class = "errored", str(error), type(error).__name__
         except Exception as error:  # a defect of the engine ends its session, never the run
@@ -304,9 +309,9 @@ class DurableSession:
         )
 
 
-def _no_models(stand_in: str) -> Upstreams:
+def _no_models(stand_in: str, names: Sequence[str] | None) -> Upstreams:
     """For sessions whose programs may ask nobody."""
-    return upstreams_of({}, stand_in)
+    return upstreams_of({}, stand_in, names)
 
 
 async def _nowhere(acted: Acted) -> None:

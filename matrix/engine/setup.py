@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 from matrix.admission.rates import BURST_S
 from matrix.admission.tariffs import Tariff
+from matrix.model.agents import AgentSpec
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
 
@@ -28,6 +30,7 @@ class ModelEntry(NamedTuple):
 
     ``api_key_env`` names the environment variable that holds the key; keys themselves are read
     only in the process that sends requests. ``params`` are parameters of its calls, by name.
+    ``asks`` are the models behind an agent, whose calls are calls of the run.
     """
 
     provider: str
@@ -37,6 +40,7 @@ class ModelEntry(NamedTuple):
     api_base: str | None = None
     api_key_env: str | None = None
     params: Mapping[str, JSON] = {}
+    asks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class RunSetup:
         answers: File of answers that runs share; ``None`` if this run does not use it.
         trace_id: Trace of this life of the run, for whoever sends spans; empty for none.
         measure: Name of the score that sessions report when they end, besides ``score``.
+        agents: Name -> agent, for those among the models that are one.
     """
 
     run_id: str
@@ -80,3 +85,9 @@ class RunSetup:
     answers: str | None = None
     trace_id: str = ""
     measure: str = ""
+    agents: Mapping[str, AgentSpec] = field(default_factory=dict)
+
+    @property
+    def project(self) -> Path:
+        """The project's folder, as it is called on the machine that started the run."""
+        return Path(self.env_file or self.run_dir).parent

@@ -77,7 +77,7 @@ def _spec(mistakes: Mistakes) -> RunSpec:
         if not isinstance(value, dict) or not broken <= value.keys():
             raise
     sound = {key: item for key, item in value.items() if key not in broken}
-    for section in broken.intersection(("models", "params")):
+    for section in broken.intersection(("models", "params", "agents")):
         entries = value[section]
         if isinstance(entries, dict):
             wrong = _unreadable(mistakes, section, entries)
@@ -90,8 +90,9 @@ def _spec(mistakes: Mistakes) -> RunSpec:
 
 
 def unreadable_models(mistakes: Mistakes, names: Iterable[str]) -> set[str]:
-    """Which of these models have an entry in the spec that a mistake was found in."""
-    return _unreadable(mistakes, "models", names)
+    """Which of these models or agents have an entry in the spec that a mistake was found in."""
+    names = list(names)
+    return _unreadable(mistakes, "models", names) | _unreadable(mistakes, "agents", names)
 
 
 def _unreadable(mistakes: Mistakes, section: str, names: Iterable[str]) -> set[str]:

@@ -6,18 +6,21 @@ import platform
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from matrix.agents.functions import load_function
+from matrix.engine.catalogue import AGENT
 from matrix.engine.checkup import Finding, addresses
 from matrix.engine.executor import Checkable, load_executor
-from matrix.engine.keys import open_to_others
+from matrix.engine.keys import open_to_others, variables
 from matrix.engine.prepared import Prepared
-from matrix.model.errors import MatrixError
+from matrix.model.agents import filled
+from matrix.model.errors import AgentMissing, MatrixError
 from matrix.model.mistakes import Mistakes
 
 BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
@@ -111,7 +114,38 @@ def require_addresses(prepared: Prepared) -> None:
     for name, entry in prepared.models.items():
         if entry.api_base is not None and (found := findings[entry.api_base]).state == "missing":
             told = f"{entry.api_base} {found.found}; {found.remedy}"
-            mistakes.say(prepared.source, told, f"models.{name}.api_base")
+            agent = entry.provider == AGENT
+            place = f"agents.{name}.http.submit" if agent else f"models.{name}.api_base"
+            mistakes.say(prepared.source, told, place)
+    mistakes.stop_if_any()
+
+
+def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
+    """See that every agent can be played here, before anything is started.
+
+    Raises:
+        BadInput: Programs, functions and variables that are not there.
+    """
+    mistakes = Mistakes()
+    used = {name: a for name, a in prepared.spec.agents.items() if name in prepared.models}
+    known = variables(prepared.env_file, environment) if used else {}
+    project = prepared.env_file.parent
+    for name, agent in used.items():
+        where = f"agents.{name}"
+        if agent.command is not None:
+            program = filled(agent.command[0], {"project": str(project)})
+            if shutil.which(program, path=environment.get("PATH")) is None:
+                told = f"found {program!r}, which is no program here; install it, or give its path"
+                mistakes.say(prepared.source, told, f"{where}.command")
+        if agent.python is not None:
+            try:
+                load_function(agent.python, project)
+            except AgentMissing as missing:
+                mistakes.say(prepared.source, str(missing), f"{where}.python")
+        for variable in agent.pass_env:
+            if not known.get(variable):
+                told = f"{variable} is not set; set it in the environment or in {prepared.env_file}"
+                mistakes.say(prepared.source, told, f"{where}.pass_env")
     mistakes.stop_if_any()
 
 

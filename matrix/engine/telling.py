@@ -35,10 +35,11 @@ def telemetry_of(setup: RunSetup, process: str, *, sends: bool = False) -> Telem
         sends: Whether it sends requests, and so has the keys of the project's ``.env`` as well.
     """
     variables: dict[str, str] = dict(os.environ)
-    if sends and setup.env_file is not None and Path(setup.env_file).is_file():
+    if (sends or setup.agents) and setup.env_file is not None and Path(setup.env_file).is_file():
         found = dotenv_values(setup.env_file, interpolate=False)
         variables = {name: text for name, text in found.items() if text} | variables
     names = [entry.api_key_env for entry in setup.models.values() if entry.api_key_env]
+    names += [name for agent in setup.agents.values() for name in agent.pass_env]
     redactor = Redactor(secrets_in(variables, names))
     return open_telemetry(Path(setup.run_dir), process, setup.trace_id, redactor=redactor)
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from matrix.engine.agent_turns import Agents
 from matrix.engine.effects import EffectDesk
+from matrix.engine.hosting import agents_variables
 from matrix.engine.link import Link, Transport
 from matrix.engine.messages import (
     DiskRefused,
@@ -41,6 +43,14 @@ from matrix.telemetry.spans import session_span
 
 MOST_OVER = 256
 """Ended sessions that a worker remembers before it looks whose ends are durable."""
+
+
+def agents_of(setup: RunSetup, places: Workspaces) -> Agents | None:
+    """The agents of a run, if it has any."""
+    if not setup.agents:
+        return None
+    asks = {name: setup.models[name].asks for name in setup.agents}
+    return Agents(setup.agents, asks, setup.project, agents_variables(setup), places)
 
 
 class NoRoute(MatrixError):
@@ -78,7 +88,8 @@ class SessionWorker:
         self._link = Link(name, transport, self._on_message)
         self._model_params = {name: m.params for name, m in setup.models.items() if m.params}
         self._effects = EffectDesk(self._link.send)
-        self._workspaces = Workspaces(Path(setup.run_dir))
+        self.workspaces = Workspaces(Path(setup.run_dir))
+        self._agents = agents_of(setup, self.workspaces)
         self._router: CallRouter | None = None
         self._host: ProviderHost | None = None
         self._plans: dict[str, SessionPlan] = {}
@@ -167,10 +178,11 @@ class SessionWorker:
             self._router,
             lambda turn: self.send(SaveTurn(turn)),
             save_effect=self._effects.save,
-            workspaces=self._workspaces,
+            workspaces=self.workspaces,
             measure=self._setup.measure,
             model_params=self._model_params,
             upstreams=partial(upstreams_of, self._setup.models),
+            agents=self._agents,
             spans=spans,
         )
         start = spans.now_ns() if spans is not None else 0

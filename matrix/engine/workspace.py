@@ -15,14 +15,16 @@ import asyncio
 import fcntl
 import os
 import platform
+import tempfile
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final, TypeVar
+from weakref import WeakValueDictionary
 
-from matrix.engine.commands import Command, Running
+from matrix.agents.processes import Command, Running
 from matrix.kinds.context import CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
@@ -56,6 +58,7 @@ class Workspaces:
         """Nothing is made before a session needs it."""
         self._run_dir, self._sleep, self._now_ns = run_dir, sleep, now_ns
         self._blobs = BlobStore(run_dir)
+        self._open: WeakValueDictionary[str, Workspace] = WeakValueDictionary()
         self._disk_work = ThreadPoolExecutor(2, "folders")
         self._commands = ThreadPoolExecutor(COMMANDS_AT_ONCE, "commands")
 
@@ -74,9 +77,29 @@ class Workspaces:
             )
         place = self._run_dir / FOLDERS / session_id
         lock = await self._lock(place)
-        return Workspace(
+        self._open[session_id] = opened = Workspace(
             place, limits, lock, self._blobs, self._now_ns, self._disk_work, self._commands
         )
+        return opened
+
+    @asynccontextmanager
+    async def place(self, session_id: str) -> AsyncIterator[Workspace | Scratch]:
+        """Where an agent of this session works: its folder, or one that goes with the block."""
+        if (opened := self._open.get(session_id)) is not None:
+            yield opened
+            return
+        scratch = Scratch(await _in(self._disk_work, self._scratch), self._commands)
+        try:
+            yield scratch
+        finally:
+            with suppress(OSError):  # what is left is in nobody's way, and sweeping removes it
+                await _in(self._disk_work, lambda: remove_folder(scratch.path.parent))
+
+    def _scratch(self) -> Path:
+        folders = self._run_dir / FOLDERS
+        if self._run_dir.is_dir():
+            folders.mkdir(exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="scratch-", dir=folders if folders.is_dir() else None))
 
     async def _lock(self, place: Path) -> int:
         waited = 0.0
@@ -108,6 +131,8 @@ class Workspace:
         self._blobs, self._now_ns = blobs, now_ns
         self._disk_work, self._commands = disk_work, commands
         self._index = FolderIndex()
+        self.stored_bytes = 0
+        """Bytes of files that were new or changed when the folder was last stored."""
 
     async def restore(self, tree: str) -> None:
         """Make the folder what it was when ``tree`` was stored; empty if ``tree`` is.
@@ -126,9 +151,15 @@ class Workspace:
             FolderRefused: It holds what cannot be kept.
             BlobsRefused: The disk took no more.
         """
+        before = self._index.files
         self._index = await _in(
             self._disk_work,
             lambda: store_tree(self.path, self._blobs, self._index, self._limits, self._now_ns()),
+        )
+        self.stored_bytes = sum(
+            known.stamp.size
+            for name, known in self._index.files.items()
+            if name not in before or before[name].digest != known.digest
         )
         return self._index.tree
 
@@ -138,14 +169,20 @@ class Workspace:
         stdin: str,
         environment: Mapping[str, str],
         timeout_s: float,
+        worked: Callable[[], float] | None = None,
     ) -> CommandResult:
         """Run a command in the folder; it does not outlive this call, nor this process."""
-        scratch = self._place / "scratch"
+        scratch, lock = self._place / "scratch", self._lock
         await _in(self._disk_work, lambda: empty_folder(scratch))
         running = Running(
-            Command(arguments, self.path, scratch, stdin, environment, timeout_s, self._lock)
+            Command(arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked)
         )
         return await _in(self._commands, running.run, running.kill)
+
+    @property
+    def tree(self) -> str:
+        """The folder when it was last stored or restored."""
+        return self._index.tree
 
     async def remove(self) -> None:
         """The session is over or let go: its folder goes, what was stored stays."""
@@ -156,6 +193,41 @@ class Workspace:
     def release(self) -> None:
         """Let go of the folder's lock."""
         os.close(self._lock)
+
+
+class Scratch:
+    """A folder for one turn of an agent, in a session that keeps none."""
+
+    stored_bytes = 0
+
+    def __init__(self, place: Path, commands: ThreadPoolExecutor) -> None:
+        self.path, self._scratch = place / "files", place / "scratch"
+        self.path.mkdir()
+        self._scratch.mkdir()
+        self._commands = commands
+
+    async def store(self) -> str:
+        """Nothing is kept."""
+        return ""
+
+    async def restore(self, tree: str) -> None:
+        """It goes with its turn, whatever is in it."""
+
+    async def command(
+        self,
+        arguments: Sequence[str],
+        stdin: str,
+        environment: Mapping[str, str],
+        timeout_s: float,
+        worked: Callable[[], float] | None = None,
+    ) -> CommandResult:
+        """As :meth:`Workspace.command`."""
+        running = Running(
+            Command(
+                arguments, self.path, self._scratch, stdin, environment, timeout_s, None, worked
+            )
+        )
+        return await _in(self._commands, running.run, running.kill)
 
 
 async def _in(

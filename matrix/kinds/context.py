@@ -31,12 +31,17 @@ T = TypeVar("T")
 
 
 class CommandResult(NamedTuple):
-    """How a command ended. ``code`` is ``None`` if it was killed for taking too long."""
+    """How a command ended. ``code`` is ``None`` if it was killed for taking too long.
+
+    Of each output the first 256 KiB are kept; ``out_bytes`` and ``err_bytes`` say how much it was.
+    """
 
     code: int | None
     out: str
     err: str
     timed_out: bool = False
+    out_bytes: int = 0
+    err_bytes: int = 0
 
 
 class MeteredAddress(Protocol):

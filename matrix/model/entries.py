@@ -40,6 +40,14 @@ class Share(NamedTuple):
     tokens_out: int = 0
     cost: NanoUSD = 0
 
+    def plus(self, answer: Answer) -> Share:
+        """With one more answer."""
+        return self.and_more(Share(1, answer.usage.input, answer.usage.output, answer.cost))
+
+    def and_more(self, other: Share) -> Share:
+        """Both together."""
+        return Share(*(one + more for one, more in zip(self, other, strict=True)))
+
 
 class Tally(NamedTuple):
     """What a session has used so far. Part of its checkpoint, so it survives as the state does."""
@@ -49,14 +57,12 @@ class Tally(NamedTuple):
 
     def plus(self, role: str, answer: Answer) -> Tally:
         """With one more answer to this role; the clock stays."""
-        calls, tokens_in, tokens_out, cost = self.roles.get(role, Share())
-        share = Share(
-            calls + 1,
-            tokens_in + answer.usage.input,
-            tokens_out + answer.usage.output,
-            cost + answer.cost,
-        )
-        return Tally(self.clock_s, {**self.roles, role: share})
+        return self.with_share(role, Share().plus(answer))
+
+    def with_share(self, role: str, share: Share) -> Tally:
+        """With more that a role has used; the clock stays."""
+        whole = self.roles.get(role, Share()).and_more(share)
+        return Tally(self.clock_s, {**self.roles, role: whole})
 
     @property
     def calls(self) -> int:

@@ -188,6 +188,12 @@ class ProviderUnavailable(ProviderError):
     retryable = True
 
 
+class Unreachable(ProviderUnavailable):
+    """No connection was made, so nothing was sent and nothing can be billed."""
+
+    unsent = True
+
+
 class ProviderTimeout(ProviderError):
     """No answer in time; it may still be billed, so its hold is presumed spent."""
 
@@ -222,6 +228,31 @@ class RequestRejected(ProviderError):
     """Any other 4xx: the request itself is wrong."""
 
     unsent = True
+
+
+class AgentFailed(ProviderError):
+    """The agent under test gave no usable answer: that is its own failure, and no trouble of ours.
+
+    ``cost`` is what it says the turn cost all the same, in nano-dollars; ``None`` if it does not.
+    """
+
+    def __init__(self, message: str, *, cost: int | None = None) -> None:
+        super().__init__(message)
+        self.cost = cost
+
+
+class AgentTimedOut(AgentFailed):
+    """The agent under test worked for longer than it may; it was ended."""
+
+
+class AgentMissing(ProviderError):
+    """The agent's program or function is not there, so nothing was begun."""
+
+    unsent = True
+
+
+FAILED_BY_ITSELF = frozenset({AgentFailed.__name__, AgentTimedOut.__name__})
+"""Errors of calls that are failures of the system under test."""
 
 
 # --- one session ---------------------------------------------------------------------------------

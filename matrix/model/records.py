@@ -200,7 +200,8 @@ class Answer(NamedTuple):
     clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
     ``carry`` is JSON text that the provider wants back with this answer while its tool calls are
     worked on; ``answered_by`` is the provider's own name of the model that answered.
-    Of a raw request ``text`` is the whole body, of content type ``media``.
+    Of a raw request ``text`` is the whole body, of content type ``media``. ``effect`` is JSON text:
+    what an agent's turn did to the world, with the ``tree`` of the working folder that it left.
     """
 
     text: str
@@ -215,6 +216,7 @@ class Answer(NamedTuple):
     carry: str = ""
     answered_by: str = ""
     media: str = ""
+    effect: str = ""
 
     @property
     def message(self) -> ChatMessage:

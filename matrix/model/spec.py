@@ -21,6 +21,7 @@ from pydantic import (
     field_validator,
 )
 
+from matrix.model.agents import AgentSpec
 from matrix.model.budgets import parse_budget
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.params import Params
@@ -292,6 +293,10 @@ class RunSpec(SpecModel):
     )
     models: Mapping[Name, ModelSpec] = Field(
         default_factory=dict, description="Model names of your own, or changed built-in ones."
+    )
+    agents: Mapping[Name, AgentSpec] = Field(
+        default_factory=dict,
+        description="Agents under test: commands, services, functions; levels of roles as models.",
     )
     groups: Mapping[Name, RateLimits] = Field(
         default_factory=dict, description="Limit group -> its rate limits."

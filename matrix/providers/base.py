@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
+from matrix.model.money import NanoUSD
 from matrix.model.records import Call, ToolCall, Usage
 
 
@@ -19,8 +20,9 @@ class Reply(NamedTuple):
     spent in full. ``duration_s`` is the working time to charge to the session's clock: measured
     for real models, drawn for simulated ones. ``headers`` carries rate-limit headers in lower
     case, for the limiter to correct its levels by. ``model`` is the model that the provider says
-    has answered, if it says so. ``reasoning``, ``carry`` and ``media``
-    are as in :class:`Answer`.
+    has answered, if it says so. ``reasoning``, ``carry``, ``media``
+    and ``effect`` are as in :class:`Answer`. ``billed`` is what an agent says its turn cost,
+    ``None`` if it does not say; of models the tariff says it. ``doubt`` is why it is not believed.
     """
 
     text: str
@@ -33,6 +35,9 @@ class Reply(NamedTuple):
     reasoning: str = ""
     carry: str = ""
     media: str = ""
+    billed: NanoUSD | None = None
+    doubt: str = ""
+    effect: str = ""
 
     @property
     def written(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import orjson
 
 from matrix.admission.tariffs import ATTO_PER_NANO
@@ -76,7 +78,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     for name, levels in prepared.factors.items():
         note = f"   (compared on {spec.compare.metric})" if name == prepared.compare_factor else ""
         rows.append((name, ", ".join(levels) + note))
-    rows.append(("models", _models(prepared)))
+    rows += [("models", told)] if (told := _models(prepared)) else []
+    rows += [(("agents", "")[index > 0], told) for index, told in enumerate(_agents(prepared))]
     if spec.params:
         rows.append(("params", _params(spec)))
     rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
@@ -226,6 +229,24 @@ def _models(prepared: Prepared) -> str:
     first = prepared.plan.cells[0].roles
     varied = [role for role in first if role in prepared.factors]
     return ", ".join(f"{role} {model}" for role, model in first.items() if role not in varied)
+
+
+def _agents(prepared: Prepared) -> Iterator[str]:
+    """A line for each agent: what it is, and how its money is bounded."""
+    for name, agent in prepared.spec.agents.items():
+        if name not in prepared.models:
+            continue
+        if agent.asks_models:
+            asked = list(prepared.models[name].asks)
+            more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""
+            how = f"each call held by itself, of {', '.join(asked[:3])}{more}"
+        elif agent.free:
+            how = "free"
+        else:
+            how = f"a turn held at {show_usd(agent.most)}, expected {show_usd(agent.expected)}"
+        form = "service" if agent.form == "http" else agent.form
+        billed = "; billed by subscription, its dollars are equivalents" if agent.subscribed else ""
+        yield f"{name} ({form}; {how}{billed})"
 
 
 def _money(amount: Interval) -> str:

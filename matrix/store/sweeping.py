@@ -5,7 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.model.entries import Acted, TurnDone
+import orjson
+
+from matrix.model.entries import Acted, Entry, Settled, TurnDone
+from matrix.model.records import Answer
 from matrix.store.blobs import UNFINISHED, BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.restoring import remove_folder
@@ -13,6 +16,16 @@ from matrix.store.trees import blobs_of
 
 FOLDERS: Final = "folders"
 """Folder of the sessions' working folders inside a run's folder."""
+
+
+def tree_of(entry: Entry) -> str:
+    """The working folder that an entry says was left; empty if it says nothing of one."""
+    match entry:
+        case Acted() | TurnDone():
+            return entry.tree
+        case Settled(answer=Answer(effect=effect)) if effect:
+            return str(orjson.loads(effect).get("tree") or "")
+    return ""
 
 
 class Swept(NamedTuple):
@@ -32,8 +45,7 @@ def sweep(run_dir: Path) -> Swept:
     blobs = BlobStore(run_dir)
     journal = JournalWriter(run_dir / JOURNAL_NAME)
     try:
-        entries = (row.entry for row in journal.since(0))
-        trees = {entry.tree for entry in entries if isinstance(entry, Acted | TurnDone)}
+        trees = {tree for row in journal.since(0) if (tree := tree_of(row.entry))}
         kept: set[Path] = set()
         for tree in trees:
             kept |= {blobs.path(digest) for digest in blobs_of(blobs, tree)}

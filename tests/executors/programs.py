@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import signal
@@ -95,7 +96,7 @@ class Project:
     environment: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, spec: Mapping[str, Any]) -> None:
-        (self.folder / "matrix.yaml").write_text(yaml.safe_dump(dict(spec)))
+        (self.folder / "matrix.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(dict(spec)))))
 
     def path(self, run_id: str) -> Path:
         return self.folder / "results" / run_id

@@ -114,9 +114,9 @@ def call(*texts: str, system: str = "You narrate.", **params: Any) -> Call:
 
 @asynccontextmanager
 async def served(handle: Answer) -> AsyncIterator[int]:
-    """Serve every POST on the loopback by ``handle``; gives the port."""
+    """Serve every request on the loopback by ``handle``; gives the port."""
     app = web.Application(client_max_size=1 << 26)
-    app.router.add_post("/{path:.*}", handle)
+    app.router.add_route("*", "/{path:.*}", handle)
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:

@@ -24,6 +24,7 @@ from matrix.model.errors import (
     ProviderUnavailable,
     RateLimited,
     RequestRejected,
+    Unreachable,
 )
 from matrix.providers.litellm_adapter.foreign import kind_of
 from matrix.providers.litellm_adapter.retry_after import retry_after_s
@@ -33,12 +34,6 @@ from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
 LONGEST_MESSAGE = 500
 _READ_AT_MOST = 5_000
 _DEEPEST_CHAIN = 12
-
-
-class Unreachable(ProviderUnavailable):
-    """No connection was made, so nothing was sent and nothing can be billed."""
-
-    unsent: ClassVar[bool] = True
 
 
 class AnswerRefused(ContentRefused):

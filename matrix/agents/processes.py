@@ -14,7 +14,8 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
@@ -46,8 +47,9 @@ class Command(NamedTuple):
         scratch: Its home and place for temporary files; not kept.
         stdin: What it reads.
         environment: Variables besides the few that are passed on (no keys are).
-        timeout_s: Wall time after which it is killed, in seconds.
-        lock: File descriptor of the folder's lock.
+        timeout_s: Time after which it is killed, in seconds.
+        lock: File descriptor of the folder's lock, if it has one.
+        worked: How long it has worked, in seconds, by whoever knows; else its wall time counts.
     """
 
     arguments: Sequence[str]
@@ -56,7 +58,8 @@ class Command(NamedTuple):
     stdin: str
     environment: Mapping[str, str]
     timeout_s: float
-    lock: int
+    lock: int | None
+    worked: Callable[[], float] | None = None
 
 
 class Running:
@@ -100,17 +103,24 @@ class Running:
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
-                    pass_fds=(watched.fileno(), alive.fileno(), self._command.lock),
+                    pass_fds=(watched.fileno(), alive.fileno(), *self._locks),
                 )
             code = self._wait(process)
             alive.close()
             _wait_for_all(end)
-            return CommandResult(code, _text(out), _text(err), code is None)
+            return CommandResult(code, _text(out), _text(err), code is None, _size(out), _size(err))
+
+    @property
+    def _locks(self) -> tuple[int, ...]:
+        return () if self._command.lock is None else (self._command.lock,)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
+        began = time.monotonic()
+        worked = self._command.worked or (lambda: time.monotonic() - began)
         try:
-            return process.wait(self._command.timeout_s)
-        except subprocess.TimeoutExpired:
+            while (left := self._command.timeout_s - worked()) > 0:
+                with suppress(subprocess.TimeoutExpired):
+                    return process.wait(left)
             return None
         finally:
             with self._guard:
@@ -149,6 +159,10 @@ def _wait_for_all(end: FileIO) -> None:
         f"a command left processes behind that are still there {DYING_S:g} s after they were "
         "killed; a command of a session must not start processes that leave its group"
     )
+
+
+def _size(output: IO[bytes]) -> int:
+    return os.fstat(output.fileno()).st_size
 
 
 def _text(output: IO[bytes]) -> str:

@@ -1,0 +1,121 @@
+"""What an agent printed or sent, read strictly: every oddity has one outcome."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import orjson
+
+from matrix.agents.turns import Reply, Told
+from matrix.model.agents import AnswerFields, field_at
+from matrix.model.errors import AgentFailed
+from matrix.model.money import NanoUSD, from_usd
+from matrix.model.records import JSON, Usage
+
+_SHOWN: Final = 120
+_MOST_USD: Final = 1e9
+BAD_COST: Final = "ImplausibleCost"
+"""Error class of a turn whose account of its cost cannot be true."""
+
+
+def read_text(fields: AnswerFields, printed: str, *, whole: bool = True) -> Told:
+    """The answer in what an agent printed.
+
+    Args:
+        fields: Where what is.
+        printed: All that it printed, or the beginning.
+        whole: Whether it is all.
+
+    Raises:
+        AgentFailed: There is no answer in it; with the cost, if that can be read.
+    """
+    if not fields.is_json:
+        if not printed.strip():
+            raise AgentFailed("said nothing")
+        return Told(printed.strip())
+    if not whole:
+        raise AgentFailed("printed more than is kept, where one JSON value was expected")
+    try:
+        value = orjson.loads(printed)
+    except orjson.JSONDecodeError:
+        raise AgentFailed(_no_json(printed)) from None
+    return read_value(fields, value)
+
+
+def read_value(fields: AnswerFields, value: JSON) -> Told:
+    """The answer in a JSON value.
+
+    Raises:
+        AgentFailed: It has no words; with the cost, if that can be read.
+    """
+    cost, doubt = None, ""
+    if fields.cost_usd is not None:
+        cost, doubt = read_cost(_found(value, fields.cost_usd))
+    usage = Usage(_count(value, fields.tokens_in), _count(value, fields.tokens_out))
+    if fields.text is None:
+        return Told(orjson.dumps(value).decode(), cost, usage, doubt)
+    words = _found(value, fields.text)
+    if not isinstance(words, str):
+        told = "none" if words is None else f"a {type(words).__name__}"
+        raise AgentFailed(f"its answer has no text at {fields.text!r}; found {told}", cost=cost)
+    return Told(words, cost, usage, doubt)
+
+
+def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
+    """A cost in dollars as an agent says it, or why it is not believed; nothing said is neither."""
+    if found is None:
+        return None, ""
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        return None, BAD_COST
+    if not math.isfinite(found) or not 0 <= found <= _MOST_USD:
+        return None, BAD_COST
+    return from_usd(repr(found)), ""
+
+
+def read_reply(reply: object) -> Told:
+    """What an agent of Python gave back.
+
+    Raises:
+        AgentFailed: It is no :class:`Reply`.
+    """
+    if isinstance(reply, str):
+        return Told(reply)
+    if not isinstance(reply, Reply) or not isinstance(reply.text, str):
+        raise AgentFailed(f"gave back a {type(reply).__name__}; expected a Reply, or text")
+    cost, doubt = read_cost(reply.cost_usd)
+    counts = (reply.tokens_in, reply.tokens_out)
+    return Told(reply.text, cost, Usage(*map(_whole, counts)), doubt)
+
+
+def _found(value: JSON, path: str) -> JSON:
+    try:
+        return field_at(value, path)
+    except LookupError:
+        return None
+
+
+def _count(value: JSON, path: str | None) -> int:
+    return 0 if path is None else _whole(_found(value, path))
+
+
+def _whole(found: JSON) -> int:
+    whole = isinstance(found, int) and not isinstance(found, bool)
+    return found if whole and 0 <= found < 1 << 40 else 0
+
+
+def _no_json(printed: str) -> str:
+    lines = [line for line in printed.splitlines() if line.strip()]
+    if not lines:
+        return "said nothing, where one JSON value was expected"
+    if len(lines) > 1 and all(map(_is_json, lines)):
+        return f"printed {len(lines)} JSON values, where one was expected"
+    return f"printed no JSON value: {printed.strip()[:_SHOWN]!r}"
+
+
+def _is_json(line: str) -> bool:
+    try:
+        orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return False
+    return True

@@ -1,0 +1,37 @@
+"""One turn of an agent, whatever its form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from matrix.agents.commands import run_command
+from matrix.agents.functions import run_function
+from matrix.agents.turns import Place, Played, Turn, WorkedFor
+from matrix.model.agents import AgentSpec
+from matrix.model.errors import AgentMissing
+
+
+async def play(
+    agent: AgentSpec,
+    turn: Turn,
+    place: Place,
+    worked: WorkedFor,
+    *,
+    project: Path,
+    variables: Mapping[str, str],
+) -> Played:
+    """Play a turn of a command, a service or a function.
+
+    Raises:
+        ProviderError: The agent failed, is not there, or was not reached.
+    """
+    if agent.command is not None:
+        return await run_command(agent, turn, place, worked, project=project, variables=variables)
+    if agent.http is not None:
+        from matrix.agents.services import ask_service
+
+        return await ask_service(agent, turn, worked, variables=variables)
+    if agent.python is not None:
+        return await run_function(agent.python, turn, worked, project=project)
+    raise AgentMissing("a model with tools is played by the session itself")

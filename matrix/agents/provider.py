@@ -1,0 +1,129 @@
+"""Agents that are held by the turn, as one more provider: a turn is one attempt of one call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+
+import orjson
+
+from matrix.agents.playing import play
+from matrix.agents.turns import Place, Turn, carried, facts_of, prompt_of
+from matrix.model.agents import AgentSpec
+from matrix.model.errors import ProviderError
+from matrix.model.records import Call
+from matrix.providers.base import Reply
+from matrix.telemetry.redaction import Redactor
+
+
+class KeptPlace(Place, Protocol):
+    """A place whose content is kept."""
+
+    async def store(self) -> str:
+        """Keep what is there now; returns its tree, empty where nothing is ever kept."""
+        ...
+
+    async def restore(self, tree: str) -> None:
+        """Make it what it was."""
+        ...
+
+    @property
+    def stored_bytes(self) -> int:
+        """Bytes of files that were new or changed when it was last stored."""
+        ...
+
+
+class Places(Protocol):
+    """Where the agents of sessions work."""
+
+    def place(self, session_id: str) -> AbstractAsyncContextManager[KeptPlace]:
+        """The session's working folder, or one that goes when the turn is over."""
+        ...
+
+
+class AgentProvider:
+    """Plays turns of agents where their sessions are played."""
+
+    def __init__(
+        self,
+        agents: Mapping[str, AgentSpec],
+        places: Places,
+        *,
+        project: Path,
+        variables: Mapping[str, str],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what every turn needs.
+
+        Args:
+            agents: Name -> agent.
+            places: Where they work.
+            project: The project's folder.
+            variables: Where the variables of ``pass_env`` are found.
+            clock: For measuring turns, in seconds.
+        """
+        self._clock = clock
+        self._agents, self._places = agents, places
+        self._project, self._variables = project, variables
+
+    async def complete(self, call: Call, attempt: int) -> Reply:
+        """Play one turn. One that fails leaves the folder as it was.
+
+        Raises:
+            ProviderError: The agent failed, or was not reached.
+        """
+        agent = self._agents[call.model]
+        clean = redactor_of(agent, self._variables).values
+        async with self._places.place(call.key.session_id) as place:
+            before = await place.store()
+            began = self._clock()
+            try:
+                played = await play(
+                    agent,
+                    turn_of(agent, call, place.path, {}),
+                    place,
+                    lambda: self._clock() - began,
+                    project=self._project,
+                    variables=self._variables,
+                )
+            except BaseException as error:
+                await place.restore(before)
+                if isinstance(error, ProviderError):
+                    error.args = (clean(str(error)),)
+                raise
+            tree = await place.store()
+            facts = facts_of(played, tree, place.stored_bytes)
+        told = played.told
+        return Reply(
+            clean(told.text),
+            told.usage,
+            played.worked_s,
+            carry=carried(call.model, told.conversation),
+            billed=0 if agent.free else told.cost,
+            doubt=told.doubt,
+            effect=orjson.dumps(facts).decode(),
+        )
+
+
+def turn_of(agent: AgentSpec, call: Call, folder: Path, environment: Mapping[str, str]) -> Turn:
+    """What an agent is asked by a call."""
+    return Turn(
+        call.model,
+        call.role,
+        call.key.session_id,
+        call.key.turn,
+        call.seed,
+        prompt_of(call.messages),
+        call.messages,
+        folder,
+        environment,
+        call.timeout_s or agent.timeout_s,
+    )
+
+
+def redactor_of(agent: AgentSpec, variables: Mapping[str, str]) -> Redactor:
+    """Takes an agent's secrets out of what it says."""
+    return Redactor(variables.get(name, "") for name in agent.pass_env)

@@ -1,0 +1,118 @@
+"""Agents of every form as levels of one factor: their money, their folders, and kills."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix.model.entries import Settled
+from tests.agents.programs import TURNS, Service, agents, charged, project_of, spec_of
+from tests.executors.programs import Project, wait_for
+from tests.faults.laws import assert_books, entries_in
+from tests.faults.test_folder_kills import trees
+from tests.patience import PATIENCE_S
+from tests.providers_litellm.service import served
+
+ASKS = 2
+"""Of a turn of the scribe."""
+PLAYED = 2 * TURNS * ASKS
+"""Turns of each agent: two rounds of sessions."""
+
+
+def costs(project: Project, run_id: str) -> dict[str, int]:
+    """Agent -> what its calls cost, in nano-dollars."""
+    calls = project.tables(run_id).frame("calls")
+    return {
+        str(k): int(v) for k, v in calls.groupby("agent", observed=True).cost_nano.sum().items()
+    }
+
+
+async def played(project: Project, *arguments: str) -> Any:
+    """A program, while the service answers on this loop."""
+    return await asyncio.to_thread(project.matrix, *arguments)
+
+
+@pytest.mark.parametrize("executor", ["--in-process", pytest.param("--ray", marks=pytest.mark.ray)])
+async def test_every_form_plays_and_every_cent_is_the_agents_own(
+    tmp_path: Path, executor: str
+) -> None:
+    async with served(Service(tmp_path).handle) as port:
+        project = project_of(tmp_path, spec_of(agents(port)))
+        flags = [executor] if executor == "--in-process" else []
+        done = await played(project, "run", *flags, "--quiet", "--run-id", "it")
+    assert done.code == 0, done.err
+    run_dir = project.path("it")
+    assert_books(run_dir)
+    found = costs(project, "it")
+    assert found["cli"] == charged(tmp_path, "command") == PLAYED * 12_300_000
+    assert found["desk"] == charged(tmp_path, "service") == PLAYED * 20_000_000
+    assert found["mine"] == charged(tmp_path, "function") == PLAYED * 5_000_000
+    calls = project.tables("it").frame("calls")
+    assert (calls[calls.agent == "metered"].model == "sim/haiku").all()
+    assert len(calls[calls.agent == "metered"]) == PLAYED * 2
+    assert len(calls[calls.agent == "notebook"]) >= PLAYED
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"completed"}
+    spent = calls.groupby("session_id", observed=True).cost_nano.sum()
+    tallied = sessions.set_index("session_id").cost_nano
+    assert tallied.to_dict() == spent.to_dict(), "a session costs what its calls cost"
+    by_agent = sessions.set_index("counter").simulated
+    assert not by_agent[["cli", "desk", "mine"]].any()
+    assert by_agent[["metered", "notebook"]].all()
+
+
+def left_in_folders(run_dir: Path) -> dict[Any, str]:
+    """The folder at every checkpoint; what is within a turn may be done anew."""
+    return {key: tree for key, tree in trees(run_dir).items() if not key.slot}
+
+
+SHORT = [(1, 2)]
+LONG = [(seed, 1 + seed % 4) for seed in range(10, 22)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("seed", "kills"), [*SHORT, *(pytest.param(*one, marks=pytest.mark.long) for one in LONG)]
+)
+async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the_books(
+    tmp_path: Path, seed: int, kills: int
+) -> None:
+    rng, undisturbed, hurt = random.Random(seed), tmp_path / "whole", tmp_path / "hurt"
+    undisturbed.mkdir()
+    hurt.mkdir()
+    async with served(Service(undisturbed).handle) as port:
+        whole = project_of(undisturbed, spec_of(agents(port)))
+        done = await played(whole, "run", "--in-process", "--quiet", "--run-id", "it")
+        assert done.code == 0, done.err
+    async with served(Service(hurt).handle) as port:
+        project = project_of(hurt, spec_of(agents(port)))
+        command = ["run", "--in-process", "--quiet", "--run-id", "it"]
+        begun = PLAYED  # of the command; the others are about as far by then
+        for moment in sorted(rng.sample(range(1, begun), kills)):
+            process = project.start(*command)
+            try:
+                await asyncio.to_thread(
+                    wait_for, lambda n=moment: charged(hurt, "command") >= n * 12_300_000
+                )
+                process.send_signal(signal.SIGKILL)
+            finally:
+                await asyncio.to_thread(process.communicate, timeout=PATIENCE_S)
+            command = ["resume", "it", "--in-process", "--quiet"]
+        kept = [e for e in entries_in(project.path("it")) if isinstance(e, Settled) and e.answer]
+        done = await played(project, *command)
+    assert done.code == 0, done.err
+    run_dir = project.path("it")
+    assert_books(run_dir)
+    after = entries_in(run_dir)
+    assert [entry for entry in kept if entry not in after] == [], "what was answered stays"
+    found = costs(project, "it")
+    for agent, who in (("cli", "command"), ("desk", "service"), ("mine", "function")):
+        assert found[agent] >= charged(hurt, who), f"{agent}: settled or presumed covers it"
+        assert charged(hurt, who) >= charged(undisturbed, who)
+    assert left_in_folders(run_dir) == left_in_folders(whole.path("it"))
+    assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
