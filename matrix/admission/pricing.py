@@ -15,8 +15,10 @@ MESSAGE_OVERHEAD_TOKENS = 16
 
 FAR_BEYOND = 100
 BEYOND_DOUBT = 1_000_000
-"""A report of more tokens than this, and of more than so many times what its request allows, is
-implausible. Both, because models do think tens of thousands of tokens past a small limit."""
+READ_BEYOND_DOUBT = 150_000
+"""A report of more tokens than these, written or read, and of more than so many times what its
+request allows, is implausible. Both, because models do think hundreds of thousands of tokens past
+a small limit, and services do put long prompts of their own in front."""
 
 MOST_BYTES_OF_A_TOKEN = 128
 """A report of fewer tokens than one for so many bytes is implausible."""
@@ -71,8 +73,11 @@ def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
     read = max(usage.input, usage.cached + usage.cache_write)
     written = max(usage.output, usage.reasoning)
     return any(
-        found > max(FAR_BEYOND * allowed, BEYOND_DOUBT)
-        for found, allowed in ((read, size), (written, max_tokens))
+        found > max(FAR_BEYOND * allowed, doubt)
+        for found, allowed, doubt in (
+            (read, size, READ_BEYOND_DOUBT),
+            (written, max_tokens, BEYOND_DOUBT),
+        )
     )
 
 

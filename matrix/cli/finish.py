@@ -41,7 +41,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     from matrix.cli.gating import exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
     from matrix.report.summary_data import summary_as_data
-    from matrix.report.summary_text import summary_as_text, verdict_line
+    from matrix.report.summary_text import head_line, summary_as_text, verdict_line
+    from matrix.store.run_folder import resume_command
 
     summary = run.summary()
     gate, problem = _decided(run, gates)
@@ -57,6 +58,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     if gate is not None and not json:
         print_gate(gate)
     incomplete = run.status != "complete"
+    if incomplete and quiet:  # else the summary says it
+        typer.echo(f"{head_line(summary)}; {resume_command(run.path)} goes on", err=True)
     hollow = not incomplete and _tell_if_hollow(summary, quiet=quiet)
     if problem is not None and (incomplete or hollow):
         typer.echo(str(problem), err=True)

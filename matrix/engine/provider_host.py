@@ -22,7 +22,7 @@ from matrix.engine.attempts import NO_USAGE, Bill, FailedAttempt
 from matrix.engine.correspondence import Correspondence, Said
 from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, Supply, ToGovernor
 from matrix.engine.setup import ModelEntry
-from matrix.engine.storable import MAX_REASON, MAX_TROUBLE, storable_text
+from matrix.engine.storable import MAX_NAME, MAX_REASON, MAX_TROUBLE, storable_text
 from matrix.engine.telling import AttemptWatch
 from matrix.model.errors import (
     BlobsRefused,
@@ -310,7 +310,7 @@ def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
         tool_calls=tuple(ToolCall(*map(storable_text, said)) for said in reply.tool_calls),
         reasoning=storable_text(reply.reasoning),
         carry=storable_text(reply.carry),
-        answered_by=storable_text(reply.model),
+        answered_by=storable_text(reply.model[:MAX_NAME]),
         media=storable_text(reply.media),
         effect=reply.effect,
     )

@@ -13,6 +13,9 @@ from matrix.model.records import JSON
 MAX_TROUBLE = 200
 """Characters kept of an error that is only shown while the run goes on."""
 
+MAX_NAME = 200
+"""Characters kept of the name by which a provider calls the model that answered."""
+
 MAX_REASON = 2000
 """Characters of an error message that a row keeps."""
 

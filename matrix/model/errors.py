@@ -207,9 +207,7 @@ class MalformedAnswer(ProviderError):
 
 
 class ContentRefused(ProviderError):
-    """The provider's content policy refused the request."""
-
-    unsent = True
+    """The provider's content policy refused the request, which some bill all the same (Azure)."""
 
 
 class ContextOverflow(ProviderError):

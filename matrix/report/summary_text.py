@@ -228,13 +228,29 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
     return rows
 
 
+_NAMED = 3
+_LONGEST_NAME = 60
+"""Names of a provider's own that are told, and characters of each: the provider writes them."""
+
+
 def moved_alias(model: str, names: Mapping[str, int]) -> str:
     """That a provider has changed what stands behind a model's name, in words."""
-    told = " and ".join(f"{name} ({plural(count, 'answer')})" for name, count in names.items())
+    most = sorted(names.items(), key=lambda item: (-item[1], item[0]))
+    told = " and ".join(
+        f"{_cut(name)} ({plural(count, 'answer')})" for name, count in most[:_NAMED]
+    )
+    remedy = "ask for one of these names to be sure"
+    if len(most) > _NAMED:
+        told += f" and {len(most) - _NAMED} other names"
+        remedy = "the names are in the column answered_by of calls"
     return (
         f"{model} was answered by {told}: sessions may differ because the provider changed what "
-        "stands behind the name; ask for one of these names to be sure"
+        f"stands behind the name; {remedy}"
     )
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
 
 
 def _around(cost: CostRange) -> str:

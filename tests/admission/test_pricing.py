@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from matrix.admission.pricing import (
     BEYOND_DOUBT,
     FAR_BEYOND,
+    READ_BEYOND_DOUBT,
     Dearness,
     implausible,
     input_bound,
@@ -74,13 +75,14 @@ def test_no_report_is_no_usable_report() -> None:
 
 @pytest.mark.parametrize("allowed", [1, 16, 8_000, 200_000])
 def test_reports_are_doubted_only_far_beyond_what_the_request_allows(allowed: int) -> None:
-    most = max(FAR_BEYOND * allowed, BEYOND_DOUBT)
-    assert not implausible(Usage(most, most, most, 0, most), allowed, allowed)
+    written = max(FAR_BEYOND * allowed, BEYOND_DOUBT)
+    read = max(FAR_BEYOND * allowed, READ_BEYOND_DOUBT)
+    assert not implausible(Usage(read, written, read, 0, written), allowed, allowed)
     for beyond in (
-        Usage(input=most + 1),
-        Usage(output=most + 1),
-        Usage(cached=most, cache_write=1),
-        Usage(reasoning=most + 1),
+        Usage(input=read + 1),
+        Usage(output=written + 1),
+        Usage(cached=read, cache_write=1),
+        Usage(reasoning=written + 1),
     ):
         assert implausible(beyond, allowed, allowed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,11 @@ def left_in_folders(run_dir: Path) -> dict[Any, str]:
     return {key: tree for key, tree in trees(run_dir).items() if not key.slot}
 
 
+def begun(folder: Path, count: int) -> bool:
+    """Whether the command was begun so often; the other agents are about as far by then."""
+    return charged(folder, "command") >= count * 12_300_000
+
+
 SHORT = [(1, 2)]
 LONG = [(seed, 1 + seed % 4) for seed in range(10, 22)]
 
@@ -92,13 +98,10 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
     async with served(Service(hurt).handle) as port:
         project = project_of(hurt, spec_of(agents(port)))
         command = ["run", "--in-process", "--quiet", "--run-id", "it"]
-        begun = PLAYED  # of the command; the others are about as far by then
-        for moment in sorted(rng.sample(range(1, begun), kills)):
+        for moment in sorted(rng.sample(range(1, PLAYED), kills)):
             process = project.start(*command)
             try:
-                await asyncio.to_thread(
-                    wait_for, lambda n=moment: charged(hurt, "command") >= n * 12_300_000
-                )
+                await asyncio.to_thread(wait_for, partial(begun, hurt, moment))
                 process.send_signal(signal.SIGKILL)
             finally:
                 await asyncio.to_thread(process.communicate, timeout=PATIENCE_S)

@@ -96,6 +96,9 @@ TROUBLE: dict[str, Answer] = {
     "redirect to another address": says(b"", 307, location="http://127.0.0.1:1/v1"),
     "messages too long (400 or 413)": error(400, "maximum context length is 8192 tokens"),
     "refused by the content policy (4xx)": error(400, "no", "content_policy_violation"),
+    "refusal (4xx) that says its usage": says(
+        orjson.dumps({"error": {"message": "unprocessable"}, "usage": REPORTED}), 422
+    ),
     "answer held back (`content_filter`)": used(REPORTED, finish="content_filter"),
     "refusal in place of an answer": used(REPORTED, message={"content": None, "refusal": "No."}),
     "refusal without usage": used(None, message={"content": None, "refusal": "No."}),
@@ -105,6 +108,10 @@ TROUBLE: dict[str, Answer] = {
     "usage missing": used(None),
     "usage of zero": used({key: 0 for key in REPORTED if key != "prompt_tokens_details"}),
     "usage negative": used({**REPORTED, "prompt_tokens": -50, "completion_tokens": -2}),
+    "usage whose total contradicts its parts": used({**REPORTED, "total_tokens": 900_000}),
+    "usage of more cached tokens than can have been read": used(
+        {**REPORTED, "prompt_tokens_details": {"cached_tokens": 200_000}}
+    ),
     "usage of 10^12 tokens": used({**REPORTED, "prompt_tokens": 10**12}),
     "usage of fewer tokens than its text can have": used(
         REPORTED, message={"content": "1 and so on, and on, and on, and on " * 20}

@@ -25,11 +25,12 @@ from matrix.model.errors import (
     ProviderTimeout,
     RateLimited,
     RequestRejected,
+    Unreachable,
 )
 from matrix.model.records import Usage
 from matrix.providers.litellm_adapter.asking import CACHED_FROM_CHARS
 from matrix.providers.litellm_adapter.connections import LONGEST_ANSWER
-from matrix.providers.litellm_adapter.errors import AnswerTooLarge, Unreachable
+from matrix.providers.litellm_adapter.errors import AnswerTooLarge
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
 from tests.providers_litellm.service import (
@@ -467,6 +468,21 @@ async def test_azure_goes_through_litellm(service: Service, providers: Make) -> 
     provider = providers("azure/gpt-4o", api_base=base, api_key_env="HOME")
     assert (await provider.complete(call("hi"), 1)).usage == Usage(100, 40, cached=20, reasoning=5)
     assert "/deployments/gpt-4o/" in service.seen[-1].path
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [("The response was filtered", "content_filter"), ("maximum context length is 9", "too_long")],
+)
+async def test_what_azure_may_bill_though_it_refuses_is_not_given_back(
+    service: Service, providers: Make, text: str, code: str
+) -> None:
+    """Its own page on costs says that a 400 for the filter or the length may be charged."""
+    service.says({"error": {"message": text, "code": code}}, 400)
+    base = service.base("anthropic/x")
+    with pytest.raises(ProviderError) as caught:
+        await providers("azure/gpt-4o", api_base=base, api_key_env="HOME").complete(call("hi"), 1)
+    assert not caught.value.unsent
 
 
 async def test_models_of_the_responses_api_never_take_the_direct_path(

@@ -29,11 +29,11 @@ from matrix.model.errors import (
     ProviderUnavailable,
     RateLimited,
     RequestRejected,
+    Unreachable,
 )
 from matrix.providers.litellm_adapter.errors import (
     LONGEST_MESSAGE,
     AnswerRefused,
-    Unreachable,
     translate,
 )
 from matrix.providers.litellm_adapter.foreign import kind_of, listed
@@ -94,6 +94,7 @@ def failing(status: int, text: str = "no", **headers: str) -> Exception:
         (400, "bad", RequestRejected),
         (400, "This model's maximum context length is 8192 tokens", ContextOverflow),
         (400, "the request exceeds the available context size", ContextOverflow),
+        (400, '{"error": {"code": "content_filter", "message": "filtered"}}', ContentRefused),
         (401, "who are you", AuthenticationFailed),
         (402, "Insufficient Balance", AuthenticationFailed),
         (403, "not in your country", AuthenticationFailed),

@@ -90,6 +90,11 @@ def _why_empty(target: str, finish: str) -> str:
     return f"{target}: an answer without text (finish reason {finish!r})"
 
 
+MOST_UNEXPLAINED = 100_000
+"""Tokens of a total that may be neither read nor written by the same report: reasoning that is not
+counted apart. More of them are a report that contradicts itself, and counts as none."""
+
+
 def usage_of(response: Any, text: str = "") -> Usage | None:
     """Tokens as reported, on the dear side where the report contradicts itself.
 
@@ -111,6 +116,8 @@ def usage_of(response: Any, text: str = "") -> Usage | None:
     )
     thought = _count(gave, "reasoning_tokens") or 0
     read = max(read, cached + stored)
+    if total - read - max(written, thought) > MOST_UNEXPLAINED:
+        return None
     return Usage(read, max(written, thought, total - read), cached, stored, thought)
 
 

@@ -18,7 +18,8 @@ from aiohttp.http_exceptions import HttpProcessingError
 from yarl import URL
 
 from matrix.model.errors import RequestRejected
-from matrix.providers.litellm_adapter.errors import AnswerTooLarge
+from matrix.providers.litellm_adapter.answers import usage_in
+from matrix.providers.litellm_adapter.errors import AnswerTooLarge, speaks_of_a_filter
 from matrix.providers.litellm_adapter.wire import REDIRECTS, begin
 
 LONGEST_ANSWER = 64 << 20
@@ -85,7 +86,11 @@ class Connections:
                     raise RequestRejected(
                         f"redirected to {named.get('location')}; give that address as api_base"
                     )
-                return HttpAnswer(answer.status, named, await _whole(answer))
+                whole = await _whole(answer)
+                if answer.status >= 400:
+                    exchange.reported = usage_in(whole)
+                    exchange.filtered = speaks_of_a_filter(whole)
+                return HttpAnswer(answer.status, named, whole)
         except Exception as error:
             exchange.failed(error)
             raise

@@ -39,6 +39,10 @@ _DEEPEST_CHAIN = 12
 class AnswerRefused(ContentRefused):
     """The model answered with a refusal, or its answer was held back: asked, and billed."""
 
+
+class BilledOverflow(ContextOverflow):
+    """Messages that are too long, at a provider that may bill what it has looked at (Azure)."""
+
     unsent: ClassVar[bool] = False
 
 
@@ -54,6 +58,10 @@ _TOO_LONG = re.compile(
     r"|too many (input )?tokens|request.too.large"
 )
 _MODERATED = re.compile(r"(?i)moderation|content.{0,3}(policy|filter)|flagged|safety")
+_FILTERED = re.compile(rb"(?i)content_(filter|policy_violation)|ResponsibleAIPolicyViolation")
+_BILLS_REFUSALS = ("azure/", "azure_ai/")
+"""Who says that a 400 for its content filter or the length of the input may be charged: Microsoft,
+"Plan to manage costs for Azure OpenAI"."""
 _COLLIDED = frozenset({409, 425, 498, 499})
 """Conflict, too early, capacity, closed: nothing is wrong with the request."""
 _OF_A_RESPONSE = frozenset({"httpx.HTTPStatusError", "openai.APIStatusError"})
@@ -93,13 +101,16 @@ def translate(
     text = whole[:_READ_AT_MOST]  # cut after known secrets are out, or half of one might stay
     status = last.status if last else next(filter(None, map(_status, reversed(chain))), None)
     kind = _kind(chain, status, text, last)
+    if kind is ContextOverflow and target.startswith(_BILLS_REFUSALS):
+        kind = BilledOverflow
     if kind.unsent and wire is not None and not wire.is_free:
         kind = ProviderUnavailable  # an earlier request of the same attempt may be billed
     text = text.partition("Traceback (most recent call last)")[0]
     said = _PREFIX.sub("", " ".join(redactor.text(text).split())) or type(error).__name__
     code = f"HTTP {status}: " if status and status >= 400 else ""
     wait = retry_after_s(_headers(chain), now, text) if kind.retryable else None
-    return kind(f"{target}: {code}{said}"[:LONGEST_MESSAGE], retry_after_s=wait)
+    usage = None if last is None else last.reported
+    return kind(f"{target}: {code}{said}"[:LONGEST_MESSAGE], retry_after_s=wait, usage=usage)
 
 
 def _words(error: Any, chain: list[BaseException]) -> str:
@@ -130,7 +141,9 @@ def _kind(
     if status is None and (_is_unsent(chain) if last is None else not last.sent):
         return Unreachable if "unsent" in kinds else own or ProviderUnavailable
     if status is not None and refuses(status):
-        return _refusal(status, own, text)
+        kind = _refusal(status, own, text)
+        filtered = last.filtered if last else speaks_of_a_filter(text.encode(errors="replace"))
+        return ContentRefused if kind is RequestRejected and filtered else kind
     if ProviderTimeout in kinds or status in (408, 504):
         return ProviderTimeout
     if status is None:
@@ -139,6 +152,11 @@ def _kind(
     if status >= 400:
         return ProviderUnavailable
     return AnswerRefused if own is ContentRefused else MalformedAnswer
+
+
+def speaks_of_a_filter(body: bytes) -> bool:
+    """Whether an answer with an error status says that a content filter was at work."""
+    return _FILTERED.search(body[:_READ_AT_MOST]) is not None
 
 
 def _broken(chain: list[BaseException]) -> type[ProviderError]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from matrix.providers.litellm_adapter.foreign import kind_of
 
 if TYPE_CHECKING:
+    from matrix.model.records import Usage
     from matrix.providers.litellm_adapter.connections import Connections
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -37,14 +38,19 @@ class Exchange:
         sent: ``False`` only if no connection was made, which proves that nothing was sent.
         status: From a status line that was received and understood.
         failure: What was raised in place of a whole answer.
+        reported: Tokens that an answer with an error status says were used all the same.
+        filtered: Whether an answer with an error status speaks of a content filter, which what
+            litellm makes of it may leave out.
     """
 
-    __slots__ = ("failure", "sent", "status")
+    __slots__ = ("failure", "filtered", "reported", "sent", "status")
 
     def __init__(self) -> None:
         self.sent = True
         self.status: int | None = None
         self.failure: Exception | None = None
+        self.reported: Usage | None = None
+        self.filtered = False
 
     def failed(self, error: Exception) -> None:
         """Note why there is no answer; a status in front of a broken one proves nothing."""
