@@ -86,6 +86,15 @@ def test_a_run_with_fewer_errors_than_scores_ends_with_0_and_tells_of_them(
     assert "the key [redacted]" in " ".join(result.stdout.split())
 
 
+def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matrix: Matrix) -> None:
+    spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 400, "limits": {"cost_usd": 0.002}}
+    (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    result = matrix("run", "--in-process", "--run-id", "it", "--quiet", "--at-cap", "spend-all")
+    assert result.code == 4
+    assert "run it (incomplete: cap)" in result.stderr
+    assert "matrix resume it" in result.stderr
+
+
 def test_quiet_tells_the_reasons_as_well(flawed: Flawed) -> None:
     result = flawed({"flaw": "outage"}, "--quiet")
     assert result.code == 1

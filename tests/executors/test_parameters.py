@@ -13,7 +13,7 @@ from matrix import api
 from matrix.engine.inprocess import InProcessExecutor
 from matrix.report.study_text import study_as_text
 from matrix.report.summary import summarize_run
-from matrix.report.summary_text import summary_as_text
+from matrix.report.summary_text import moved_alias, summary_as_text
 from matrix.store.run_folder import read_run
 from tests.executors import driving
 from tests.executors.billing import served_spec
@@ -126,3 +126,12 @@ async def test_a_role_waits_as_long_as_it_says(project: Project, service: Servic
     calls = project.tables("it").frame("calls")
     assert set(calls.error_class) == {"ProviderTimeout"}
     assert set(calls.disposition) == {"presumed"}
+
+
+def test_a_provider_does_not_choose_how_long_the_summary_is() -> None:
+    names = {f"m-{number}": 1 for number in range(400)} | {"x" * 3_000_000: 7}
+    told = moved_alias("narrator", names)
+    assert len(told) < 500
+    assert "(7 answers)" in told
+    assert "and 398 other names" in told
+    assert "ask for one of these" not in told
