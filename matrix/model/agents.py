@@ -112,7 +112,7 @@ class AgentSpec(_Part):
         default=None, description="`module:function`, an async function: Turn -> Reply."
     )
     tools: tuple[Literal["read", "write", "edit", "list", "search"], ...] | None = Field(
-        default=None, min_length=1, description="Built-in agent: what it may do in the folder."
+        default=None, description="Built-in agent: what it may do in the folder."
     )
     model: str | None = Field(default=None, description="Of the built-in agent: the model.")
     steps: int = Field(
@@ -205,6 +205,8 @@ def _troubles(agent: AgentSpec) -> Iterator[str]:
         return
     form = forms[0]
     yield from _money_troubles(agent, form)
+    if agent.tools == ():
+        yield f"tools is empty; name some of {', '.join(FOLDER_TOOLS)}"
     if form == "tools" and agent.model is None:
         yield "tools need the model that uses them: give model"
     if form != "tools" and agent.model is not None:

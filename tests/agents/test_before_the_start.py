@@ -1,0 +1,125 @@
+"""What is wrong with agents is told at once, and nothing is started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.program import Result, run_program
+
+Play = Callable[..., Result]
+GOOD: dict[str, Any] = {"command": ["true"], "max_usd": 1, "sandbox": "none"}
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """``play(agents)`` runs a counter whose role is every one of them."""
+
+    def run(
+        agents: dict[str, Any], *args: str, levels: list[str] | None = None, **spec: Any
+    ) -> Result:
+        whole = {
+            "kind": "counter",
+            "scenarios": ["one"],
+            "agents": agents,
+            "factors": {"counter": levels or list(agents)},
+            "per_cell": 1,
+            "limits": {"cost_usd": 99, "turns": 2},
+            **spec,
+        }
+        (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(whole))
+        return run_program(tmp_path, "run", "--in-process", "--run-id", "it", *args)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("agent", "told"),
+    [
+        ({}, "found none of command, http, python, tools; give exactly one"),
+        ({**GOOD, "python": "a:b"}, "found command and python of command, http, python, tools"),
+        (
+            {"command": ["true"], "sandbox": "none"},
+            "nothing bounds what a turn costs; give max_usd",
+        ),
+        ({**GOOD, "free": True}, "found max_usd and free; give one of them"),
+        ({"command": ["true"], "max_usd": 1}, "say that you know: sandbox: none"),
+        ({**GOOD, "expected_usd": 2}, "expects 2.0 dollars of a turn, but holds 1.0"),
+        ({**GOOD, "comand": ["x"]}, "did you mean 'command'?"),
+        ({**GOOD, "command": []}, "command"),
+        ({**GOOD, "command": ["{projct}/x"]}, "command has {projct}; what is filled in: project"),
+        ({**GOOD, "max_usd": -1}, "max_usd"),
+        ({**GOOD, "pass_env": ["sk-abc def"]}, "what was found is not shown"),
+        ({"tools": ["read"]}, "tools need the model that uses them: give model"),
+        ({"tools": ["delete"], "model": "sim/haiku"}, "found 'delete'; should be 'read', 'write'"),
+        ({"tools": [], "model": "sim/haiku"}, "tools is empty; name some of read, write"),
+        ({"tools": ["read"], "model": "sim/haiku", "max_usd": 1}, "max_usd does not belong here"),
+        ({"tools": ["read"], "model": "sim/haikuu"}, "agents.it.model: unknown simulated model"),
+        ({"command": ["true"], "meter": "sim/haiku", "sandbox": "none"}, "needs expected_usd"),
+        (
+            {"command": ["true"], "meter": "sim/x", "expected_usd": 1, "sandbox": "none"},
+            "agents.it.meter: unknown simulated model",
+        ),
+        ({"http": {"submit": "ftp://x"}, "max_usd": 1}, "starts with http:// or https://"),
+        ({"http": {"submit": "http://x", "poll": "http://x/{id}"}, "max_usd": 1}, "need http.id"),
+        (
+            {"http": {"submit": "http://x", "headers": {"a": "Bearer $TOKEN"}}, "max_usd": 1},
+            "http.headers use $TOKEN, which is not in pass_env",
+        ),
+        ({"http": {"submit": "http://127.0.0.1:1/x"}, "max_usd": 1}, "agents.it.http.submit"),
+        ({**GOOD, "command": ["no-such-program"]}, "'no-such-program', which is no program here"),
+        ({**GOOD, "pass_env": ["NO_SUCH_VARIABLE"]}, "NO_SUCH_VARIABLE is not set; set it in"),
+        ({"python": "nothing", "max_usd": 1}, "names no function; write module:function"),
+        ({"python": "no_such_module:f", "max_usd": 1}, "cannot be imported: ModuleNotFoundError"),
+        ({"python": "json:loads", "max_usd": 1}, "json:loads is no async function"),
+        ({"python": "json:nothing", "max_usd": 1}, "module 'json' has no 'nothing'"),
+    ],
+)
+def test_a_mistake_is_one_line_that_names_its_field(
+    tmp_path: Path, play: Play, agent: dict[str, Any], told: str
+) -> None:
+    result = play({"it": agent})
+    assert result.code == 2, result
+    assert told in result.stderr
+    assert "agents.it" in result.stderr
+    assert len(result.stderr.splitlines()) == 1, result.stderr
+    assert not (tmp_path / "results" / "it").exists()
+
+
+def test_an_agent_that_is_misspelt_as_a_level_has_a_near_match(play: Play) -> None:
+    result = play({"helpdesk": GOOD}, levels=["helpdsk"])
+    assert result.code == 2
+    assert "factors.counter[0]: unknown model 'helpdsk'" in result.stderr
+    assert "did you mean 'helpdesk'?" in result.stderr
+
+
+def test_a_name_is_a_models_or_an_agents(play: Play) -> None:
+    result = play({"opus-4.5": GOOD})
+    assert (result.code, "is also the name of a model" in result.stderr) == (2, True)
+
+
+def test_parameters_of_models_mean_nothing_to_an_agent(play: Play) -> None:
+    result = play({"it": GOOD}, params={"counter": {"temperature": 0}})
+    assert result.code == 2
+    assert (
+        "params.counter.temperature: model it (role counter) takes no 'temperature'"
+        in result.stderr
+    )
+
+
+def test_a_metered_agent_needs_one_key_and_is_told_so_once(play: Play) -> None:
+    agent = {"command": ["true"], "meter": "anthropic", "expected_usd": 0.1, "sandbox": "none"}
+    result = play({"it": agent})
+    assert result.code == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "set ANTHROPIC_API_KEY in the environment" in result.stderr
+
+
+def test_a_cap_below_one_turn_is_refused(play: Play) -> None:
+    result = play({"it": {**GOOD, "max_usd": 500, "expected_usd": 0.01}})
+    assert result.code == 2, result
+    assert "$500.00" in result.stderr

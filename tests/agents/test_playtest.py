@@ -1,0 +1,45 @@
+"""Roles of a play-test that agents play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.executors.programs import Project, play_spec
+
+NARRATOR = """
+import random
+from matrix.agents import Reply, Turn
+
+WORDS = "tide lamp causeway gull rope ledger keeper storm bell salt door stair wick glass oar".split()
+
+async def narrate(turn: Turn) -> Reply:
+    assert turn.role == "narrator" and turn.messages[0].role == "system"
+    assert list(turn.folder.iterdir()) == [], "nobody keeps what it leaves"
+    (turn.folder / "left").write_text("x")
+    words = " ".join(random.Random(turn.seed).choices(WORDS, k=30))
+    return Reply(f"Turn {turn.turn}: {words}.", cost_usd=0.001)
+"""
+
+
+def test_a_narrator_may_be_an_agent_beside_one_that_is_a_model(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "mine.py").write_text(NARRATOR)
+    project.write(
+        play_spec(
+            agents={"mine": {"python": "mine:narrate", "max_usd": 0.01}},
+            factors={"narrator": ["sim/opus-4.5", "mine"]},
+            per_cell=1,
+        )
+    )
+    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 0, done.err
+    tables = project.tables("it")
+    messages = tables.frame("messages")
+    sessions = tables.frame("sessions").set_index("narrator")
+    assert set(sessions.outcome) <= {"completed", "timeout"}
+    mine = messages[messages.session_id == sessions.loc["mine"].session_id]
+    told = mine[(mine.speaker == "narrator") & mine.text.str.startswith("Turn ")]
+    assert len(told) >= 4
+    calls = tables.frame("calls")
+    assert set(calls[calls.model == "mine"].role) == {"narrator"}
+    assert (calls[calls.model == "mine"].cost_nano == 1_000_000).all()
