@@ -90,10 +90,7 @@ class Summary:
 def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     """Read a run's tables and sum them up; works while the run goes on, too."""
     tables = RunTables(run_dir)
-    sessions = tables.frame(
-        "sessions",
-        [*ENDING_COLUMNS, "turns", "calls", "tokens_in", "tokens_out"],
-    )
+    sessions = tables.frame("sessions", [*ENDING_COLUMNS, "turns"])
     calls = tables.frame(
         "calls", ["role", "cost_nano", "overrun_nano", "error_class", *CACHE_COLUMNS]
     )
@@ -113,8 +110,9 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
         calls=money["calls"],
-        tokens_in=int(sessions["tokens_in"].sum()),
-        tokens_out=int(sessions["tokens_out"].sum()),
+        # of the calls, as the money is: sessions have no preludes and nothing that was cut off
+        tokens_in=int(calls["tokens_in"].sum()),
+        tokens_out=int(calls["tokens_out"].sum()),
         turns=tables.turns_played(),
         cache=cache_use(calls),
         prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),

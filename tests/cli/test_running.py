@@ -12,6 +12,7 @@ import pytest
 
 from matrix import api
 from matrix.model.errors import BadInput
+from matrix.report.text import tokens
 from tests.cli.conftest import PLAY
 from tests.cli.program import (
     PROGRAM,
@@ -85,6 +86,34 @@ def test_money_by_role_and_by_session_is_the_money_spent(played: tuple[Path, Res
     calls = run.frame("calls")
     assert sum(summary.role_nano.values()) == summary.spent_nano == calls["cost_nano"].sum()
     assert summary.spent_nano <= run.file.cap_nano
+
+
+def test_tokens_are_those_of_all_calls_wherever_they_are_told(
+    finished: Path, matrix: Matrix
+) -> None:
+    run = api.open_run("first", results=finished / "results")
+    calls, totals = run.frame("calls"), run.file.totals
+    used = (int(calls["tokens_in"].sum()), int(calls["tokens_out"].sum()))
+    sessions = run.sessions()
+    assert used[1] > sessions["tokens_out"].sum(), "preludes are in no session"
+    assert totals is not None
+    assert (totals.tokens_in, totals.tokens_out) == used
+    data = json.loads(matrix("show", "first", "--json").stdout)
+    assert (data["tokens_in"], data["tokens_out"]) == used
+    told = f"{tokens(used[0])} tokens in, {tokens(used[1])} out\n"
+    assert told in matrix("show", "first").stdout
+    assert told in (run.path / "report.md").read_text()
+
+
+def test_what_preludes_used_is_told_where_no_session_came_to_a_call(
+    project: Path, matrix: Matrix
+) -> None:
+    cap = ("--at-cap", "spend-all", "--max-cost", "0.003", "--run-id", "poor")
+    data = json.loads(matrix(*SMALL, "--sessions", "2", *cap, "--json", "--yes").stdout)
+    run = api.open_run("poor", results=project / "results")
+    assert run.sessions()["tokens_in"].sum() == 0
+    assert data["spent_usd"] > 0
+    assert data["tokens_in"] == run.frame("calls")["tokens_in"].sum() > 0
 
 
 # --- the cap --------------------------------------------------------------------------------------
