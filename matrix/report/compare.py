@@ -40,7 +40,11 @@ SCENARIOS_ONLY: Flag = "these scenarios only"
 
 @dataclass(frozen=True, slots=True)
 class VariantRow:
-    """One level of the compared factor, with every denominator."""
+    """One level of the compared factor, with every denominator.
+
+    ``cost_per_completed_usd`` is what all sessions have cost but those that were cut short, over
+    those that completed, in US dollars; ``None`` where none did.
+    """
 
     level: str
     sessions: int
@@ -173,6 +177,8 @@ def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
     mine = matchup.sides == index
     outcomes = Counter(matchup.outcomes[mine])
     completed = outcomes["completed"]
+    # failures are part of the price of a success; what was cut short might yet have been one
+    spent = float(matchup.cost_usd[mine & (matchup.outcomes != "censored")].sum())
     summary = verdict.variants[index]
     bounds = verdict.rules.score_bounds or (-inf, inf)  # a mean cannot lie outside them either
     return VariantRow(
@@ -185,9 +191,7 @@ def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
         mean=summary.mean,
         low=None if summary.interval is None else max(summary.interval.low, bounds[0]),
         high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
-        cost_per_completed_usd=float(matchup.cost_usd[mine].sum()) / completed
-        if completed
-        else None,
+        cost_per_completed_usd=spent / completed if completed else None,
     )
 
 

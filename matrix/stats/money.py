@@ -118,7 +118,8 @@ def cost_per_completed(total_nano: int, completed: int) -> int | None:
     """Nano-dollars per completed session, to the nearest one.
 
     Args:
-        total_nano: Cost of all sessions of a variant, those that failed included.
+        total_nano: Cost of all sessions of a variant, those that failed included, those that were
+            cut short not.
         completed: Sessions that completed; 0 gives ``None``.
     """
     problems = []

@@ -135,6 +135,23 @@ def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
     assert "above its cap of $0.05" in result.stderr
 
 
+def test_what_was_cut_short_makes_no_completed_session_dearer(
+    project: Path, matrix: Matrix
+) -> None:
+    cap = ("--at-cap", "spend-all", "--max-cost", "0.2", "--open-sessions", "3")
+    result = matrix(*SMALL, "--per-cell", "12", *cap, "--run-id", "capped", "--json")
+    shown = json.loads(result.stdout)["comparison"]["variants"]
+    study = json.loads(matrix("compare", "capped", "--json").stdout)
+    sessions = api.open_run("capped", results=project / "results").sessions()
+    assert sessions.loc[sessions["outcome"] == "censored", "cost_usd"].sum() > 0
+    completed = sessions[sessions["outcome"] == "completed"]
+    assert set(sessions["outcome"]) == {"completed", "censored"}
+    means = completed.groupby("prompt")["cost_usd"].mean()
+    assert len(means) == 2
+    for row in (*shown, *study["variants"]):
+        assert row["cost_per_completed_usd"] == pytest.approx(means[row["level"]])
+
+
 def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matrix) -> None:
     args = ("--per-cell", "4", "--at-cap", "spend-all", "--open-sessions", "2")
     assert matrix(*SMALL, *args, "--max-cost", "0.05", "--quiet", "--yes").code == 4
