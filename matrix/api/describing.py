@@ -10,7 +10,9 @@ from pathlib import Path
 from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import RunEnd
+from matrix.kinds.gateway import GATEWAY
 from matrix.store.run_folder import (
+    CommandEnd,
     CostRange,
     DroppedLevel,
     PlanSummary,
@@ -46,7 +48,8 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
         stand_ins={role: tuple(levels) for role, levels in prepared.stand_ins.items()},
         mixed=prepared.mixed,
         cap_nano=spec.limits.cap_nano,
-        estimate=_range(prepared.estimate),
+        # how much a program will ask nobody knows, so its nothing is no estimate
+        estimate=None if prepared.kind.name == GATEWAY else _range(prepared.estimate),
     )
 
 
@@ -88,7 +91,7 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
         "totals": totals,
     }
     pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}
-    return file.model_copy(update=known | pilot | _stopping(end))
+    return file.model_copy(update=known | pilot | _stopping(end) | _command(file, end))
 
 
 def _stopping(end: RunEnd) -> dict[str, Stopping]:
@@ -106,6 +109,17 @@ def _stopping(end: RunEnd) -> dict[str, Stopping]:
         saved_nano=end.saved,
     )
     return {"stopping": stopping}
+
+
+def _command(file: RunFile, end: RunEnd) -> dict[str, CommandEnd]:
+    """What came of a gateway's command: its session's scores, if it has ended."""
+    if file.kind != GATEWAY:
+        return {}
+    from matrix.store.reader import RunTables
+
+    rows = RunTables(end.run_dir).table("scores", ["name", "value"]).to_pylist()
+    found = {row["name"]: int(row["value"]) for row in rows}
+    return {"command": CommandEnd.model_validate(found)} if found else {}
 
 
 def _range(cost: Interval) -> CostRange:

@@ -16,7 +16,7 @@ from matrix.engine.keys import ENV_NAME, variables
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener
 from matrix.engine.spec_files import own_spec
-from matrix.kinds.gateway import ROLE
+from matrix.kinds.gateway import GATEWAY, ROLE
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.providers.key_names import KEY_NAMES
@@ -74,7 +74,7 @@ def plan_gateway(
     layers: list[Override] = [(("options", name), value, "") for name, value in options.items()]
     if stand_in:
         layers.append((("roles", ROLE), stand_in, "--model"))
-    return plan(own_spec("gateway"), overrides=[*layers, *given])
+    return plan(own_spec(GATEWAY), overrides=[*layers, *given])
 
 
 def gateway(
@@ -98,12 +98,10 @@ def gateway(
         listener=listener,
         clock=clock,
     )
-    scores = run.frame("scores", ["name", "value"])
-    found = {
-        str(name): int(value) for name, value in zip(scores["name"], scores["value"], strict=True)
-    }
-    requests = found["requests"] if "requests" in found else _asked(run)
-    return Metered(run, found.get("exit_code"), requests, found.get("capped", 0))
+    ended = run.file.command
+    if ended is None:
+        return Metered(run, None, _asked(run), 0)
+    return Metered(run, ended.exit_code, ended.requests, ended.capped)
 
 
 def _asked(run: Run) -> int:

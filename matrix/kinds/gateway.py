@@ -22,6 +22,7 @@ from matrix.model.documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON
 
+GATEWAY = "gateway"
 ROLE = "command"
 NOT_FOUND, NOT_ALLOWED = 127, 126
 """Exit codes of shells for a command that is not there, or cannot be run."""
@@ -69,7 +70,7 @@ class GatewayState(BaseModel):
 class GatewayKind:
     """See the module."""
 
-    name = "gateway"
+    name = GATEWAY
     owns_terminal = True
     version = 1
     state_version = 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from matrix.model.money import show_usd
+from matrix.report.command import failings
 from matrix.report.text import columns, harmless
 from matrix.store.run_folder import ListedRun
 
@@ -34,7 +35,7 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
                 run.kind,
                 f"{run.plan.sessions:,}",
                 spent,
-                _one_line(status),
+                _one_line(status + failings(run)),
             ]
         )
     return columns(

@@ -26,6 +26,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "simulated": summary.run.simulated,
         "simulated_roles": list(summary.run.simulated_roles),
         "branched": None if summary.run.branched is None else summary.run.branched.model_dump(),
+        "command": None if summary.run.command is None else summary.run.command.model_dump(),
         "sessions": {"planned": summary.run.plan.sessions, **summary.outcomes},
         "errors": dict(summary.errors),
         **endings_as_data(summary.endings),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from matrix.engine.refusals import capped_role
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
+from matrix.report.command import command_facts, failings
 from matrix.report.compare import FactorComparison, VariantRow
 from matrix.report.summary import Summary
 from matrix.report.text import (
@@ -64,7 +65,7 @@ def head_line(summary: Summary) -> str:
     run = summary.run
     status = run.status if run.end_reason in ("", "done") else (f"{run.status}: {run.end_reason}")
     took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
-    return f"run {run.run_id} ({status}){took}"
+    return f"run {run.run_id} ({status}{failings(run)}){took}"
 
 
 def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
@@ -78,6 +79,7 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     told += [f"{needless:,} not needed"] if needless else []
     shown = ", ".join(told) or "none yet"
     rows = [("sessions", f"{shown}; {total:,} of {run.plan.sessions:,} planned")]
+    rows += command_facts(run)
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
     if run.end_detail:

@@ -132,6 +132,14 @@ class BranchedFrom(_Part):
     )
 
 
+class CommandEnd(_Part):
+    """What came of the command that ran at a metered address."""
+
+    exit_code: int = Field(description="Its exit code, as a shell would tell it.")
+    requests: int = Field(ge=0, description="Requests that it made, refused ones included.")
+    capped: int = Field(ge=0, description="Those that were refused at a cap.")
+
+
 class CostRange(_Part):
     """An estimate of the whole run's cost, in nano-dollars."""
 
@@ -173,7 +181,8 @@ class RunFile(_Part):
     )
     cap_nano: NanoUSD = Field(ge=0, description="The cost cap, in nano-dollars.")
     estimate: CostRange | None = Field(
-        default=None, description="What it was expected to cost before it started."
+        default=None,
+        description="What it was expected to cost before it started; null for a gateway.",
     )
     pilot: CostRange | None = Field(
         default=None, description="What its first round said the whole would cost."
@@ -182,6 +191,9 @@ class RunFile(_Part):
     stopping: Stopping | None = Field(
         default=None,
         description="For a run that stops when it is decided: what its looks came to.",
+    )
+    command: CommandEnd | None = Field(
+        default=None, description="For a gateway whose command has ended: what came of it."
     )
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."

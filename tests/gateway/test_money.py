@@ -14,9 +14,11 @@ import pytest
 from aiohttp import web
 
 from matrix.admission.tariffs import Tariff
+from matrix.kinds.gateway import NOT_FOUND
 from matrix.model.money import from_usd
 from matrix.providers.price_map import bundled
 from matrix.store.run_folder import read_run
+from tests.cli.program import run_program
 from tests.executors.programs import Project, entries_of, finished, wait_for
 from tests.gateway.conftest import Done, Gateway
 from tests.gateway.provider import EVENTS, USED, Provider
@@ -90,6 +92,54 @@ async def test_at_the_cap_requests_are_refused_in_the_providers_words_and_nothin
     assert provider.billed * price().cost(USED) == charged(done) <= from_usd(cap)
     assert "refused at the cap" in done.result.stderr
     assert read_run(done.run_dir).status == "complete"
+
+
+async def test_a_run_that_hit_its_cap_and_failed_says_so_whenever_it_is_looked_at(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    done = await gateway(
+        program("""
+        said = [post(CHAT, asked(max_tokens=1000))[0] for _ in range(40)]
+        print(json.dumps(said.count(402)), flush=True)
+        sys.exit(7)
+        """),
+        cost="0.05",
+    )
+    refused = done.said
+    assert 0 < refused < 40
+    shown = looked(tmp_path, "show", "it")
+    status = f"complete, exit code 7, {refused} refused at the cap"
+    told = f"exit code 7; 40 requests, {refused} of them refused at the cap\n"
+    assert shown.startswith(f"run it ({status}) in ")
+    assert f"  command       {told}" in shown
+    assert "estimate" not in shown
+    assert told in (done.run_dir / "report.md").read_text()
+    assert looked(tmp_path, "list").endswith(f"  {status}\n")
+    data = json.loads(looked(tmp_path, "show", "it", "--json"))
+    assert data["command"] == {"exit_code": 7, "requests": 40, "capped": refused}
+    assert data["estimate_usd"] is None
+
+
+def test_a_command_that_never_started_reads_as_no_success(tmp_path: Path) -> None:
+    command = ("gateway", "--max-cost", "1", "--model", "sim/opus-4.5", "--", "./not-there")
+    assert run_program(tmp_path, *command).code == NOT_FOUND
+    assert "exit code 127; 0 requests, none refused at the cap" in looked(tmp_path, "show")
+    assert looked(tmp_path, "list").endswith("  complete, exit code 127\n")
+
+
+async def test_a_command_that_did_well_is_listed_as_complete(
+    gateway: Gateway, tmp_path: Path
+) -> None:
+    await gateway(program("print(post(CHAT, asked())[0])"))
+    assert "exit code 0; 1 request, none refused at the cap" in looked(tmp_path, "show")
+    assert looked(tmp_path, "list").endswith("  complete\n")
+
+
+def looked(folder: Path, *args: str) -> str:
+    """What a command that looks at a run prints."""
+    done = run_program(folder, *args)
+    assert done.code == 0, done.stderr
+    return done.stdout
 
 
 async def test_anthropics_clients_are_told_of_the_cap_in_anthropics_words(
