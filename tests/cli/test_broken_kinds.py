@@ -207,6 +207,21 @@ def test_mistakes_are_sorted_by_file_and_line(project: Path, matrix: Matrix) -> 
     assert places == sorted(places)
 
 
+def test_a_pack_that_is_at_odds_with_its_guide_is_refused(project: Path, matrix: Matrix) -> None:
+    path = "scenarios/playtest/the-borrowed-hour/scenario.yaml"
+    text = (project / path).read_text().replace("expected: 8", "expected: 9")
+    (project / path).write_text(text.replace("Bilal", "Colm"))
+    for command in (("validate",), ("run", "--in-process", "--sessions", "4", "--quiet")):
+        done = matrix(*command)
+        assert (done.code, done.stdout) == (2, "")
+        at = [line.partition(path)[2] for line in done.stderr.splitlines()]
+        assert at == [
+            ":7: pulses_expected: found 9, but guide.md lists 8; say so, or leave it out",
+            ":8: names[1]: 'Colm' is borne by 'Colm Ashby' of guide.md; take another name",
+        ]
+    assert not (project / "results").exists()
+
+
 # --- variables ------------------------------------------------------------------------------------
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from matrix.kinds.playtest.files import read_text
-from matrix.kinds.playtest.guide import parse_guide
+from matrix.kinds.playtest.guide import Guide, parse_guide
 from matrix.kinds.protocol import ScenarioPack
 from matrix.model.documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import together
+from matrix.model.mistakes import Mistakes, together
 
 MAX_SCENARIO_BYTES = 50_000
 MAX_GUIDE_BYTES = 200_000
 DEFAULT_PULSES = 20
+
+_WORD = re.compile(r"[^\W\d_]+")
 
 Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
 
@@ -56,10 +59,13 @@ class Scenario(BaseModel):
         default=None,
         ge=1,
         le=200,
-        description="Pulses a full session has; the guide's own number, or 20, if left out.",
+        description="Pulses a full session has: as many as the guide lists, which can be left out; "
+        "20 where it lists none and nothing is said.",
     )
     names: Annotated[tuple[PersonName, ...], AfterValidator(_distinct)] = Field(
-        default=(), max_length=200, description="First names that fit the setting."
+        default=(),
+        max_length=200,
+        description="First names that fit the setting, and that nobody in the guide bears.",
     )
 
 
@@ -74,11 +80,42 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     scenario, guide = together(
         lambda: check(document, Scenario), lambda: _read_guide(folder, document)
     )
-    return _packed(name, scenario, guide)
+    read = parse_guide(guide)
+    _check_together(document, scenario, read)
+    return _packed(name, scenario, guide, read)
 
 
-def _packed(name: str, scenario: Scenario, guide: str) -> ScenarioPack:
-    expected = scenario.pulses_expected or len(parse_guide(guide).pulses) or DEFAULT_PULSES
+def _check_together(document: Document, scenario: Scenario, guide: Guide) -> None:
+    """Hold a scenario against what could be read out of its guide.
+
+    Raises:
+        BadInput: It expects other pulses than the guide lists, or has a name of the guide's people.
+    """
+    mistakes = Mistakes(document)
+    expected, listed = scenario.pulses_expected, len(guide.pulses)
+    if expected and listed and expected != listed:
+        told = f"found {expected}, but {scenario.guide} lists {listed}; say so, or leave it out"
+        mistakes.fault(("pulses_expected",), told)
+    borne = _borne(guide)
+    for index, name in enumerate(scenario.names):
+        if bearers := [borne[word] for word in _WORD.findall(name.casefold()) if word in borne]:
+            told = f"{name!r} is borne by {bearers[0]!r} of {scenario.guide}; take another name"
+            mistakes.fault(("names", index), told)
+    mistakes.stop_if_any()
+
+
+def _borne(guide: Guide) -> dict[str, str]:
+    """Word of a name -> somebody among the guide's people who bears it."""
+    return {
+        word.casefold(): person.name
+        for person in guide.people
+        for word in _WORD.findall(person.name)
+        if word[0].isupper()  # an entry may be a description
+    }
+
+
+def _packed(name: str, scenario: Scenario, guide: str, read: Guide) -> ScenarioPack:
+    expected = scenario.pulses_expected or len(read.pulses) or DEFAULT_PULSES
     return ScenarioPack(
         name=name,
         kind="playtest",

@@ -60,11 +60,29 @@ def test_a_good_pack_is_read_whole(tmp_path: Path) -> None:
     }
 
 
-def test_pulses_expected_are_the_guides_own_unless_said_otherwise(tmp_path: Path) -> None:
-    guide = "# F\n\n## Pulses\n\n1. **One** - a\n2. **Two** - b\n3. **Three** - c\n"
-    assert KIND.read_pack(pack(tmp_path, GOOD, guide), "f").content["pulses_expected"] == 3
-    told = pack(tmp_path, GOOD + "pulses_expected: 7\n", guide)
+THREE = "# F\n\n## Pulses\n\n1. **One** - a\n2. **Two** - b\n3. **Three** - c\n"
+
+
+def test_pulses_expected_are_those_of_the_guide_or_said_where_it_lists_none(
+    tmp_path: Path,
+) -> None:
+    assert KIND.read_pack(pack(tmp_path, GOOD, THREE), "f").content["pulses_expected"] == 3
+    told = pack(tmp_path, GOOD + "pulses_expected: 7\n", "# F\n\nIt happens.\n")
     assert KIND.read_pack(told, "f").content["pulses_expected"] == 7
+
+
+@pytest.mark.parametrize("expected", [2, 9])
+def test_other_pulses_than_the_guide_lists_are_a_mistake(tmp_path: Path, expected: int) -> None:
+    found = mistakes_of(pack(tmp_path, GOOD + f"pulses_expected: {expected}\n", THREE))
+    told = f"found {expected}, but guide.md lists 3; say so, or leave it out"
+    assert found == [f"PACK/scenario.yaml:7: pulses_expected: {told}"]
+
+
+def test_players_have_no_names_of_the_guides_people(tmp_path: Path) -> None:
+    people = "# F\n\n## People\n\n- **Old BRAM Tolley-Ash** - x\n- a lady with an ada palm\n"
+    found = mistakes_of(pack(tmp_path, GOOD.replace("[Ada, Bram]", "[Ada, Bra, Bram]"), people))
+    told = "'Bram' is borne by 'Old BRAM Tolley-Ash' of guide.md; take another name"
+    assert found == [f"PACK/scenario.yaml:6: names[2]: {told}"]
 
 
 @pytest.mark.parametrize("name", FolderLibrary(shipped_root()).scenarios("playtest"))
