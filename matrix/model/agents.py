@@ -239,6 +239,8 @@ def _money_troubles(agent: AgentSpec, form: str) -> Iterator[str]:
         yield f"found {' and '.join(ways)}; give one of them"
     if agent.meter is not None and agent.expected_usd is None:
         yield "a metered agent needs expected_usd: what a turn is expected to cost, for estimates"
+    if agent.subscribed and agent.max_usd is None:
+        yield "billing: equivalent is of an agent that says its dollars: give max_usd"
     if form == "http" and agent.meter is not None:
         yield "a service does not know of a metered address; give max_usd or free: true"
     if agent.expected_usd and agent.max_usd and agent.expected_usd > agent.max_usd:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from matrix.agents.answers import BAD_COST
 from matrix.engine.attempts import IMPLAUSIBLE
 from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_tariffs
@@ -37,6 +38,7 @@ class Summary:
         censored: Why sessions were cut short -> how many.
         cut_short: The same -> the newest reason in full, where there is more to say.
         implausible: Model -> answers with a usage report that cannot be true.
+        equivalent_nano: Agent under a subscription -> what its turns would have cost.
         moved: Model -> the provider's own names of it -> answers, where there is more than one.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
         unfinished: Whether the tables lack something, because the run was stopped at once.
@@ -55,6 +57,7 @@ class Summary:
     censored: Mapping[str, int]
     cut_short: Mapping[str, str]
     implausible: Mapping[str, int]
+    equivalent_nano: Mapping[str, int]
     moved: Mapping[str, Mapping[str, int]]
     role_nano: Mapping[str, int]
     settled_nano: int
@@ -105,6 +108,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         censored=_classes(sessions[sessions["outcome"] == "censored"]),
         cut_short=_in_full(sessions[sessions["outcome"] == "censored"]),
         implausible=_implausible(calls),
+        equivalent_nano=_equivalents(run, calls),
         moved=moved_models([tables]),
         role_nano=money["roles"],
         settled_nano=money["settled"],
@@ -153,8 +157,16 @@ def _in_full(cut: Any) -> dict[str, str]:
 
 
 def _implausible(calls: Any) -> dict[str, int]:
-    found = calls[calls["error_class"] == IMPLAUSIBLE]["model"].value_counts()
+    found = calls[calls["error_class"].isin([IMPLAUSIBLE, BAD_COST])]["model"].value_counts()
     return {str(model): int(count) for model, count in found.items() if count}
+
+
+def _equivalents(run: RunFile, calls: Any) -> dict[str, int]:
+    agents = run.spec.get("agents") or {}
+    subscribed = [name for name, agent in agents.items() if agent.get("billing") == "equivalent"]
+    mine = calls[calls["model"].isin(subscribed)]
+    spent = mine.groupby("model", observed=True)["cost_nano"].sum()
+    return {str(name): int(amount) for name, amount in spent.items()}
 
 
 def moved_models(sources: Iterable[RunTables]) -> dict[str, dict[str, int]]:

@@ -222,9 +222,14 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
         rows.append(
             (
                 "implausible",
-                f"usage reports by {found}: far more tokens than the request allows, so these "
+                f"accounts by {found}: no such tokens or dollars can have been used, so these "
                 "answers count at what was set aside for them",
             )
+        )
+    if summary.equivalent_nano:
+        told = ", ".join(f"{n} {show_usd(x)}" for n, x in summary.equivalent_nano.items())
+        rows.append(
+            ("equivalent", f"{told}: under a subscription, so no bill; counted all the same")
         )
     rows += [("alias moved", moved_alias(*moved)) for moved in summary.moved.items()]
     return rows

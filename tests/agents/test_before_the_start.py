@@ -54,6 +54,10 @@ def play(tmp_path: Path) -> Play:
         ({**GOOD, "command": ["{projct}/x"]}, "command has {projct}; what is filled in: project"),
         ({**GOOD, "max_usd": -1}, "max_usd"),
         ({**GOOD, "pass_env": ["sk-abc def"]}, "what was found is not shown"),
+        (
+            {"command": ["true"], "free": True, "billing": "equivalent", "sandbox": "none"},
+            "billing: equivalent is of an agent that says its dollars",
+        ),
         ({"tools": ["read"]}, "tools need the model that uses them: give model"),
         ({"tools": ["delete"], "model": "sim/haiku"}, "found 'delete'; should be 'read', 'write'"),
         ({"tools": [], "model": "sim/haiku"}, "tools is empty; name some of read, write"),

@@ -10,7 +10,7 @@ NARRATOR = """
 import random
 from matrix.agents import Reply, Turn
 
-WORDS = "tide lamp causeway gull rope ledger keeper storm bell salt door stair wick glass oar".split()
+WORDS = "tide lamp gull rope ledger keeper storm bell salt door stair wick glass oar".split()
 
 async def narrate(turn: Turn) -> Reply:
     assert turn.role == "narrator" and turn.messages[0].role == "system"

@@ -119,3 +119,17 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
         assert charged(hurt, who) >= charged(undisturbed, who)
     assert left_in_folders(run_dir) == left_in_folders(whole.path("it"))
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
+
+
+def test_dollars_of_a_subscription_count_and_are_told_apart(tmp_path: Path) -> None:
+    mine = {"python": "mine:reply", "max_usd": 0.03}
+    both = {"mine": mine, "flat": {**mine, "billing": "equivalent"}}
+    project = project_of(tmp_path, spec_of(both))
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    assert done.code == 0, done.err
+    assert "equivalent  flat $0.04: under a subscription" in done.out
+    assert "spent       $0.08 of" in done.out
+    free = {"mine": mine, "gift": {"python": "mine:reply", "free": True}}
+    project.write(spec_of(free))
+    assert project.matrix("run", "--in-process", "--run-id", "free").code == 0
+    assert costs(project, "free") == {"mine": PLAYED * 5_000_000, "gift": 0}

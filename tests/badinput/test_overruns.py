@@ -168,7 +168,7 @@ async def test_an_absurd_report_is_implausible_and_raises_nothing(
     assert (call.error_class, call.disposition) == ("ImplausibleUsage", "presumed")
     assert (call.answered, call.cost_nano) == (True, HELD)
     line = said(run, "implausible")
-    assert "usage reports by writer 1:" in line, line
+    assert "accounts by writer 1:" in line, line
     log = (run.path / "log.jsonl").read_text()
     (told,) = [row for row in map(json.loads, log.splitlines()) if row["event"] == IMPLAUSIBLE]
     assert (told["target"], told["reported"]["output"]) == ("openai/gpt-4o", 100_000_000)

@@ -216,7 +216,7 @@ def test_a_pack_that_is_at_odds_with_its_guide_is_refused(project: Path, matrix:
         assert (done.code, done.stdout) == (2, "")
         at = [line.partition(path)[2] for line in done.stderr.splitlines()]
         assert at == [
-            ":7: pulses_expected: found 9, but guide.md lists 8; say so, or leave it out",
+            ":7: pulses_expected: found 9, but guide.md lists 8; list them, or say less",
             ":8: names[1]: 'Colm' is borne by 'Colm Ashby' of guide.md; take another name",
         ]
     assert not (project / "results").exists()

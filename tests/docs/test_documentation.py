@@ -178,14 +178,20 @@ def test_there_is_a_changelog_and_the_readme_links_it() -> None:
 # --- specs and Python -----------------------------------------------------------------------------
 
 
+AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
+
+
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, params, caps = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, agents, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     assert api.validate(tmp_path / "params.yaml") == []
     assert api.plan(tmp_path / "params.yaml").factors == {"narrator.effort": ("low", "high")}
     (tmp_path / "caps.yaml").write_text(caps, encoding="utf-8")
     assert api.validate(tmp_path / "caps.yaml") == []
+    (tmp_path / "agents.yaml").write_text(agents, encoding="utf-8")
+    assert api.validate(tmp_path / "agents.yaml") == []
+    assert set(api.plan(tmp_path / "agents.yaml").spec.agents) == AGENTS
     api.init(tmp_path)
     (tmp_path / "readme.yaml").write_text(spec, encoding="utf-8")
     assert api.validate(tmp_path / "readme.yaml") == []

@@ -59,8 +59,8 @@ class Scenario(BaseModel):
         default=None,
         ge=1,
         le=200,
-        description="Pulses a full session has: as many as the guide lists, which can be left out; "
-        "20 where it lists none and nothing is said.",
+        description="Pulses a full session has, at most as many as the guide lists; if left out, "
+        "as many as that, or 20 where it lists none.",
     )
     names: Annotated[tuple[PersonName, ...], AfterValidator(_distinct)] = Field(
         default=(),
@@ -89,12 +89,12 @@ def _check_together(document: Document, scenario: Scenario, guide: Guide) -> Non
     """Hold a scenario against what could be read out of its guide.
 
     Raises:
-        BadInput: It expects other pulses than the guide lists, or has a name of the guide's people.
+        BadInput: It expects more pulses than the guide lists, or has a name of the guide's people.
     """
     mistakes = Mistakes(document)
     expected, listed = scenario.pulses_expected, len(guide.pulses)
-    if expected and listed and expected != listed:
-        told = f"found {expected}, but {scenario.guide} lists {listed}; say so, or leave it out"
+    if expected and 0 < listed < expected:  # fewer may be meant: a list may have more in it
+        told = f"found {expected}, but {scenario.guide} lists {listed}; list them, or say less"
         mistakes.fault(("pulses_expected",), told)
     borne = _borne(guide)
     for index, name in enumerate(scenario.names):
