@@ -21,11 +21,8 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from matrix.kinds.context import CommandResult
+from matrix.kinds.context import MOST_OUTPUT, CommandResult
 from matrix.model.errors import FolderUnavailable
-
-MOST_OUTPUT: Final = 256 * 1024
-"""Bytes of each output that are kept."""
 
 DYING_S: Final = 10.0
 """How long killed processes may take to be gone."""

@@ -114,6 +114,7 @@ class Effects:
             failure = Failure(type(error).__name__, f"effect {name!r}: {text}")
         tree = "" if self.workspace is None else await self.workspace.store()
         took_s = round(self._clock() - began, 6)
-        acted = Acted(key, name, digest, result, failure, tree, took_s, self._utc())
+        changed = 0 if self.workspace is None else self.workspace.stored_bytes
+        acted = Acted(key, name, digest, result, failure, tree, took_s, self._utc(), changed)
         await self._save(acted)
         return acted

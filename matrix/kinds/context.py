@@ -14,7 +14,7 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from matrix.model.records import (
     JSON,
@@ -28,6 +28,10 @@ from matrix.model.records import (
 )
 
 T = TypeVar("T")
+
+
+MOST_OUTPUT: Final = 256 * 1024
+"""Bytes of each output of a command that are kept."""
 
 
 class CommandResult(NamedTuple):

@@ -187,7 +187,8 @@ class Acted(NamedTuple):
     """An effect on the world was done: its result, and the working folder that it left.
 
     ``digest`` is that of name and arguments, ``result`` is JSON, ``failure`` says what was raised
-    instead; ``tree`` is the whole folder by content, empty for sessions without one.
+    instead; ``tree`` is the whole folder by content, empty for sessions without one, and
+    ``changed_bytes`` those of its files that were left new or changed.
     """
 
     key: CallKey
@@ -198,6 +199,7 @@ class Acted(NamedTuple):
     tree: str
     took_s: float
     at: float
+    changed_bytes: int = 0
 
 
 RUN: Final = "@run"

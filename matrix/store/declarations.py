@@ -1,4 +1,4 @@
-"""The seven tables, as declarations: every column with its type, its meaning and its mark."""
+"""The tables, as declarations: every column with its type, its meaning and its mark."""
 
 from __future__ import annotations
 
@@ -288,6 +288,43 @@ EVENTS = Table(
     ),
     sort=("session_id", "seq"),
     key=("session_id", "position"),
+)
+
+EFFECTS = Table(
+    "effects",
+    "One row per thing that a session did to the world and that is recorded: a command, an agent's "
+    "turn. One that failed in a call of its own is in `calls` only.",
+    (
+        _RUN,
+        _SESSION,
+        Column("phase", "id", "`start`, `turn` or `finish`."),
+        _TURN,
+        Column("slot", "text", "Its place inside the turn, as in `calls`."),
+        Column("name", "text", "What was done, e.g. `command pytest` or `agent claude-code`."),
+        Column(
+            "exit_code",
+            "integer",
+            "The command's; negative if a signal ended it, null if it took too long or there is "
+            "none.",
+            optional=True,
+        ),
+        volatile("out_bytes", "integer", "Bytes that it printed."),
+        volatile("err_bytes", "integer", "Bytes that it printed as errors."),
+        volatile(
+            "truncated", "flag", "Whether some of them were not kept: 256 KiB of each are, at most."
+        ),
+        Column(
+            "changed_bytes",
+            "integer",
+            "Bytes of the files in the working folder that it left new or changed.",
+        ),
+        Column("failure", "id", "Class of the error that it ended with.", optional=True),
+        volatile("took_s", "number", "Wall time, in seconds."),
+        volatile("done_at", "time", "When it was recorded."),
+        _SEQ,
+    ),
+    sort=("session_id", "seq"),
+    key=("session_id", "phase", "turn", "slot"),
 )
 
 PLAYERS = Table(

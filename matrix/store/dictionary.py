@@ -28,6 +28,7 @@ _ORDER: Final[tuple[TableName, ...]] = (
     "scores",
     "events",
     "players",
+    "effects",
 )
 
 _HEAD: Final = """\

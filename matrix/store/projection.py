@@ -14,25 +14,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from matrix.model.entries import Ended, Entry, Looked, Opened, Settled, TurnDone, session_of
+from matrix.model.entries import Acted, Ended, Entry, Looked, Opened, Settled, TurnDone, session_of
 from matrix.model.errors import StoreError
 from matrix.model.records import SessionPlan
-from matrix.store.codec import ENDED, OPENED, SETTLED, TURN_DONE
+from matrix.store.codec import ACTED, ENDED, OPENED, SETTLED, TURN_DONE
 from matrix.store.journal import Row as JournalRow
 from matrix.store.rows import (
     call_row,
+    effect_row,
     event_rows,
     message_rows,
     player_rows,
     score_rows,
     session_row,
+    turn_effects,
     turn_row,
 )
 from matrix.store.schema import Row, RunInfo, TableName
 from matrix.store.session_state import SessionState, Totals
 from matrix.store.tables import TABLES
 
-PROJECTED: Final = (OPENED, SETTLED, TURN_DONE, ENDED)
+PROJECTED: Final = (OPENED, SETTLED, TURN_DONE, ENDED, ACTED)
 """Kinds of journal entries that rows are made from; holds alone make none."""
 
 LookBack: TypeAlias = Callable[[str, int], Iterable[JournalRow]]
@@ -44,7 +46,7 @@ _ROW_BYTES: Final = 1000
 """A row's size in memory as Python objects, without its long text, roughly, in bytes."""
 
 _ROWS_OF: Final[Mapping[type[Entry], tuple[TableName, ...]]] = {
-    Settled: ("calls",),
+    Settled: ("calls", "effects"),
     TurnDone: ("turns", "messages", "events", "scores", "players"),
     Opened: ("sessions",),
     Ended: ("sessions",),
@@ -89,6 +91,9 @@ class Projection:
         match entry:
             case Settled():
                 self._add("calls", [call_row(seq, entry)])
+                self._add("effects", turn_effects(seq, entry))
+            case Acted():
+                self._add("effects", [effect_row(seq, entry)])
             case TurnDone():
                 self._add_turn(seq, entry, state)
             case Ended() if state.plan is not None and state.plan.part == "play":

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple
 
+import orjson
+
+from matrix.kinds.context import MOST_OUTPUT, CommandResult
 from matrix.model.aliases import simulated_roles
-from matrix.model.entries import Settled, TurnDone
+from matrix.model.entries import Acted, Settled, TurnDone
 from matrix.model.money import to_usd
-from matrix.model.records import Outcome, SessionPlan
+from matrix.model.records import JSON, Outcome, SessionPlan
 from matrix.model.request_digest import content_of
 from matrix.store.schema import Row, RunInfo
 from matrix.store.session_state import Totals
@@ -84,6 +89,90 @@ def turn_row(seq: int, entry: TurnDone, before: Totals, after: Totals) -> Row:
         _micros(entry.at),
         seq,
     )
+
+
+def _number(code: JSON) -> int | None:
+    return None if code is None else int(code)
+
+
+class _Did(NamedTuple):
+    """What an effect says of itself, as far as it does."""
+
+    code: int | None = None
+    out_bytes: int = 0
+    err_bytes: int = 0
+    failure: str | None = None
+
+    @classmethod
+    def of(cls, name: str, result: JSON) -> _Did:
+        """Read what a command or a metered agent's turn came to; a kind may call its own so."""
+        with suppress(TypeError, ValueError, LookupError, AttributeError):
+            if name.startswith("command "):
+                ran = CommandResult(*result)
+                return cls(_number(ran.code), int(ran.out_bytes), int(ran.err_bytes))
+            if name.startswith("agent "):
+                said = result["result"]
+                if "failure" in said:
+                    return cls(failure=str(said["failure"][0]))
+                return cls.told(said["facts"])
+        return cls()
+
+    @classmethod
+    def told(cls, facts: Mapping[str, JSON]) -> _Did:
+        """From what an agent's turn says it did."""
+        code = _number(facts["code"])
+        return cls(code, int(facts["out_bytes"]), int(facts["err_bytes"]))
+
+    @property
+    def truncated(self) -> bool:
+        return max(self.out_bytes, self.err_bytes) > MOST_OUTPUT
+
+
+def effect_row(seq: int, entry: Acted) -> Row:
+    """A row of ``effects``."""
+    did = _Did.of(entry.name, entry.result)
+    return (
+        entry.key.session_id,
+        entry.key.phase,
+        entry.key.turn,
+        entry.key.slot,
+        entry.name,
+        did.code,
+        did.out_bytes,
+        did.err_bytes,
+        did.truncated,
+        entry.changed_bytes,
+        did.failure if entry.failure is None else entry.failure.error_class,
+        entry.took_s,
+        _micros(entry.at),
+        seq,
+    )
+
+
+def turn_effects(seq: int, entry: Settled) -> list[Row]:
+    """The row of ``effects`` of an agent's turn that was a call; none of any other call."""
+    if entry.answer is None or not entry.answer.effect:
+        return []
+    facts = orjson.loads(entry.answer.effect)
+    did = _Did.told(facts)
+    return [
+        (
+            entry.key.session_id,
+            entry.key.phase,
+            entry.key.turn,
+            entry.key.slot,
+            f"agent {entry.model}",
+            did.code,
+            did.out_bytes,
+            did.err_bytes,
+            did.truncated,
+            facts["changed_bytes"],
+            None,
+            entry.took_s,
+            _micros(entry.at),
+            seq,
+        )
+    ]
 
 
 def message_rows(seq: int, entry: TurnDone, first: int) -> list[Row]:

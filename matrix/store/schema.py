@@ -16,7 +16,9 @@ from matrix.model.aliases import StandIns
 SCHEMA_VERSION: Final = 1
 """Version of the declared tables; written into the footer of every Parquet file."""
 
-TableName = Literal["calls", "turns", "messages", "events", "scores", "players", "sessions"]
+TableName = Literal[
+    "calls", "turns", "messages", "events", "effects", "scores", "players", "sessions"
+]
 ColumnType = Literal["text", "id", "integer", "number", "flag", "time"]
 Mark = Literal["deterministic", "volatile"]
 Row: TypeAlias = tuple[object, ...]

@@ -1,4 +1,4 @@
-"""The seven tables by name, and the columns that a run's factors add to them.
+"""The tables by name, and the columns that a run's factors add to them.
 
 From the declarations come the Parquet schemas (:mod:`matrix.store.parquet`), the data dictionary
 in ``results/README.md`` (:mod:`matrix.store.dictionary`) and the comparison of two runs
@@ -13,6 +13,7 @@ from typing import Final
 from matrix.model.errors import StoreError, did_you_mean
 from matrix.store.declarations import (
     CALLS,
+    EFFECTS,
     EVENTS,
     MESSAGES,
     PLAYERS,
@@ -23,7 +24,8 @@ from matrix.store.declarations import (
 from matrix.store.schema import Column, Table, TableName
 
 TABLES: Final[Mapping[TableName, Table]] = {
-    table.name: table for table in (CALLS, TURNS, MESSAGES, EVENTS, SCORES, PLAYERS, SESSIONS)
+    table.name: table
+    for table in (CALLS, TURNS, MESSAGES, EVENTS, EFFECTS, SCORES, PLAYERS, SESSIONS)
 }
 """Every table, in the order in which a range of the journal becomes visible: a session's own row
 last, so that whoever sees it finds its turns, messages and scores as well."""

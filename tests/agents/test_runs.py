@@ -57,6 +57,16 @@ async def test_every_form_plays_and_every_cent_is_the_agents_own(
     assert (calls[calls.agent == "metered"].model == "sim/haiku").all()
     assert len(calls[calls.agent == "metered"]) == PLAYED * 2
     assert len(calls[calls.agent == "notebook"]) >= PLAYED
+    effects = project.tables("it").frame("effects")
+    done_by = effects[effects.name.str.startswith("agent ")].groupby("name").size().to_dict()
+    told = ("cli", "desk", "mine", "metered")  # what the built-in agent did is in its messages
+    assert done_by == {f"agent {name}": PLAYED for name in told}
+    commands = effects[effects.name.isin(["agent cli", "agent metered"])]
+    assert (commands.exit_code == 0).all()
+    assert (commands.changed_bytes > 0).all()
+    assert (commands.out_bytes > 0).all()
+    assert not commands.truncated.any()
+    assert len(effects[effects.name == "command sh"]) == 5 * 2 * TURNS * 2
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"completed"}
     spent = calls.groupby("session_id", observed=True).cost_nano.sum()

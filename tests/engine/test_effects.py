@@ -346,7 +346,7 @@ async def test_a_program_that_is_not_there_is_a_result(run_dir: Path) -> None:
 ORPHAN = """
 import sys, time
 from pathlib import Path
-from matrix.engine.commands import Command, Running
+from matrix.agents.processes import Command, Running
 folder = Path(sys.argv[1])
 script = "while :; do echo more >> log; done"
 command = Command(["sh", "-c", script], folder, folder, "", {}, 600.0, int(sys.argv[2]))

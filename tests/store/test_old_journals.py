@@ -65,6 +65,7 @@ def test_a_finished_play_test_has_all_its_rows_and_texts(kept: Path) -> None:
     rows = {name: tables.table(name).num_rows for name in TABLES}
     assert rows["sessions"] == 2
     assert rows["turns"] == 13, "two sessions of a start, four turns and a finish; a prelude"
+    assert rows.pop("effects") == 0, "a play-test does nothing to the world"
     assert min(rows.values()) > 0
     said = tables.frame("messages")["text"]
     assert said.str.len().min() > 0

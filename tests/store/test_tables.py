@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matrix.model.entries import Acted, session_of
 from matrix.model.errors import StoreError
+from matrix.model.records import CallKey
 from matrix.store.dictionary import render_dictionary
 from matrix.store.parquet import arrow_schema, arrow_table, write_tables
 from matrix.store.projection import Projection
@@ -86,8 +88,14 @@ def test_every_table_says_what_it_holds(table: str) -> None:
 
 def test_required_columns_are_never_null_and_rows_fit_their_columns() -> None:
     projection = Projection(INFO, lambda session_id, before: ())
-    for seq, entry in enumerate(tell(LONG_STORY), start=1):
+    told = tell(LONG_STORY)
+    key = CallKey(session_of(told[0]), "turn", 9, "0")
+    ran = [1, "out", "", False, 300_000, 0]
+    did = Acted(key, "command pytest", "d", ran, None, "", 0.5, 1.0, 77)
+    for seq, entry in enumerate([*told, did], start=1):
         projection.add(seq, entry)
+    (effect,) = projection.rows["effects"]
+    assert effect[4:10] == ("command pytest", 1, 300_000, 0, True, 77)
     for name, declared in TABLES.items():
         table = arrow_table(arrow_schema(declared, INFO), "run-1", projection.rows[name])
         assert table.num_rows
@@ -118,3 +126,16 @@ def test_row_groups_are_bounded_by_bytes_and_text_is_not_dictionary_encoded() ->
     assert "RLE_DICTIONARY" in columns["speaker"].encodings
     assert "RLE_DICTIONARY" not in columns["text"].encodings
     assert columns["text"].compression == "ZSTD"
+
+
+@pytest.mark.parametrize(
+    "result", [None, [], ["x"], {"result": 5}, {"result": {"facts": {}}}, [None] * 9, "text"]
+)
+@pytest.mark.parametrize("name", ["command x", "agent x", "anything"])
+def test_what_a_kind_calls_a_command_or_an_agents_turn_breaks_no_table(
+    name: str, result: object
+) -> None:
+    projection = Projection(INFO, lambda session_id, before: ())
+    projection.add(1, Acted(CallKey("s", "turn", 1, "0"), name, "d", result, None, "", 0.0, 0.0))
+    table = arrow_table(arrow_schema(TABLES["effects"], INFO), "r", projection.rows["effects"])
+    assert table["exit_code"].to_pylist() == [None]
