@@ -38,7 +38,7 @@ from tests.engine.waiting import settled, until
 from tests.patience import PATIENCE_S
 
 RETRYABLE = [RateLimited, ProviderUnavailable, ProviderTimeout, MalformedAnswer]
-FINAL = [ContentRefused, ContextOverflow, RequestRejected]
+FINAL = [ContextOverflow, RequestRejected]
 ATTEMPTS = 3
 BOUND = TARIFF.bound(input_bound(call().messages), 16)
 
@@ -154,6 +154,15 @@ async def test_a_final_error_is_never_tried_again_and_costs_nothing(
     assert world.settlements == [("released", 0, error.__name__)]
     again = await world.host.ask(call())
     assert again == answer, "a final error is recorded like any answer"
+    assert world.attempts == 1
+
+
+async def test_a_content_filter_is_final_and_may_be_billed() -> None:
+    world = World(fails(99, lambda: ContentRefused("no")))
+    await world.host.ask(call())
+    ((disposition, cost, name),) = world.settlements
+    assert (disposition, name) == ("presumed", "ContentRefused")
+    assert cost > 0
     assert world.attempts == 1
 
 

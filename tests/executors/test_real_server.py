@@ -51,7 +51,7 @@ OUTCOMES = {
     "negative-usage": Ended([("", "presumed")], *COMPLETED),
     "auth": Ended([("AuthenticationFailed", "released"), GOOD], *COMPLETED),
     "context": Ended([("ContextOverflow", "released")], "errored", "ContextOverflow"),
-    "refusal": Ended([("ContentRefused", "released")], "errored", "ContentRefused"),
+    "refusal": Ended([("ContentRefused", "presumed")], "errored", "ContentRefused"),
     "bad-request": Ended([("RequestRejected", "released")], "errored", "RequestRejected"),
 }
 """Fault of the second of three calls -> what must come of it."""
