@@ -29,6 +29,7 @@ class Sizes:
         repeats: Repeats of what is cheap; the median is reported.
         adapter_seconds: How long each client asks, per length of history.
         limit_seconds: How long rate limits are kept busy, for each number of processes.
+        gateway_calls: Requests of a program at a metered address.
         served_calls: Calls of a run against a server without history; fewer with more.
         crowd: Sessions of the large run against a server.
         crowd_turns: Their turns, a call each.
@@ -52,6 +53,7 @@ class Sizes:
     repeats: int = 3
     adapter_seconds: int = 4
     limit_seconds: int = 120
+    gateway_calls: int = 2_000
     served_calls: int = 8_000
     crowd: int = 500
     crowd_turns: int = 20
