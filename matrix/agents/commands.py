@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from matrix.agents.answers import read_text
+from matrix.agents.secrets import Clean
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.kinds.context import CommandResult
 from matrix.model.agents import AgentSpec, filled
@@ -24,6 +25,7 @@ async def run_command(
     *,
     project: Path,
     variables: Mapping[str, str],
+    clean: Clean,
 ) -> Played:
     """Run the command once.
 
@@ -34,6 +36,7 @@ async def run_command(
         worked: Seconds that it has worked.
         project: The project's folder.
         variables: Where the variables of ``pass_env`` are found.
+        clean: Takes the agent's secrets out of what it prints.
 
     Raises:
         AgentFailed: It ended with another code than 0, or said nothing that can be read.
@@ -50,14 +53,16 @@ async def run_command(
     arguments = [filled(part, places) for part in agent.command or ()]
     given = {name: variables[name] for name in agent.pass_env if name in variables}
     environment = {**given, **turn.environment}
-    ran = await place.command(arguments, turn.prompt, environment, turn.timeout_s, worked)
+    found = await place.command(arguments, turn.prompt, environment, turn.timeout_s, worked)
+    whole = _is_whole(found)
+    ran = found._replace(out=clean(found.out, whole), err=clean(found.err, _is_whole_error(found)))
     if ran.timed_out:
         raise AgentTimedOut(f"still worked after {turn.timeout_s:g} s, and was ended")
     if ran.code in (_NOT_FOUND, _NOT_ALLOWED) and not ran.out:
         raise AgentMissing(f"{arguments[0]!r} cannot be run: {_last_line(ran.err)}")
     if ran.code != 0:
-        raise AgentFailed(_broke(ran), cost=_cost_all_the_same(agent, ran))
-    told = read_text(agent.answer, ran.out, whole=_is_whole(ran))
+        raise AgentFailed(_broke(ran), cost=_cost_all_the_same(agent, ran, whole))
+    told = read_text(agent.answer, ran.out, whole=whole)
     return Played(told, worked(), ran)
 
 
@@ -71,10 +76,14 @@ def _broke(ran: CommandResult) -> str:
     return f"{how}: {said}" if said else how
 
 
-def _cost_all_the_same(agent: AgentSpec, ran: CommandResult) -> int | None:
+def _is_whole_error(ran: CommandResult) -> bool:
+    return ran.err_bytes <= len(ran.err.encode(errors="replace"))
+
+
+def _cost_all_the_same(agent: AgentSpec, ran: CommandResult, whole: bool) -> int | None:
     """What a turn that failed says it cost, if it says so."""
     try:
-        return read_text(agent.answer, ran.out, whole=_is_whole(ran)).cost
+        return read_text(agent.answer, ran.out, whole=whole).cost
     except AgentFailed as unreadable:
         return unreadable.cost
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matrix.agents.commands import run_command
 from matrix.agents.functions import run_function
+from matrix.agents.secrets import cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentMissing
@@ -26,12 +27,15 @@ async def play(
     Raises:
         ProviderError: The agent failed, is not there, or was not reached.
     """
+    clean = cleaner(agent, variables)
     if agent.command is not None:
-        return await run_command(agent, turn, place, worked, project=project, variables=variables)
+        return await run_command(
+            agent, turn, place, worked, project=project, variables=variables, clean=clean
+        )
     if agent.http is not None:
         from matrix.agents.services import ask_service
 
-        return await ask_service(agent, turn, worked, variables=variables)
+        return await ask_service(agent, turn, worked, variables=variables, clean=clean)
     if agent.python is not None:
         return await run_function(agent.python, turn, worked, project=project)
     raise AgentMissing("a model with tools is played by the session itself")

@@ -26,6 +26,8 @@ from matrix.model.errors import FolderUnavailable
 
 DYING_S: Final = 10.0
 """How long killed processes may take to be gone."""
+_LOOK_S: Final = 0.25
+"""How often it is looked for those that have left the group meanwhile."""
 
 _KEPT_VARIABLES: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
@@ -149,9 +151,10 @@ def _wait_for_all(end: FileIO) -> None:
     """Wait until no process of the command is left to write into the folder."""
     poll = select.poll()
     poll.register(end, select.POLLIN)
-    while poll.poll(DYING_S * 1000):
-        if not end.read(4096):
+    for _ in range(round(DYING_S / _LOOK_S)):
+        if poll.poll(_LOOK_S * 1000) and not end.read(4096):
             return
+        _kill_holders(end)
     raise FolderUnavailable(
         f"a command left processes behind that are still there {DYING_S:g} s after they were "
         "killed; a command of a session must not start processes that leave its group"
@@ -160,6 +163,18 @@ def _wait_for_all(end: FileIO) -> None:
 
 def _size(output: IO[bytes]) -> int:
     return os.fstat(output.fileno()).st_size
+
+
+def _kill_holders(end: FileIO) -> None:
+    """Kill processes that have left the command's group, but not let go of its pipe (Linux)."""
+    held = f"pipe:[{os.fstat(end.fileno()).st_ino}]"
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError, ValueError):  # it has ended, or is somebody else's
+            status = (folder / "stat").read_text().rpartition(")")[2].split()
+            if os.getpid() in (int(folder.name), int(status[1])):
+                continue  # a child of ours is another command, which is about to begin
+            if any(str(handle.readlink()) == held for handle in (folder / "fd").iterdir()):
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 def _text(output: IO[bytes]) -> str:

@@ -13,10 +13,8 @@ import orjson
 from matrix.agents.playing import play
 from matrix.agents.turns import Place, Turn, carried, facts_of, prompt_of
 from matrix.model.agents import AgentSpec
-from matrix.model.errors import ProviderError
 from matrix.model.records import Call
 from matrix.providers.base import Reply
-from matrix.telemetry.redaction import Redactor
 
 
 class KeptPlace(Place, Protocol):
@@ -76,7 +74,6 @@ class AgentProvider:
             ProviderError: The agent failed, or was not reached.
         """
         agent = self._agents[call.model]
-        clean = redactor_of(agent, self._variables).values
         async with self._places.place(call.key.session_id) as place:
             before = await place.store()
             began = self._clock()
@@ -89,16 +86,14 @@ class AgentProvider:
                     project=self._project,
                     variables=self._variables,
                 )
-            except BaseException as error:
+            except BaseException:
                 await place.restore(before)
-                if isinstance(error, ProviderError):
-                    error.args = (clean(str(error)),)
                 raise
             tree = await place.store()
             facts = facts_of(played, tree, place.stored_bytes)
         told = played.told
         return Reply(
-            clean(told.text),
+            told.text,
             told.usage,
             played.worked_s,
             carry=carried(call.model, told.conversation),
@@ -122,8 +117,3 @@ def turn_of(agent: AgentSpec, call: Call, folder: Path, environment: Mapping[str
         environment,
         call.timeout_s or agent.timeout_s,
     )
-
-
-def redactor_of(agent: AgentSpec, variables: Mapping[str, str]) -> Redactor:
-    """Takes an agent's secrets out of what it says."""
-    return Redactor(variables.get(name, "") for name in agent.pass_env)

@@ -16,6 +16,7 @@ import aiohttp
 import orjson
 
 from matrix.agents.answers import read_text, read_value
+from matrix.agents.secrets import Clean
 from matrix.agents.turns import Played, Told, Turn, WorkedFor, conversation_of
 from matrix.model.agents import AgentSpec, AnswerFields, HttpForm, field_at, filled, filled_in
 from matrix.model.errors import (
@@ -38,12 +39,17 @@ _UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ClientConnectorDNSErr
 
 class _Heard(NamedTuple):
     status: int
-    body: bytes
+    body: str
     retry_after: str
 
 
 async def ask_service(
-    agent: AgentSpec, turn: Turn, worked: WorkedFor, *, variables: Mapping[str, str]
+    agent: AgentSpec,
+    turn: Turn,
+    worked: WorkedFor,
+    *,
+    variables: Mapping[str, str],
+    clean: Clean,
 ) -> Played:
     """Ask once, and wait for the end of the job.
 
@@ -52,6 +58,7 @@ async def ask_service(
         turn: What it is asked.
         worked: Seconds that it has worked.
         variables: Where the variables of ``pass_env`` are found.
+        clean: Takes the agent's secrets out of what it sends.
 
     Raises:
         AgentFailed: The job failed, or its answer cannot be read.
@@ -65,7 +72,7 @@ async def ask_service(
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
         try:
             async with asyncio.timeout(turn.timeout_s):
-                told = await _Conversation(session, form, agent.answer, turn).whole()
+                told = await _Conversation(session, form, agent.answer, turn, clean).whole()
         except TimeoutError:
             raise AgentTimedOut(f"was not done after {turn.timeout_s:g} s") from None
     return Played(told, worked())
@@ -75,9 +82,15 @@ class _Conversation:
     """The requests of one turn."""
 
     def __init__(
-        self, session: aiohttp.ClientSession, form: HttpForm, answer: AnswerFields, turn: Turn
+        self,
+        session: aiohttp.ClientSession,
+        form: HttpForm,
+        answer: AnswerFields,
+        turn: Turn,
+        clean: Clean,
     ) -> None:
         self._session, self._form, self._answer, self._turn = session, form, answer, turn
+        self._clean = clean
 
     async def whole(self) -> Told:
         """Submit, ask after it, and read the answer."""
@@ -132,16 +145,18 @@ class _Conversation:
                 read = await answer.content.read(0)
                 while len(read) <= MAX_ANSWER and (more := await answer.content.readany()):
                     read += more
-                heard = _Heard(answer.status, read, answer.headers.get("retry-after", ""))
+                wait = answer.headers.get("retry-after", "")
+                said = self._clean(read.decode(errors="replace"), len(read) <= MAX_ANSWER)
+                heard = _Heard(answer.status, said, wait)
         except _UNREACHED as error:
             raise Unreachable(f"{address}: {error}") from None
         except aiohttp.ClientError as error:
             raise ProviderUnavailable(f"{address}: {type(error).__name__}: {error}") from None
-        _check(heard, address)
+        _check(heard, address, _cost(self._answer, _json_or_none(heard)))
         return heard
 
     def _read(self, heard: _Heard) -> Told:
-        return read_text(self._answer, heard.body.decode(errors="replace"))
+        return read_text(self._answer, heard.body)
 
     def _at(self, address: str, job: str) -> str:
         return filled(address, {k: quote(v, safe="") for k, v in self._places("", job).items()})
@@ -161,12 +176,22 @@ _MOST_MISSED: Final = 10
 """Answers in a row about a job that may be missing."""
 
 
-def _check(heard: _Heard, address: str) -> None:
-    """See that an answer is one, and of a size that can be kept."""
-    status, said = heard.status, heard.body[:_SHOWN].decode(errors="replace").strip()
+_NEVER_TAKEN: Final = frozenset({404, 405, 410, 413, 414, 415, *range(300, 400)})
+"""Statuses of requests that no service has begun to work on."""
+
+
+def _check(heard: _Heard, address: str, cost: int | None) -> None:
+    """See that an answer is one, and of a size that can be kept; ``cost`` is what it says it cost.
+
+    A refusal that says its cost is settled at it, and one that may come after the work began
+    (a content filter's 400) is presumed.
+    """
+    status, said = heard.status, heard.body[:_SHOWN].strip()
     told = f"{address}: HTTP {status}: {said!r}"
     if len(heard.body) > MAX_ANSWER:
         raise AgentFailed(f"{address}: its answer is larger than {MAX_ANSWER >> 20} MiB")
+    if status >= 300 and cost:
+        raise AgentFailed(told, cost=cost)
     if status == 429:
         wait = float(heard.retry_after) if heard.retry_after.isdecimal() else None
         raise RateLimited(told, retry_after_s=wait)
@@ -174,15 +199,24 @@ def _check(heard: _Heard, address: str) -> None:
         raise AuthenticationFailed(told)
     if status >= 500 or status == 408:
         raise ProviderUnavailable(told)
-    if status >= 300:
+    if status in _NEVER_TAKEN:
         raise RequestRejected(told + ("; redirects are not followed" if status < 400 else ""))
+    if status >= 300:
+        raise AgentFailed(told)
+
+
+def _json_or_none(heard: _Heard) -> JSON:
+    try:
+        return orjson.loads(heard.body) if heard.status >= 300 else None
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _json(heard: _Heard) -> JSON:
     try:
         return orjson.loads(heard.body)
     except orjson.JSONDecodeError:
-        shown = heard.body[:_SHOWN].decode(errors="replace").strip()
+        shown = heard.body[:_SHOWN].strip()
         raise AgentFailed(f"answered no JSON: {shown!r}") from None
 
 

@@ -122,9 +122,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
         SessionStop: The run is ending.
     """
     from matrix.agents.playing import play
-    from matrix.agents.provider import redactor_of, turn_of
-
-    clean = redactor_of(agent, agents.variables).values
+    from matrix.agents.provider import turn_of
 
     async def work(address: MeteredAddress, working: WorkingTime) -> JSON:
         async with agents.places.place(call.key.session_id) as place:
@@ -141,9 +139,9 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
                 )
             except ProviderError as error:
                 await place.restore(before)  # one that fails leaves the folder as it was
-                return {"failure": [type(error).__name__, clean(str(error))]}
+                return {"failure": [type(error).__name__, str(error)]}
         return {
-            "text": clean(played.told.text),
+            "text": played.told.text,
             "worked_s": round(played.worked_s, 6),
             "conversation": played.told.conversation,
             "facts": facts_of(played),

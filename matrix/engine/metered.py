@@ -54,7 +54,8 @@ class MeteredCalls:
         """Do the work with an address open; what was used stands beside its result.
 
         Raises:
-            SessionStop: The run is ending, which requests were told.
+            SessionStop: The run is ending, which requests were told; or an agent's were refused at
+                a cap.
         """
         from matrix.gateway.address import open_address
 
@@ -62,8 +63,10 @@ class MeteredCalls:
         upstreams = self._session.upstreams(stand_in, self._models)
         async with open_address(self._ask, upstreams) as address:
             result = await work(address, self._working)
-        if address.desk.counts.stopped is not None:
-            raise address.desk.counts.stopped
+        counts = address.desk.counts
+        stop = counts.stopped or (None if self._models is None else counts.starved)
+        if stop is not None:  # an agent that was refused money says nothing about its variant
+            raise stop
         return {"result": result, "used": list(self._used)}
 
     def result(self, said: JSON) -> JSON:

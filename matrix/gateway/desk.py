@@ -54,6 +54,8 @@ class Counts:
         self.requests = 0
         self.capped = 0
         self.stopped: SessionStop | None = None
+        self.starved: SessionStop | None = None
+        """The first refusal at a cap."""
 
 
 class Desk:
@@ -104,6 +106,7 @@ class Desk:
             return refused(shape, FAULTS["request"], str(error))
         except (Censored, SessionCapReached) as stop:
             self.counts.capped += 1
+            self.counts.starved = self.counts.starved or stop
             return refused(shape, FAULTS["cap"], f"Nothing was sent: {stop}")
         except Suspended as stop:
             self.counts.stopped = stop

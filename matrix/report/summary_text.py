@@ -214,7 +214,7 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
             (
                 "overrun",
                 f"{show_usd(summary.overrun_nano)} more than the most that was set aside: the "
-                "prices are wrong, or a provider did not keep to max_tokens",
+                "prices are wrong, a provider did not keep to max_tokens, or an agent to max_usd",
             )
         )
     if summary.implausible:

@@ -98,6 +98,9 @@ def trouble(port: int, closed: int) -> Mapping[str, dict[str, Any]]:
         "leaves a child that writes into the folder": command(
             f"(while :; do echo x >> late; done) > /dev/null 2>&1 & echo '{GOOD}'"
         ),
+        "leaves a child that has left its process group": command(
+            f"setsid sh -c 'while :; do echo x >> late; done' & echo '{GOOD}'"
+        ),
         "a program that goes away in mid-run": {
             "command": ["{project}/gone"], "max_usd": 0.5, "sandbox": "none"
         },
@@ -109,6 +112,8 @@ def trouble(port: int, closed: int) -> Mapping[str, dict[str, Any]]:
         "a service that nobody runs any more": service(closed, "x"),
         "a service that answers 500": service(port, "broken"),
         "a service that redirects": service(port, "moved"),
+        "a service that answers 400": service(port, "filtered"),
+        "a service that answers 400 and says its cost": service(port, "billed"),
         "a service that answers HTML": service(port, "page"),
         "a job that fails and says its cost": service(port, "job", poll="/failed"),
         "a job that never ends": service(port, "job", poll="/working") | {"timeout_s": SOON},
@@ -126,6 +131,10 @@ async def answer(request: web.Request) -> web.StreamResponse:
     }
     if request.path in said:
         return web.json_response(said[request.path])
+    if request.path in ("/filtered", "/billed"):
+        told = {"error": {"code": "content_filter"}}
+        cost = {"cost": 0.01} if request.path == "/billed" else {}
+        return web.json_response(told | cost, status=400)
     if request.path == "/moved":
         raise web.HTTPFound("/job")
     if request.path == "/page":

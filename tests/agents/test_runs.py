@@ -143,3 +143,39 @@ def test_dollars_of_a_subscription_count_and_are_told_apart(tmp_path: Path) -> N
     project.write(spec_of(free))
     assert project.matrix("run", "--in-process", "--run-id", "free").code == 0
     assert costs(project, "free") == {"mine": PLAYED * 5_000_000, "gift": 0}
+
+
+ASKS_ON = """
+import json, os, sys, urllib.error, urllib.request
+sys.stdin.read()
+for number in range(30):
+    body = {"model": "x", "max_tokens": 2000, "messages": [{"role": "user", "content": "hi"}], "seed": number}
+    asked = urllib.request.Request(
+        os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
+        data=json.dumps(body).encode(),
+        headers={"x-api-key": os.environ["ANTHROPIC_API_KEY"], "content-type": "application/json"},
+    )
+    try:
+        urllib.request.urlopen(asked).read()
+    except urllib.error.HTTPError as refused:
+        assert refused.code == 402
+print(7)
+"""
+
+
+def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
+    tmp_path: Path,
+) -> None:
+    agent = {**agents()["metered"], "command": ["python3", "{project}/asks.py"]}
+    spec = spec_of({"metered": agent, "again": agent}, at_cap="spend-all")
+    project = project_of(tmp_path, spec | {"limits": {"cost_usd": 0.0115}})
+    (tmp_path / "asks.py").write_text(ASKS_ON)
+    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 4, done
+    sessions = project.tables("it").frame("sessions").set_index("counter")
+    assert set(sessions.outcome) == {"censored"}
+    assert set(sessions.error_class) == {"cap"}
+    resumed = project.matrix("resume", "it", "--max-cost", "20", "--in-process", "--quiet")
+    assert resumed.code == 0, resumed.err
+    assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
+    assert_books(project.path("it"))

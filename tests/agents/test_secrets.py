@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import zlib
+import json
+from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
+from matrix.agents.secrets import cleaner
+from matrix.kinds.context import MOST_OUTPUT
+from matrix.model.agents import AgentSpec
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from tests.agents.programs import agents, project_of, spec_of
 
@@ -53,7 +58,58 @@ def test_an_agent_that_tells_its_token_tells_it_nobody(
     reader.close()
     assert CANARY not in said
     assert "[redacted]" in said
-    assert zlib.crc32(said.encode())
+
+
+PEM = "-----BEGIN KEY-----\nMIIEvQ77zzCanary\n9xTopSecretLastLine\n-----END KEY-----"
+QUOTED = 'can"ary\\7-über'
+WAYS: dict[str, Callable[[str], str]] = {
+    "as it is": str,
+    "as JSON": lambda token: json.dumps({"said": token}),
+    "as JSON that is no ASCII": lambda token: json.dumps({"said": token}, ensure_ascii=False),
+    "as Python": repr,
+    "as an address": lambda token: f"GET /?q={quote(token)}",
+    "cut off at the most that is kept": lambda token: "x" * (MOST_OUTPUT - 9) + token,
+}
+
+
+@pytest.mark.parametrize("token", [PEM, QUOTED, CANARY])
+@pytest.mark.parametrize("way", list(WAYS))
+def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way: str) -> None:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    text = WAYS[way](token)
+    kept = text[:MOST_OUTPUT]
+    cleaned = cleaner(agent, {"T": token})(kept, len(kept) == len(text))
+    for length in range(8, 24):
+        for part in token.splitlines():
+            for at in range(len(part) - length + 1):
+                assert part[at : at + length] not in cleaned
+
+
+@pytest.mark.parametrize("ends", ["print(token)", "sys.exit(token)"])
+def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, ends: str) -> None:
+    agent = {
+        "command": ["python3", "{project}/tells.py"],
+        "answer": {"text": "text"},
+        "max_usd": 0.01,
+        "sandbox": "none",
+        "pass_env": ["SOME_TOKEN"],
+    }
+    forms = {"teller": agent, "mine": agents()["mine"]}
+    project = project_of(tmp_path, spec_of(forms), SOME_TOKEN=PEM)
+    tells = f"import os, sys\nsys.stdin.read()\ntoken = os.environ['SOME_TOKEN']\n{ends}\n"
+    (tmp_path / "tells.py").write_text(tells)
+    project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    sessions = project.tables("it").frame("sessions").set_index("counter")
+    assert (sessions.loc["teller"].error_class == "AgentFailed").all()
+    reader = JournalReader(project.path("it") / JOURNAL_NAME)
+    said = repr([row.entry for row in reader.rows(0, reader.last_seq())])
+    reader.close()
+    for line in ("MIIEvQ77zzCanary", "9xTopSecretLastLine"):
+        assert line not in said
+        for file in (tmp_path / "results").rglob("*"):
+            assert file.is_dir() or line.encode() not in file.read_bytes(), file
 
 
 def test_a_rotated_token_changes_nothing_on_resume(tmp_path: Path) -> None:

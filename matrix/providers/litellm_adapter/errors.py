@@ -58,7 +58,10 @@ _TOO_LONG = re.compile(
     r"|too many (input )?tokens|request.too.large"
 )
 _MODERATED = re.compile(r"(?i)moderation|content.{0,3}(policy|filter)|flagged|safety")
-_FILTERED = re.compile(rb"(?i)content_(filter|policy_violation)|ResponsibleAIPolicyViolation")
+_FILTERED = re.compile(
+    rb"(?i)content[ _-]?(filter|policy|management|safety)|ResponsibleAIPolicyViolation"
+    rb"|data_inspection_failed|content exists risk|moderation|flagged|safety (system|policy)"
+)
 _BILLS_REFUSALS = ("azure/", "azure_ai/")
 """Who says that a 400 for its content filter or the length of the input may be charged: Microsoft,
 "Plan to manage costs for Azure OpenAI"."""

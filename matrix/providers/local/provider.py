@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from matrix.model.errors import ProviderTimeout, ProviderUnavailable
+from matrix.model.errors import ProviderTimeout, ProviderUnavailable, RequestRejected
 from matrix.model.records import Call, ChatMessage
 from matrix.providers.base import Reply
 from matrix.providers.local.asking import chat_body, seed_for
@@ -63,10 +63,13 @@ class LocalModelProvider:
 
         Raises:
             LocalModelUnavailable: The model or llama.cpp is not installed, or cannot be loaded.
+            RequestRejected: It is to use tools.
             ContextOverflow: The system prompt leaves no room for the newest message.
             ProviderError: Anything else that went wrong, as one of this project's types.
         """
         self._refuse_if_closed()
+        if call.params.tools:
+            raise RequestRejected(f"{call.model}: models of this machine take no tools")
         task = asyncio.create_task(self._complete(call, attempt))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
