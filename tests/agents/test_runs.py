@@ -149,7 +149,8 @@ ASKS_ON = """
 import json, os, sys, urllib.error, urllib.request
 sys.stdin.read()
 for number in range(30):
-    body = {"model": "x", "max_tokens": 2000, "messages": [{"role": "user", "content": "hi"}], "seed": number}
+    said = [{"role": "user", "content": str(number)}]
+    body = {"model": "x", "max_tokens": 2000, "messages": said}
     asked = urllib.request.Request(
         os.environ["ANTHROPIC_BASE_URL"] + "/v1/messages",
         data=json.dumps(body).encode(),
