@@ -22,6 +22,7 @@ class Settling:
 
     Attributes:
         rounds: Further rounds to a verdict; 0 if there is one, ``None`` if no number can be given.
+        winner_rounds: Further rounds to a winner, the failure gate included; 0 and ``None`` alike.
         cost_nano: What these would cost; ``None`` where it is not known.
         round_nano: Mean cost of a round of the variants still in the run, in nano-dollars; ``None``
             before the first round is complete.
@@ -29,6 +30,7 @@ class Settling:
     """
 
     rounds: int | None
+    winner_rounds: int | None
     cost_nano: NanoUSD | None
     round_nano: NanoUSD | None
     sentence: str
@@ -40,7 +42,7 @@ def settling_of(judged: Judged) -> Settling:
     each = _round_nano(judged)
     unit = judged.matchup.unit
     if verdict.kind in ("winner", "equivalent"):
-        return Settling(0, 0, each, f"Settled: this verdict needs no more {unit}s.")
+        return Settling(0, 0, 0, each, f"Settled: this verdict needs no more {unit}s.")
     if verdict.kind == "no_difference":
         more = TWICE_AS_CLOSE * max(verdict.rounds_used, 1)
         why = (
@@ -49,25 +51,35 @@ def settling_of(judged: Judged) -> Settling:
             else "The plan has said what it can: the difference is known to within the margin."
         )
         told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
-        return Settling(None, None, each, f"{told} {_PLAN}")
+        return Settling(None, None, None, each, f"{told} {_PLAN}")
     rounds = verdict.extra_rounds
     if rounds is None:
         told = f"How many more {unit}s would settle it cannot be said from these scores. {_PLAN}"
-        return Settling(None, None, each, told)
+        return Settling(None, None, None, each, told)
     cost = None if each is None else rounds * each
     about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
     lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
     needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
     told = (
-        f"{needed[0].upper()}{needed[1:]} would be needed to say more. {_anew(judged, each)}{_PLAN}"
+        f"{needed[0].upper()}{needed[1:]} would be needed to say more"
+        f"{_to_win(judged, rounds, each)}. {_anew(judged, each)}{_PLAN}"
     )
-    return Settling(rounds, cost, each, told)
+    return Settling(rounds, verdict.winner_rounds, cost, each, told)
+
+
+def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
+    """What a winner takes, where that is more than any verdict does."""
+    wins = judged.verdict.winner_rounds
+    if wins is None or wins <= rounds:
+        return ""
+    cost = "" if each is None else f" (about {show_usd(wins * each)})"
+    return f", and {wins:,}{cost} to name a winner"
 
 
 def _anew(judged: Judged, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
-    wanted = verdict.rounds_used + (verdict.extra_rounds or 0)
+    wanted = verdict.rounds_used + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
     if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
         return ""
     if verdict.rules.engine == "open-ended":

@@ -44,6 +44,7 @@ def _or_null(section: Any) -> JSON:
 def _settling(settling: Settling) -> JSON:
     return {
         "rounds": settling.rounds,
+        "winner_rounds": settling.winner_rounds,
         "cost_usd": None if settling.cost_nano is None else to_usd(settling.cost_nano),
         "round_usd": None if settling.round_nano is None else to_usd(settling.round_nano),
         "sentence": settling.sentence,

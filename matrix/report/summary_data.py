@@ -78,6 +78,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
             "complete": verdict.rounds_complete,
             "used": verdict.rounds_used,
             "still_needed": verdict.extra_rounds,
+            "still_needed_for_a_winner": verdict.winner_rounds,
         },
         "variants": [asdict(row) for row in comparison.rows],
         "pairs": [

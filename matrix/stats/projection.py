@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from matrix.stats.comparisons import Comparison, discordant_needed
 from matrix.stats.round_table import RoundTable
@@ -10,24 +11,37 @@ from matrix.stats.rules import Rules
 from matrix.stats.tracks import Track
 
 
-def rounds_to_settle(
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Further rounds, at least 1; ``None`` if none can be expected in the plan, or sensibly.
+
+    Attributes:
+        verdict: Until there is a winner or equivalence, whichever comes first.
+        winner: Until there is a winner.
+    """
+
+    verdict: int | None
+    winner: int | None
+
+
+def project(
     tracks: Sequence[Track], comparisons: Sequence[Comparison], table: RoundTable, rules: Rules
-) -> int | None:
-    """Further rounds until there is a winner or equivalence, whichever comes first.
+) -> Projection:
+    """What would settle a comparison, and what would name a winner.
 
     Args:
         tracks: All pairs of the variants still in question.
         comparisons: What the last look says of each of them, in the same order.
         table: Counts of rounds.
         rules: What was declared before launch.
-
-    Returns:
-        At least 1; ``None`` if neither can be expected within the plan or a sensible number.
     """
     pairs = list(zip(tracks, comparisons, strict=True))
     wins = _winning(pairs, table, rules)
     ways = [needed for needed in (wins, _equalling(pairs, rules)) if needed is not None]
-    return max(1, min(ways)) if ways else None
+    return Projection(
+        verdict=max(1, min(ways)) if ways else None,
+        winner=None if wins is None else max(1, wins),
+    )
 
 
 def _winning(

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 
 from matrix.stats.comparisons import Comparison, discordant_needed
+from matrix.stats.planning import rounds_to_win
+from matrix.stats.power import PowerGoal
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import MIN_ROUNDS, Reason, Rules, VerdictKind
 
@@ -20,13 +22,15 @@ class Ruling:
     ahead: int | None = None
     decisive: Comparison | None = None
     extra_rounds: int | None = None
+    winner_rounds: int | None = None
 
 
-def too_early(table: RoundTable, *, plan_over: bool) -> Ruling | None:
+def too_early(table: RoundTable, rules: Rules, *, plan_over: bool) -> Ruling | None:
     """The first rule: not enough data below ten rounds, or before the one look of a fixed plan.
 
     Args:
         table: Counts of rounds.
+        rules: What was declared before launch.
         plan_over: Whether no session is running or will be launched.
 
     Returns:
@@ -39,8 +43,21 @@ def too_early(table: RoundTable, *, plan_over: bool) -> Ruling | None:
     left = table.n_rounds_planned - table.prefix_length if waiting else 0
     reasons: tuple[Reason, ...] = ("too few rounds",) if short > 0 else ()
     reasons += () if plan_over else ("plan not over",)
-    extra = max(short, left) or None
-    return Ruling("not_enough_data", reasons + _prefix_reasons(table), extra_rounds=extra)
+    extra = max(short, left)
+    wins = max(extra, fewest_to_win(table, rules))
+    return Ruling(
+        "not_enough_data",
+        reasons + _prefix_reasons(table),
+        extra_rounds=extra or None,
+        winner_rounds=wins or None,
+    )
+
+
+def fewest_to_win(table: RoundTable, rules: Rules) -> int:
+    """Further rounds without which no winner can be named, whatever the scores: as a plan says."""
+    goal = PowerGoal(rules.alpha, n_variants=table.n_variants, engine=rules.engine)
+    total = rounds_to_win(goal, rules.failure_margin, table.n_scenarios).total
+    return max(0, total - table.prefix_length)
 
 
 def decide(
@@ -75,7 +92,7 @@ def decide(
     if all(inside(pair, rules.delta) for pair in oriented):
         ruling = equivalent_among(oriented, rules, ahead)
         return replace(ruling, reasons=ruling.reasons + ended)
-    ruling = _undecided(pairs, rules) if ahead is None else _gated(pairs, table, rules)
+    ruling = _undecided(pairs, table, rules) if ahead is None else _gated(pairs, table, rules)
     return replace(ruling, ahead=ahead, reasons=ruling.reasons + ended)
 
 
@@ -101,10 +118,10 @@ def _gated(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
     margin = rules.failure_margin
     closed = [pair for pair in pairs if not pair.failures.b_non_inferior(margin)]
     if closed:
-        needed = [pair.failures.rounds_to_pass(table.prefix_length, margin) for pair in closed]
+        needed = _rounds_to_gate(closed, table, rules)
         worst = max(closed, key=lambda pair: pair.failures.difference or 0.0)
         reason: Reason = "failure gate not passed"
-        return Ruling("not_enough_data", (reason,), None, worst, _most(needed))
+        return Ruling("not_enough_data", (reason,), None, worst, needed, needed)
     return _won(pairs, None, rules)
 
 
@@ -115,7 +132,7 @@ def _won(pairs: list[Comparison], winner: int | None, rules: Rules) -> Ruling:
     return Ruling("winner", reasons, winner, min(pairs, key=_size))
 
 
-def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
+def _undecided(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruling:
     """Ruling where the top variant b is not shown to be better in some of ``pairs``."""
     rivals = [pair for pair in pairs if not _shown(pair, rules)]
     closest = min(rivals, key=_size)
@@ -125,15 +142,17 @@ def _undecided(pairs: list[Comparison], rules: Rules) -> Ruling:
     unknown = [pair for pair in rivals if pair.interval is None]
     if unknown:
         return Ruling("not_enough_data", ("too few rounds",), None, unknown[0])
+    gate = _rounds_to_gate(pairs, table, rules)
     few = [pair for pair in rivals if not pair.enough_discordant]
     if few:
         extra = _most([_rounds_to_discordant(pair) for pair in few])
-        return Ruling("not_enough_data", ("too few discordant pairs",), None, few[0], extra)
+        wins = _most([extra, gate])
+        return Ruling("not_enough_data", ("too few discordant pairs",), None, few[0], extra, wins)
     wide = [pair for pair in rivals if _too_wide(pair, rules.delta)]
     if wide:
         extra = _most([_rounds_to_margin(pair, rules.delta) for pair in wide])
-        widest = max(wide, key=_half_width)
-        return Ruling("not_enough_data", ("interval wider than margin",), None, widest, extra)
+        widest, wins = max(wide, key=_half_width), _most([extra, gate])
+        return Ruling("not_enough_data", ("interval wider than margin",), None, widest, extra, wins)
     return Ruling("no_difference", ("interval includes 0",), None, closest)
 
 
@@ -172,6 +191,12 @@ def _half_width(pair: Comparison) -> float:
 
 def _size(pair: Comparison) -> float:
     return abs(pair.difference or 0.0)
+
+
+def _rounds_to_gate(pairs: Sequence[Comparison], table: RoundTable, rules: Rules) -> int | None:
+    """Further rounds until b passes the failure gate in all ``pairs``, at today's rates."""
+    margin = rules.failure_margin
+    return _most([pair.failures.rounds_to_pass(table.prefix_length, margin) for pair in pairs])
 
 
 def _rounds_to_margin(pair: Comparison, delta: float | None) -> int | None:

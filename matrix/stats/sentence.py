@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matrix.stats.comparisons import discordant_needed
 from matrix.stats.figures import count, decimals_for, ends, percent
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rules import MIN_ROUNDS, Reason
 from matrix.stats.ruling import inside
 from matrix.stats.verdict import Verdict
 from matrix.stats.wording import Wording
@@ -125,14 +125,28 @@ def _not_enough_data(words: Wording) -> str:
         return f"Not enough data {yet}: {why}{words.beaten()}; {more}."
     sure = ("too few rounds",) if words.sequential else ("too few rounds", "plan not over")
     about = "" if reason in sure else "about "
-    return (
-        f"Not enough data {yet}: {why}{words.beaten()}; {about}"
-        f"{count(extra, f'more {words.paired_on}')} needed."
-    )
+    return f"Not enough data {yet}: {why}{words.beaten()}; {about}{_more(words, reason, extra)}."
+
+
+def _more(words: Wording, reason: Reason, extra: int) -> str:
+    """How many more rounds it takes, and how many for a winner where that is another number."""
+    wins = words.verdict.winner_rounds
+    if wins == extra or (reason == "too few rounds" and wins is not None):
+        return f"{count(wins, f'more {words.paired_on}')} needed"
+    what = "a verdict" if reason == "plan not over" else "that"
+    winner = "how many to name a winner cannot be said"
+    if wins is not None:
+        winner = f"{wins:,} to name a winner"
+    return f"{count(extra, f'more {words.paired_on}')} needed for {what}, and {winner}"
 
 
 def _too_few_rounds(words: Wording) -> str:
-    return f"{words.rounds} so far, and at least {MIN_ROUNDS} are needed"
+    verdict = words.verdict
+    least = f"{words.rounds} so far, and at least {MIN_ROUNDS} are needed"
+    wins, extra = verdict.winner_rounds, verdict.extra_rounds
+    if wins is None or extra is None or wins <= extra:
+        return least
+    return f"{least} for any verdict, {verdict.rounds_complete + wins:,} to name a winner"
 
 
 def _plan_not_over(words: Wording) -> str:

@@ -16,10 +16,18 @@ import numpy as np
 from matrix.stats.boundary import Boundary
 from matrix.stats.comparisons import Comparison
 from matrix.stats.multiplicity import pairwise_level
-from matrix.stats.projection import rounds_to_settle
+from matrix.stats.projection import project
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import MIN_ROUNDS, Rules
-from matrix.stats.ruling import Ruling, crowned, decide, equivalent_among, inside, too_early
+from matrix.stats.ruling import (
+    Ruling,
+    crowned,
+    decide,
+    equivalent_among,
+    fewest_to_win,
+    inside,
+    too_early,
+)
 from matrix.stats.tracks import Track, tracker
 
 Tracks = Mapping[tuple[int, int], Track]
@@ -156,17 +164,19 @@ def _undecided(
 ) -> Ruling:
     """How things stand after the last look, none having decided."""
     if table.n_rounds < MIN_ROUNDS:
-        early = too_early(table, plan_over=plan_over)
+        early = too_early(table, rules, plan_over=plan_over)
         if early is not None:  # the first look is due at the tenth round, not at the plan's end
-            return replace(early, extra_rounds=MIN_ROUNDS - table.n_rounds)
+            first = MIN_ROUNDS - table.n_rounds
+            wins = max(first, fewest_to_win(table, rules))
+            return replace(early, extra_rounds=first, winner_rounds=wins)
     left = _left(tracks, beaten)
     ruling = decide(_of(left, comparisons), table, rules, left)
     if plan_over and rules.engine == "planned":
         return ruling  # beyond its plan this engine has no boundary to project against
     if ruling.kind == "not_enough_data" or not plan_over:
         among = [tracks[pair] for pair in combinations(left, 2)]
-        extra = rounds_to_settle(among, _of(left, comparisons), table, rules)
-        ruling = replace(ruling, extra_rounds=extra)
+        ahead = project(among, _of(left, comparisons), table, rules)
+        ruling = replace(ruling, extra_rounds=ahead.verdict, winner_rounds=ahead.winner)
     if plan_over:
         return ruling
     why = ruling.reasons if ruling.kind == "not_enough_data" else ()

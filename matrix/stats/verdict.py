@@ -67,6 +67,9 @@ class Verdict:
         flags: What to keep in mind with it.
         extra_rounds: Rounds still needed, projected from today's spread; ``None`` where no number
             can be given or none is needed.
+        winner_rounds: Rounds still needed until a winner could be named, the failure gate
+            included: at least ``extra_rounds``; ``None`` where that is, or if the failures so far
+            leave no number to be given.
         rules: What was declared before launch.
         rounds_planned: Rounds of the plan.
         rounds_complete: Length of the complete prefix, rounds after the deciding look included.
@@ -90,6 +93,7 @@ class Verdict:
     reasons: tuple[Reason, ...]
     flags: tuple[Flag, ...]
     extra_rounds: int | None
+    winner_rounds: int | None
     rules: Rules
     rounds_planned: int
     rounds_complete: int
@@ -149,7 +153,7 @@ def fixed_n_verdict(
     check_score_bounds(table, rules.score_bounds)
     comparisons = fixed_n_comparisons(table, rules.alpha)
     over = _is_over(table, plan_over)
-    ruling = too_early(table, plan_over=over) or decide(comparisons, table, rules)
+    ruling = too_early(table, rules, plan_over=over) or decide(comparisons, table, rules)
     decided = table.prefix_length if ruling.kind in ("winner", "equivalent") else None
     return _assembled(table, rules, Finding(ruling, comparisons, decided, ()))
 
@@ -175,6 +179,7 @@ def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
         reasons=ruling.reasons,
         flags=flags,
         extra_rounds=ruling.extra_rounds,
+        winner_rounds=ruling.winner_rounds,
         rules=rules,
         rounds_planned=table.n_rounds_planned,
         rounds_complete=table.prefix_length,

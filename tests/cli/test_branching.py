@@ -65,6 +65,18 @@ def test_a_branch_from_many_moments_ends_in_a_verdict_on_moments(
     assert golden_run("branch-where", "branch", "first", *where, *args).code == 0
 
 
+def test_a_short_branch_says_how_many_repeats_its_plan_says_that_a_winner_takes(
+    project: Path, matrix: Matrix
+) -> None:
+    args = ("branch", "first", first_session(project), "--turn", "2", "--variants", "step=1,30")
+    done = matrix(*args, "--times", "3", "--in-process", "--quiet")
+    assert "= 52 repeats" in matrix(*args, "--dry-run").stdout
+    assert done.stdout.splitlines()[-1] == (
+        "Not enough data to name a winner: 3 complete repeats so far, and at least 10 are needed "
+        "for any verdict, 52 to name a winner; 49 more repeats needed. (simulated)"
+    )
+
+
 def test_the_plan_of_a_branch_is_shown_and_nothing_started(
     project: Path, golden_run: GoldenRun
 ) -> None:

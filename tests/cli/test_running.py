@@ -75,6 +75,7 @@ def test_a_partial_last_round_is_played_to_the_session_and_its_name_is_kept(
     assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 3
     assert summary["comparison"]["rounds"] == {
         "planned": 2, "complete": 1, "used": 1, "still_needed": 9,
+        "still_needed_for_a_winner": 51,
     }  # fmt: skip
     variants = {row["level"]: row["sessions"] for row in summary["comparison"]["variants"]}
     assert variants == {"baseline": 2, "warmer": 1}

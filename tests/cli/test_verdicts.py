@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import matrix
 from matrix.report.study import Study
+from tests.cli.program import Matrix
 
 SABOTAGE = [
     {"factor": "prompt", "level": "baseline", "trait": trait, "add": 0.9}
@@ -52,3 +55,38 @@ def test_without_an_effect_no_winner_is_named(project: Path, seed: int) -> None:
     comparison = compared(project, [], seed)
     assert comparison.verdict.winner is None
     assert comparison.sentence.startswith("No difference shown between baseline and warmer")
+
+
+COUNTED = {
+    "name": "count",
+    "kind": "counter",
+    "scenarios": ["one"],
+    "factors": {"step": [1, 2]},
+    "options": {"turns": 3},
+    "limits": {"cost_usd": 10},
+}
+
+
+def fewest_to_win(plan: dict[str, Any]) -> int:
+    """Rounds that a plan says a winner takes, as ``matrix plan --json`` has them."""
+    power = plan["can_show"]
+    gate: int = -(-power["failure_gate_pairs"] // power["pairs_per_round"])
+    return max(int(power["fewest_rounds"]), gate)
+
+
+@pytest.mark.parametrize("engine", ["fixed", "open-ended"])
+@pytest.mark.parametrize(("per_cell", "scenarios"), [(5, ["one", "two"]), (12, ["one"])])
+def test_a_verdict_and_its_plan_name_one_number_of_rounds_for_a_winner(
+    here: Path, matrix: Matrix, engine: str, per_cell: int, scenarios: list[str]
+) -> None:
+    compare = {"engine": engine, "margin": 0.7}
+    spec = COUNTED | {"per_cell": per_cell, "scenarios": scenarios, "compare": compare, "seed": 2}
+    (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    needed = fewest_to_win(json.loads(matrix("plan", "--json").stdout))
+    assert f"= {needed} rounds" in " ".join(matrix("plan").stdout.split())
+    matrix("run", "--in-process", "--quiet", "--run-id", "one")
+    told = json.loads(matrix("show", "one", "--json").stdout)["comparison"]
+    rounds = told["rounds"]
+    assert rounds["complete"] + rounds["still_needed_for_a_winner"] == needed
+    more = f"{rounds['still_needed_for_a_winner']} "
+    assert f"{more}to name a winner" in told["sentence"] or f"{more}more" in told["sentence"]

@@ -96,11 +96,35 @@ def test_figures_have_no_negative_zero_and_two_significant_figures() -> None:
 
 def test_too_few_rounds_say_how_many_more(normal_table: Any) -> None:
     assert verdict_sentence(fixed_n_verdict(normal_table([0, 9], n_rounds=7)), NAMES[:2]) == (
-        "Not enough data to name a winner: 7 complete rounds so far, and at least 10 are needed; "
-        "3 more rounds needed."
+        "Not enough data to name a winner: 7 complete rounds so far, and at least 10 are needed "
+        "for any verdict, 18 to name a winner; 11 more rounds needed."
     )
-    one_short = verdict_sentence(fixed_n_verdict(normal_table([0, 9], n_rounds=9)), NAMES[:2])
-    assert one_short.endswith("; 1 more round needed.")
+    lenient = Rules(failure_margin=0.1)
+    one_short = fixed_n_verdict(normal_table([0, 9], n_rounds=9), lenient)
+    assert verdict_sentence(one_short, NAMES[:2]) == (
+        "Not enough data to name a winner: 9 complete rounds so far, and at least 10 are needed; "
+        "1 more round needed."
+    )
+
+
+def test_a_margin_that_takes_fewer_rounds_than_the_failure_gate_says_both(
+    normal_table: Any,
+) -> None:
+    table = normal_table([0, 0], n_rounds=12, n_scenarios=1, sd=9.0)
+    verdict = fixed_n_verdict(table, Rules(delta=3.5))
+    assert verdict.reasons[0] == "interval wider than margin"
+    assert verdict_sentence(verdict, NAMES[:2]).endswith(
+        f"; about {verdict.extra_rounds} more rounds needed for that, and 40 to name a winner."
+    )
+
+
+def test_a_winner_that_fails_too_often_is_promised_no_number(normal_table: Any) -> None:
+    table = normal_table([0, 2], n_rounds=14, n_scenarios=1, seed=3, fail={1: 4})
+    verdict = fixed_n_verdict(table, Rules(delta=1.0))
+    assert verdict.winner_rounds is None
+    assert verdict_sentence(verdict, NAMES[:2]).endswith(
+        "more rounds needed for that, and how many to name a winner cannot be said."
+    )
 
 
 def test_an_unfinished_plan_says_how_much_is_left(normal_table: Any) -> None:
@@ -108,6 +132,10 @@ def test_an_unfinished_plan_says_how_much_is_left(normal_table: Any) -> None:
     assert verdict_sentence(verdict, NAMES[:2]) == (
         "Not enough data yet: 12 of 40 planned rounds are complete, and this comparison looks "
         "once, at the end; 28 more rounds needed."
+    )
+    short = fixed_n_verdict(normal_table([0, 9], n_rounds=12, n_scenarios=1, planned=40))
+    assert verdict_sentence(short, NAMES[:2]).endswith(
+        "; 28 more rounds needed for a verdict, and 40 to name a winner."
     )
 
 
