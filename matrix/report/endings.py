@@ -21,7 +21,7 @@ _CAME_TO_AN_END: Final = ("completed", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class ErrorClass:
-    """Errored sessions of one class.
+    """Sessions that errored, or failed with an error, of one class.
 
     Attributes:
         name: The class.
@@ -52,7 +52,7 @@ class Endings:
         outcomes: Outcome -> sessions.
         scored: Sessions that came to an end with a score. Of a kind that gives none, those that
             came to an end.
-        errors: Classes of errored sessions, the most frequent first.
+        errors: Classes of sessions that errored, or failed with an error, the most frequent first.
         defect: The first defect of the kind, if there was one.
     """
 
@@ -110,11 +110,12 @@ def endings_of(tables: RunTables, sessions: Any = None) -> Endings:
         sessions = tables.frame("sessions", ENDING_COLUMNS)
     counts = sessions["outcome"].value_counts()
     errored = sessions[sessions["outcome"] == "errored"].sort_values("seq")
+    failing = sessions[sessions["outcome"].isin(["errored", "failed"])].sort_values("seq")
     redactor = Redactor(secrets_in(os.environ))
     return Endings(
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
         scored=_scored(tables, sessions),
-        errors=tuple(_classes(errored, redactor)),
+        errors=tuple(_classes(failing, redactor)),
         defect=_first_defect(errored, redactor),
     )
 
@@ -139,9 +140,9 @@ def _scored(tables: RunTables, sessions: Any) -> int:
     return int(over["session_id"].isin(valued).sum())
 
 
-def _classes(errored: Any, redactor: Redactor) -> list[ErrorClass]:
+def _classes(failing: Any, redactor: Redactor) -> list[ErrorClass]:
     found = []
-    for name, those in errored.groupby("error_class", observed=True, dropna=True):
+    for name, those in failing.groupby("error_class", observed=True, dropna=True):
         newest = those.iloc[-1]
         reason = one_line(redactor.text(str(newest["end_reason"] or "")))
         found.append(ErrorClass(str(name), len(those), str(newest["session_id"]), reason))

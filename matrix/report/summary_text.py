@@ -138,7 +138,7 @@ def _ahead(summary: Summary) -> str:
 
 
 def reasons(summary: Summary) -> list[str]:
-    """The newest reason of every class of errored sessions, one line each."""
+    """The newest reason of every class of errors that ended sessions, one line each."""
     errors = summary.endings.errors
     told = [f"{one.name}: {one.reason} (newest: {one.newest})" for one in errors[:MOST_CLASSES]]
     left = plural(len(errors) - MOST_CLASSES, "more class", "more classes")

@@ -180,3 +180,16 @@ def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
     assert resumed.code == 0, resumed.err
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
     assert_books(project.path("it"))
+
+
+def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> None:
+    script = "echo no such tool >&2; exit 3"
+    broken = {"command": ["sh", "-c", script], "max_usd": 0.05, "sandbox": "none"}
+    project = project_of(tmp_path, spec_of({"broken": broken, "mine": agents()["mine"]}))
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    assert done.code == 0, done.err
+    sessions = project.tables("it").frame("sessions").set_index("counter")
+    assert set(sessions.loc["broken"].outcome) == {"failed"}
+    newest = sessions.loc["broken"].sort_values("seq").session_id.iloc[-1]
+    assert "AgentFailed: exit code 3: no such tool" in done.out
+    assert f"matrix show it {newest}" in done.out
