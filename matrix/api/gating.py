@@ -17,12 +17,21 @@ from matrix.model.mistakes import Mistakes, together
 from matrix.model.spec import RunSpec
 from matrix.report.gate_wish import GateWish, read_wish
 from matrix.report.gating import NO_MARGIN, GateReport, check_wish, gate
+from matrix.report.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.namesakes import newest_complete
 from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile, find_run, read_run
+from matrix.store.run_folder import (
+    GateFound,
+    RunFile,
+    find_run,
+    read_run,
+    write_run,
+    write_whole,
+)
 
 if TYPE_CHECKING:
     from matrix.api.opened import Run
+    from matrix.report.summary import Summary
 
 THIS_RUN = "this run"
 """What a run that has no id yet is called."""
@@ -99,6 +108,29 @@ def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) ->
     notes = mistakes.collect(lambda: check_wish(wish, file, _opened_or_none(found)))
     mistakes.stop_if_any()
     return Gates(wish, found, (*first_of_all, *(notes or ())))
+
+
+def keep_gate(run: Run, report: GateReport) -> Summary:
+    """Write what the gates of a run that is over came to into its ``run.json`` and ``report.md``.
+
+    Returns:
+        Its summary, with that in it.
+
+    Raises:
+        StoreError: The run's folder cannot be written.
+    """
+    summary = summary_with(run, report)
+    file = read_run(run.path)
+    write_run(run.path, file.model_copy(update={"gate": summary.run.gate}))
+    write_whole(run.path, REPORT_NAME, report_as_markdown(summary))
+    return summary
+
+
+def summary_with(run: Run, report: GateReport) -> Summary:
+    """The summary of a run with what its gates came to."""
+    summary = run.summary()
+    found = GateFound(failed=report.failed, lines=tuple(report.lines))
+    return replace(summary, run=summary.run.model_copy(update={"gate": found}))
 
 
 def baseline_of(run: Run) -> str:

@@ -264,6 +264,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
             "status": "running",
             "end_reason": "",
             "end_detail": "",
+            "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
             "plan": plan_summary(prepared),
         }

@@ -44,8 +44,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     from matrix.report.summary_text import head_line, summary_as_text, verdict_line
     from matrix.store.run_folder import resume_command
 
-    summary = run.summary()
     gate, problem = _decided(run, gates)
+    summary = run.summary() if gate is None else _kept(run, gate)
     if json:
         from matrix.report.gating import gate_as_data
 
@@ -55,8 +55,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         typer.echo(verdict_line(summary))
     else:
         typer.echo(summary_as_text(summary, width=text_width()))
-    if gate is not None and not json:
-        print_gate(gate)
+    if gate is not None and quiet and not json:
+        print_gate(gate)  # the whole summary has it
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
         typer.echo(f"{head_line(summary)}; {resume_command(run.path)} goes on", err=True)
@@ -67,6 +67,18 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         raise problem
     if code := INCOMPLETE if incomplete else HOLLOW if hollow else exit_code(gate):
         raise typer.Exit(code)
+
+
+def _kept(run: Run, gate: GateReport) -> Summary:
+    """The summary with what the gates came to, which is kept with the run."""
+    from matrix.api.gating import keep_gate, summary_with
+    from matrix.model.errors import StoreError
+
+    try:
+        return keep_gate(run, gate)
+    except StoreError as error:  # what was decided is printed all the same
+        typer.echo(f"note: what the gates came to could not be kept: {error}", err=True)
+        return summary_with(run, gate)
 
 
 def _tell_if_hollow(summary: Summary, *, quiet: bool) -> bool:

@@ -12,13 +12,21 @@ import numpy as np
 from matrix.engine.looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
-from matrix.report.matching import factor_matchup
+from matrix.report.matching import factor_matchup, whole_matchup
 from matrix.report.matchup import Matchup
 from matrix.report.text import (
     models_told,
     plural,
 )
-from matrix.stats import RoundTable, Verdict, verdict_of, verdict_sentence
+from matrix.stats import (
+    MeanSummary,
+    RoundTable,
+    VariantSummary,
+    Verdict,
+    summarize,
+    verdict_of,
+    verdict_sentence,
+)
 from matrix.stats.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
@@ -59,6 +67,15 @@ class VariantRow:
 
 
 @dataclass(frozen=True, slots=True)
+class WholeRun:
+    """All sessions of a run with one variant: what a row of a comparison says, with no verdict."""
+
+    metric: str
+    confidence: float
+    row: VariantRow
+
+
+@dataclass(frozen=True, slots=True)
 class FactorComparison:
     """A factor's levels compared on one metric: table, verdict, and the sentence that says it."""
 
@@ -84,6 +101,21 @@ def compare_factor(
         BadInput: No such factor or metric, or nothing to compare.
     """
     return compare(factor_matchup(tables, run, factor), metric, margin)
+
+
+def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
+    """All sessions of a run in one row, on its declared metric.
+
+    Raises:
+        BadInput: No session has the metric.
+    """
+    matchup = whole_matchup(tables, run)
+    table, _ = matchup.round_table(matchup.metric)
+    rules = declared_rules(matchup.spec, matchup.kind)
+    bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
+    means = summarize(table.means[:, 0], rules.alpha)
+    row = _row(matchup, 0, means, bounds)
+    return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"))
 
 
 def compare(
@@ -150,7 +182,10 @@ def comparison_of(judged: Judged) -> FactorComparison:
     return FactorComparison(
         factor=matchup.factor,
         metric=metric,
-        rows=tuple(_row(matchup, verdict, index) for index in range(len(matchup.variants))),
+        rows=tuple(
+            _row(matchup, index, summary, verdict.rules.score_bounds)
+            for index, summary in enumerate(verdict.variants)
+        ),
         verdict=verdict,
         sentence=verdict_sentence(
             verdict,
@@ -173,14 +208,18 @@ def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[flo
     return (low, high) if low < bounds[0] or high > bounds[1] else None
 
 
-def _row(matchup: Matchup, verdict: Verdict, index: int) -> VariantRow:
+def _row(
+    matchup: Matchup,
+    index: int,
+    summary: VariantSummary | MeanSummary,
+    score_bounds: tuple[float, float] | None,
+) -> VariantRow:
     mine = matchup.sides == index
     outcomes = Counter(matchup.outcomes[mine])
     completed = outcomes["completed"]
     # failures are part of the price of a success; what was cut short might yet have been one
     spent = float(matchup.cost_usd[mine & (matchup.outcomes != "censored")].sum())
-    summary = verdict.variants[index]
-    bounds = verdict.rules.score_bounds or (-inf, inf)  # a mean cannot lie outside them either
+    bounds = score_bounds or (-inf, inf)  # a mean cannot lie outside them either
     return VariantRow(
         level=matchup.variants[index],
         sessions=int(mine.sum()) - outcomes["dropped"],

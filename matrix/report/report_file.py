@@ -13,7 +13,13 @@ from typing import Final
 
 from matrix.report.compare import FactorComparison
 from matrix.report.summary import Summary
-from matrix.report.summary_text import head_line, labelled_facts, variant_table, verdict_line
+from matrix.report.summary_text import (
+    head_line,
+    labelled_facts,
+    variant_table,
+    verdict_line,
+    whole_table,
+)
 from matrix.report.text import harmless, interval, number
 from matrix.stats.figures import percent
 
@@ -45,6 +51,12 @@ def _lines(summary: Summary) -> Iterator[str]:
         yield from _table(*variant_table(comparison))
         yield "\n## Differences\n"
         yield from _table(*_pairs(comparison))
+    elif summary.whole is not None:
+        yield "\n## Variants\n"
+        yield from _table(*whole_table(summary.whole))
+    if (gate := summary.run.gate) is not None:
+        yield "\n## Gates\n"
+        yield from (f"- {escaped(line)}" for line in gate.lines)
     if (defect := summary.endings.defect) is not None:
         yield "\n## Defect of the kind\n"
         yield f"First in session {escaped(defect.session_id)}:\n"

@@ -13,7 +13,7 @@ from matrix.engine.attempts import IMPLAUSIBLE
 from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_tariffs
 from matrix.model.errors import BadInput
-from matrix.report.compare import FactorComparison, compare_factor
+from matrix.report.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.endings import ENDING_COLUMNS, Endings, endings_of
 from matrix.report.savings import (
     CACHE_COLUMNS,
@@ -45,6 +45,7 @@ class Summary:
         journal_nano: What the journal of an unfinished run says is spent, with what is out.
         comparison: The compared factor's levels and verdict.
         no_comparison: Why there is no comparison, if there is none.
+        whole: All sessions in one row, where there is one variant only and some have the metric.
         cache: What the response cache did.
         prompt_cache: What the providers' own caches did.
         extremes: ``best``, ``worst``, ``longest``, ``failed`` -> session id, as far as there are.
@@ -70,6 +71,7 @@ class Summary:
     prompt_cache: PromptCacheUse
     comparison: FactorComparison | None
     no_comparison: str
+    whole: WholeRun | None
     unfinished: bool
     journal_nano: int | None
     extremes: Mapping[str, str]
@@ -122,6 +124,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),
         comparison=comparison,
         no_comparison=no_comparison,
+        whole=_whole(tables, run),
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
         journal_nano=None if run.status == "complete" else charged_in(run_dir),
@@ -192,6 +195,16 @@ def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | Non
     except BadInput as error:
         reasons = "; ".join(mistake.message for mistake in error.mistakes)
         return None, f"No verdict on {run.plan.compared} by {run.plan.metric}: {reasons}"
+
+
+def _whole(tables: RunTables, run: RunFile) -> WholeRun | None:
+    """All sessions in one row, where nothing is compared; a young run may not have its metric."""
+    if run.plan.compared is not None:
+        return None
+    try:
+        return whole_run(tables, run)
+    except BadInput:
+        return None
 
 
 def _extremes(sessions: Any) -> dict[str, str]:

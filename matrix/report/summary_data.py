@@ -14,7 +14,7 @@ from matrix.store.run_folder import CostRange
 
 def summary_as_data(summary: Summary) -> JSON:
     """The same for programs."""
-    comparison = summary.comparison
+    comparison, whole = summary.comparison, summary.whole
     saved = summary.prompt_cache.saved
     return {
         "run_id": summary.run.run_id,
@@ -57,6 +57,8 @@ def summary_as_data(summary: Summary) -> JSON:
         },
         "by_role_usd": {role: to_usd(cost) for role, cost in summary.role_nano.items()},
         "comparison": None if comparison is None else comparison_as_data(comparison),
+        "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},
+        "gate": None if summary.run.gate is None else summary.run.gate.model_dump(mode="json"),
     }
 
 

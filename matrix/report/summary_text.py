@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from matrix.engine.refusals import capped_role
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.command import command_facts, failings
-from matrix.report.compare import FactorComparison, VariantRow
+from matrix.report.compare import FactorComparison, VariantRow, WholeRun
 from matrix.report.summary import Summary
 from matrix.report.text import (
     WIDTH,
@@ -49,14 +49,16 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
     parts = [head_line(summary), facts(labelled_facts(summary), width=width)]
     if summary.comparison is not None:
-        parts += ["", _variants(summary.comparison)]
+        parts += ["", _columns(*variant_table(summary.comparison))]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
     else:
+        parts += ["", _columns(*whole_table(summary.whole))] if summary.whole is not None else []
         parts += ["", wrapped(verdict_line(summary), width=width)]
     if told := defect_as_text(summary):
         parts += ["", told]
     parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]
+    parts += summary.run.gate.lines if summary.run.gate is not None else ()
     return "\n".join(parts)
 
 
@@ -280,26 +282,36 @@ def _caches(summary: Summary) -> list[tuple[str, str]]:
     return rows
 
 
-def _variants(comparison: FactorComparison) -> str:
-    headers, rows = variant_table(comparison)
+def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
 
 
 def variant_table(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
     """The compared variants with every denominator: headers and rows."""
-    confidence = f"{100 * (1 - comparison.verdict.rules.alpha):.4g} % interval"
+    confidence = 1 - comparison.verdict.rules.alpha
+    return _table(comparison.factor, comparison.metric, confidence, comparison.rows)
+
+
+def whole_table(whole: WholeRun) -> tuple[list[str], list[list[str]]]:
+    """The one row of a run with one variant, as `variant_table` has it."""
+    return _table("variant", whole.metric, whole.confidence, [whole.row])
+
+
+def _table(
+    factor: str, metric: str, confidence: float, variants: Sequence[VariantRow]
+) -> tuple[list[str], list[list[str]]]:
     headers = [
-        comparison.factor,
-        comparison.metric,
-        confidence,
+        factor,
+        metric,
+        f"{100 * confidence:.4g} % interval",
         "scored",
         "failed",
         "errored",
         "censored",
         "$ each",
     ]
-    digits = 1 if comparison.metric == "score" else 3
-    return headers, [_variant_cells(row, digits) for row in comparison.rows]
+    digits = 1 if metric == "score" else 3
+    return headers, [_variant_cells(row, digits) for row in variants]
 
 
 def _variant_cells(row: VariantRow, digits: int) -> list[str]:

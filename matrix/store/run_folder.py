@@ -140,6 +140,13 @@ class CommandEnd(_Part):
     capped: int = Field(ge=0, description="Those that were refused at a cap.")
 
 
+class GateFound(_Part):
+    """What the gates came to that were asked for with the run."""
+
+    failed: bool = Field(description="Whether they failed the run.")
+    lines: tuple[str, ...] = Field(description="What each said, one line a gate.")
+
+
 class CostRange(_Part):
     """An estimate of the whole run's cost, in nano-dollars."""
 
@@ -194,6 +201,10 @@ class RunFile(_Part):
     )
     command: CommandEnd | None = Field(
         default=None, description="For a gateway whose command has ended: what came of it."
+    )
+    gate: GateFound | None = Field(
+        default=None,
+        description="What its gates came to; null without any, and while the run goes on again.",
     )
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."

@@ -190,6 +190,6 @@ def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> No
     assert done.code == 0, done.err
     sessions = project.tables("it").frame("sessions").set_index("counter")
     assert set(sessions.loc["broken"].outcome) == {"failed"}
-    newest = sessions.loc["broken"].sort_values("seq").session_id.iloc[-1]
+    newest = sessions.loc[["broken"]].sort_values("seq").session_id.iloc[-1]
     assert "AgentFailed: exit code 3: no such tool" in done.out
     assert f"matrix show it {newest}" in done.out

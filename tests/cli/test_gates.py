@@ -95,6 +95,34 @@ def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> N
     assert result.code == 3
 
 
+def test_what_gates_came_to_is_kept_with_the_run_until_it_goes_on(
+    nightly: Path, matrix: Matrix
+) -> None:
+    gate = ("--threshold", "score=99", "--fail-on", "threshold")
+    ended = matrix("run", "--in-process", "--resume", "before", *gate)
+    (line,) = (line for line in ended.stdout.splitlines() if line.startswith("gate "))
+    assert line.startswith("gate FAILED: score at least 99.0: NOT MET: ")
+    assert matrix("show", "before").stdout.splitlines()[-1] == line
+    kept = json.loads(matrix("show", "before", "--json").stdout)["gate"]
+    assert kept == {"failed": True, "lines": [line]}
+    report = (nightly / "results" / "before" / "report.md").read_text()
+    assert "\n## Gates\n\n- gate FAILED: score at least 99.0: NOT MET: " in report
+
+
+def test_a_run_of_one_variant_shows_its_mean_and_how_sure_that_is(
+    nightly: Path, matrix: Matrix, golden_run: GoldenRun
+) -> None:
+    assert golden_run("show-one-variant", "show", "before").code == 0
+    row = json.loads(matrix("show", "before", "--json").stdout)["whole"]
+    scores = api.open_run("before", results=nightly / "results").sessions()["score"]
+    assert row["mean"] == pytest.approx(scores.mean())
+    assert row["low"] < row["mean"] < row["high"]
+    assert (
+        f"| all | {row['mean']:.1f} | "
+        in (nightly / "results" / "before" / "report.md").read_text()
+    )
+
+
 def test_a_gate_of_one_run_is_the_same_from_python(nightly: Path) -> None:
     report = api.open_run("before", results=nightly / "results").gate(thresholds={"score": 99})
     assert report.failed
