@@ -15,6 +15,7 @@ from matrix.engine.plan_file import read_tariffs
 from matrix.model.errors import BadInput
 from matrix.report.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.endings import ENDING_COLUMNS, Endings, endings_of
+from matrix.report.replayed import Replayed, replayed_of
 from matrix.report.savings import (
     CACHE_COLUMNS,
     CacheUse,
@@ -45,6 +46,7 @@ class Summary:
         journal_nano: What the journal of an unfinished run says is spent, with what is out.
         comparison: The compared factor's levels and verdict.
         no_comparison: Why there is no comparison, if there is none.
+        replayed: What a replay and its parent scored; ``None`` for any other run.
         whole: All sessions in one row, where there is one variant only and some have the metric.
         cache: What the response cache did.
         prompt_cache: What the providers' own caches did.
@@ -71,6 +73,7 @@ class Summary:
     prompt_cache: PromptCacheUse
     comparison: FactorComparison | None
     no_comparison: str
+    replayed: Replayed | None
     whole: WholeRun | None
     unfinished: bool
     journal_nano: int | None
@@ -124,6 +127,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),
         comparison=comparison,
         no_comparison=no_comparison,
+        replayed=replayed_of(run_dir, run),
         whole=_whole(tables, run),
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),

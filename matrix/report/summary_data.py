@@ -58,6 +58,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "by_role_usd": {role: to_usd(cost) for role, cost in summary.role_nano.items()},
         "comparison": None if comparison is None else comparison_as_data(comparison),
         "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},
+        "replayed": None if summary.replayed is None else asdict(summary.replayed),
         "gate": None if summary.run.gate is None else summary.run.gate.model_dump(mode="json"),
     }
 

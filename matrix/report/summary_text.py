@@ -9,6 +9,7 @@ from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.command import command_facts, failings
 from matrix.report.compare import FactorComparison, VariantRow, WholeRun
+from matrix.report.replayed import replayed_as_text
 from matrix.report.summary import Summary
 from matrix.report.text import (
     WIDTH,
@@ -84,6 +85,8 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     rows += command_facts(run)
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
+    if summary.replayed is not None:
+        rows.append(("score", replayed_as_text(summary.replayed)))
     if run.end_detail:
         rows.append(("stopped", run.end_detail))
     if run.status == "running":

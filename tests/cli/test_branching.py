@@ -52,6 +52,25 @@ def test_a_replay_says_where_it_starts_and_what_came_of_it(
     assert result.code == 0
 
 
+def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
+    project: Path, matrix: Matrix
+) -> None:
+    parent = first_session(project)
+    args = ("replay", "first", parent, "--turn", "2", "--in-process", "--run-id")
+    same = json.loads(matrix(*args, "same", "--json").stdout)["replayed"]
+    before = api.open_run("first", results=project / "results").sessions()
+    score = float(before.set_index("session_id")["score"][parent])
+    assert (same["parent"], same["parent_score"]) == (parent, score)
+    assert list(same["scores"].values()) == [score], "nothing was changed"
+    assert matrix("export", "first", parent, "--turn", "2", "-o", "2.json").code == 0
+    file = matrix("replay", "--checkpoint", "2.json", "--in-process", "--run-id", "file").stdout
+    assert f"  score     {score:.1f}; the parent had {score:.1f}\n" in file
+    told = matrix(*args, "again", "--times", "3", "--set", "step=30").stdout
+    scores = api.open_run("again", results=project / "results").sessions()["score"]
+    line = f"  score     mean {scores.mean():.1f}, from {scores.min():.1f} to {scores.max():.1f}, "
+    assert f"{line}of 3 sessions; the parent had {score:.1f}\n" in told
+
+
 def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: GoldenRun) -> None:
     args = ("--turn", "2", "--variants", "step=1,30", "--in-process", "--run-id", "apart")
     assert golden_run("branch", "branch", "first", first_session(project), *args).code == 0
