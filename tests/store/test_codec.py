@@ -157,6 +157,7 @@ ENTRY: st.SearchStrategy[Entry] = st.one_of(
         TEXT,
         NUMBER,
         NUMBER,
+        COUNT,
     ),
 )
 
