@@ -164,6 +164,7 @@ print(7)
 """
 
 
+@pytest.mark.slow
 def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
     tmp_path: Path,
 ) -> None:

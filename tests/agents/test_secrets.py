@@ -27,6 +27,7 @@ print("7, and my token is", token)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["answers", "fails"])
 @pytest.mark.parametrize("executor", ["--in-process", pytest.param("", marks=pytest.mark.ray)])
 def test_an_agent_that_tells_its_token_tells_it_nobody(
@@ -87,6 +88,7 @@ def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way
                 assert part[at : at + length] not in cleaned
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ends", ["print(token)", "sys.exit(token)"])
 def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, ends: str) -> None:
     agent = {
@@ -112,6 +114,7 @@ def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, 
             assert file.is_dir() or line.encode() not in file.read_bytes(), file
 
 
+@pytest.mark.slow
 def test_a_rotated_token_changes_nothing_on_resume(tmp_path: Path) -> None:
     agent = {
         "command": ["sh", "-c", 'cat > /dev/null; test -n "$SOME_TOKEN" && echo 7'],
