@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import orjson
@@ -51,11 +52,11 @@ def read_value(fields: AnswerFields, value: JSON) -> Told:
     """
     cost, doubt = None, ""
     if fields.cost_usd is not None:
-        cost, doubt = read_cost(_found(value, fields.cost_usd))
+        cost, doubt = read_cost(found_at(value, fields.cost_usd))
     usage = Usage(_count(value, fields.tokens_in), _count(value, fields.tokens_out))
     if fields.text is None:
         return Told(orjson.dumps(value).decode(), cost, usage, doubt)
-    words = _found(value, fields.text)
+    words = found_at(value, fields.text)
     if not isinstance(words, str):
         told = "none" if words is None else f"a {type(words).__name__}"
         raise AgentFailed(f"its answer has no text at {fields.text!r}; found {told}", cost=cost)
@@ -88,7 +89,16 @@ def read_reply(reply: object) -> Told:
     return Told(reply.text, cost, Usage(*map(_whole, counts)), doubt)
 
 
-def _found(value: JSON, path: str) -> JSON:
+def cost_in(read: Callable[[], Told]) -> NanoUSD | None:
+    """What an answer says it cost, also one that cannot be used; ``None`` if it does not say."""
+    try:
+        return read().cost
+    except AgentFailed as unreadable:
+        return unreadable.cost
+
+
+def found_at(value: JSON, path: str) -> JSON:
+    """The field of a JSON value at a path; ``None`` if there is none."""
     try:
         return field_at(value, path)
     except LookupError:
@@ -96,7 +106,7 @@ def _found(value: JSON, path: str) -> JSON:
 
 
 def _count(value: JSON, path: str | None) -> int:
-    return 0 if path is None else _whole(_found(value, path))
+    return 0 if path is None else _whole(found_at(value, path))
 
 
 def _whole(found: JSON) -> int:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-from matrix.agents.answers import read_text
+from matrix.agents.answers import cost_in, read_text
 from matrix.agents.secrets import Clean
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.kinds.context import CommandResult
@@ -54,38 +55,27 @@ async def run_command(
     given = {name: variables[name] for name in agent.pass_env if name in variables}
     environment = {**given, **turn.environment}
     found = await place.command(arguments, turn.prompt, environment, turn.timeout_s, worked)
-    whole = _is_whole(found)
-    ran = found._replace(out=clean(found.out, whole), err=clean(found.err, _is_whole_error(found)))
+    whole = _is_whole(found.out, found.out_bytes)
+    err = clean(found.err, _is_whole(found.err, found.err_bytes))
+    ran = found._replace(out=clean(found.out, whole), err=err)
     if ran.timed_out:
         raise AgentTimedOut(f"still worked after {turn.timeout_s:g} s, and was ended")
     if ran.code in (_NOT_FOUND, _NOT_ALLOWED) and not ran.out:
         raise AgentMissing(f"{arguments[0]!r} cannot be run: {_last_line(ran.err)}")
+    read = partial(read_text, agent.answer, ran.out, whole=whole)
     if ran.code != 0:
-        raise AgentFailed(_broke(ran), cost=_cost_all_the_same(agent, ran, whole))
-    told = read_text(agent.answer, ran.out, whole=whole)
-    return Played(told, worked(), ran)
+        raise AgentFailed(_broke(ran), cost=cost_in(read))
+    return Played(read(), worked(), ran)
 
 
-def _is_whole(ran: CommandResult) -> bool:
-    return ran.out_bytes <= len(ran.out.encode(errors="replace"))
+def _is_whole(kept: str, size: int) -> bool:
+    return size <= len(kept.encode(errors="replace"))
 
 
 def _broke(ran: CommandResult) -> str:
     how = f"ended by signal {-ran.code}" if ran.code and ran.code < 0 else f"exit code {ran.code}"
     said = _last_line(ran.err) or _last_line(ran.out)
     return f"{how}: {said}" if said else how
-
-
-def _is_whole_error(ran: CommandResult) -> bool:
-    return ran.err_bytes <= len(ran.err.encode(errors="replace"))
-
-
-def _cost_all_the_same(agent: AgentSpec, ran: CommandResult, whole: bool) -> int | None:
-    """What a turn that failed says it cost, if it says so."""
-    try:
-        return read_text(agent.answer, ran.out, whole=whole).cost
-    except AgentFailed as unreadable:
-        return unreadable.cost
 
 
 def _last_line(text: str) -> str:

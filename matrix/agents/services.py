@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 import aiohttp
 import orjson
 
-from matrix.agents.answers import read_text, read_value
+from matrix.agents.answers import cost_in, found_at, read_text, read_value
 from matrix.agents.secrets import Clean
 from matrix.agents.turns import Played, Told, Turn, WorkedFor, conversation_of
-from matrix.model.agents import AgentSpec, AnswerFields, HttpForm, field_at, filled, filled_in
+from matrix.model.agents import AgentSpec, AnswerFields, HttpForm, filled, filled_in
 from matrix.model.errors import (
     AgentFailed,
     AgentTimedOut,
@@ -34,6 +35,10 @@ from matrix.model.records import JSON, ChatMessage
 MAX_ANSWER: Final = 16 << 20
 """Bytes of one answer that are read, unpacked."""
 _SHOWN: Final = 200
+_MOST_MISSED: Final = 10
+"""Answers in a row about a job that may be missing."""
+_NEVER_TAKEN: Final = frozenset({404, 405, 410, 413, 414, 415, *range(300, 400)})
+"""Statuses of requests that no service has begun to work on."""
 _UNREACHED: Final = (aiohttp.ClientConnectorError, aiohttp.ClientConnectorDNSError)
 
 
@@ -103,7 +108,7 @@ class _Conversation:
         if form.id is None and form.poll is None:
             return self._read(heard)
         value = _json(heard)
-        found = _found(value, form.id or "")
+        found = found_at(value, form.id or "")
         job = str(found) if isinstance(found, str | int) and str(found) else known
         if not job:
             raise AgentFailed(f"took the job, but its answer has no id at {form.id!r}")
@@ -125,7 +130,7 @@ class _Conversation:
                 if not passing or missed > _MOST_MISSED:
                     raise AgentFailed(f"the job cannot be asked after: {error}") from None
             else:
-                missed, state = 0, _found(value, form.status)
+                missed, state = 0, found_at(value, form.status)
                 if state in form.done:
                     return value
                 if state in form.failed:
@@ -142,7 +147,7 @@ class _Conversation:
             async with self._session.request(
                 method, address, data=data, headers=kind, allow_redirects=False
             ) as answer:
-                read = await answer.content.read(0)
+                read = b""
                 while len(read) <= MAX_ANSWER and (more := await answer.content.readany()):
                     read += more
                 wait = answer.headers.get("retry-after", "")
@@ -170,14 +175,6 @@ class _Conversation:
             "turn": str(turn.turn),
             "id": job,
         }
-
-
-_MOST_MISSED: Final = 10
-"""Answers in a row about a job that may be missing."""
-
-
-_NEVER_TAKEN: Final = frozenset({404, 405, 410, 413, 414, 415, *range(300, 400)})
-"""Statuses of requests that no service has begun to work on."""
 
 
 def _check(heard: _Heard, address: str, cost: int | None) -> None:
@@ -220,18 +217,8 @@ def _json(heard: _Heard) -> JSON:
         raise AgentFailed(f"answered no JSON: {shown!r}") from None
 
 
-def _found(value: JSON, path: str) -> Any:
-    try:
-        return field_at(value, path)
-    except LookupError:
-        return None
-
-
 def _cost(fields: AnswerFields, value: JSON) -> int | None:
-    try:
-        return read_value(fields, value).cost
-    except AgentFailed as unreadable:
-        return unreadable.cost
+    return cost_in(partial(read_value, fields, value))
 
 
 def _short(value: JSON) -> str:

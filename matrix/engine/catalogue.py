@@ -104,11 +104,11 @@ def agent_entry(name: str, agent: AgentSpec) -> ModelEntry:
         Tariff(_FREE.rates, (), expected, most),
         agent.group or name,
         agent.http.submit if agent.http is not None else None,
-        asks=tuple(_asked(name, agent)),
+        asks=tuple(_asked(agent)),
     )
 
 
-def _asked(name: str, agent: AgentSpec) -> Iterator[str]:
+def _asked(agent: AgentSpec) -> Iterator[str]:
     """Models behind an agent."""
     if agent.model is not None:
         yield agent.model

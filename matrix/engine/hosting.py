@@ -12,7 +12,7 @@ from matrix.engine.caching import open_cache
 from matrix.engine.catalogue import AGENT, LITELLM, LOCAL, SIMULATED
 from matrix.engine.keys import supply, variables
 from matrix.engine.messages import ToGovernor
-from matrix.engine.provider_host import MAX_WAIT_S, ProviderHost
+from matrix.engine.provider_host import ProviderHost
 from matrix.engine.setup import RunSetup
 from matrix.engine.telling import AttemptWatch
 from matrix.providers.base import Provider
@@ -114,7 +114,6 @@ def build_host(
         send,
         attempts=setup.attempts,
         sleep=asyncio.sleep,
-        max_wait_s=MAX_WAIT_S,
         # simulated answers are free, and made faster than they are found; agents act on the world
         cache=None if here.issuperset(names) else open_cache(setup, telemetry.log),
         watch=AttemptWatch(telemetry),

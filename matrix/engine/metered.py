@@ -47,7 +47,7 @@ class MeteredCalls:
         self._session, self._step, self._slot = session, step, slot
         self._role, self._agent, self._models = role, agent, models
         self._seen: Counter[str] = Counter()
-        self._used, self._lived = Share(), False
+        self._used = Share()
         self._working: WorkingTime | None = None
 
     async def during(self, work: Work, stand_in: str = "") -> JSON:
@@ -59,7 +59,7 @@ class MeteredCalls:
         """
         from matrix.gateway.address import open_address
 
-        self._lived, self._working = True, WorkingTime(time.monotonic)
+        self._working = WorkingTime(time.monotonic)
         upstreams = self._session.upstreams(stand_in, self._models)
         async with open_address(self._ask, upstreams) as address:
             result = await work(address, self._working)
@@ -71,7 +71,7 @@ class MeteredCalls:
 
     def result(self, said: JSON) -> JSON:
         """The work's own result; what was used in an earlier life is counted now."""
-        if not self._lived:
+        if self._working is None:
             self._session.meter.take(self._role, Share(*said["used"]))
         return said["result"]
 

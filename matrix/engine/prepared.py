@@ -11,6 +11,7 @@ from matrix.engine.catalogue import AGENT, SIMULATED, is_simulated, processes_of
 from matrix.engine.estimate import NOTHING, Interval, Span, limits_anything, total
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
+from matrix.model.agents import AgentSpec
 from matrix.model.aliases import StandIns, simulated_words
 from matrix.model.money import NanoUSD
 from matrix.model.plan import Plan
@@ -70,6 +71,11 @@ class Prepared:
     env_file: Path
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
+
+    @property
+    def agents(self) -> dict[str, AgentSpec]:
+        """The agents among the models that may be asked."""
+        return {name: one for name, one in self.spec.agents.items() if name in self.models}
 
     @property
     def simulated(self) -> str:

@@ -28,5 +28,5 @@ def setup_of(prepared: Prepared, run_id: str, run_dir: Path) -> RunSetup:
         session_cap_nano=None if limits.session_usd is None else from_usd(limits.session_usd),
         role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
         measure=prepared.spec.compare.metric,
-        agents={name: a for name, a in prepared.spec.agents.items() if name in prepared.models},
+        agents=prepared.agents,
     )

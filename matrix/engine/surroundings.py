@@ -127,7 +127,7 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
         BadInput: Programs, functions and variables that are not there.
     """
     mistakes = Mistakes()
-    used = {name: a for name, a in prepared.spec.agents.items() if name in prepared.models}
+    used = prepared.agents
     known = variables(prepared.env_file, environment) if used else {}
     project = prepared.env_file.parent
     for name, agent in used.items():

@@ -174,10 +174,10 @@ class Workspace:
         """Run a command in the folder; it does not outlive this call, nor this process."""
         scratch, lock = self._place / "scratch", self._lock
         await _in(self._disk_work, lambda: empty_folder(scratch))
-        running = Running(
-            Command(arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked)
+        command = Command(
+            arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked
         )
-        return await _in(self._commands, running.run, running.kill)
+        return await _run(self._commands, command)
 
     @property
     def tree(self) -> str:
@@ -222,12 +222,15 @@ class Scratch:
         worked: Callable[[], float] | None = None,
     ) -> CommandResult:
         """As :meth:`Workspace.command`."""
-        running = Running(
-            Command(
-                arguments, self.path, self._scratch, stdin, environment, timeout_s, None, worked
-            )
+        command = Command(
+            arguments, self.path, self._scratch, stdin, environment, timeout_s, None, worked
         )
-        return await _in(self._commands, running.run, running.kill)
+        return await _run(self._commands, command)
+
+
+async def _run(pool: ThreadPoolExecutor, command: Command) -> CommandResult:
+    running = Running(command)
+    return await _in(pool, running.run, running.kill)
 
 
 async def _in(

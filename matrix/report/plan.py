@@ -233,9 +233,7 @@ def _models(prepared: Prepared) -> str:
 
 def _agents(prepared: Prepared) -> Iterator[str]:
     """A line for each agent: what it is, and how its money is bounded."""
-    for name, agent in prepared.spec.agents.items():
-        if name not in prepared.models:
-            continue
+    for name, agent in prepared.agents.items():
         if agent.asks_models:
             asked = list(prepared.models[name].asks)
             more = f" and {len(asked) - 3} more" if len(asked) > 3 else ""

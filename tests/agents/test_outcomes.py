@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import socket
 import threading
 from collections.abc import Mapping
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from aiohttp import web
 
-from tests.badinput.test_outcomes import AGENTS, PAGE
+from tests.badinput.test_outcomes import AGENTS, PAGE, Row, rows_in
 from tests.executors.programs import Project
 from tests.providers_litellm.service import served
 
@@ -26,23 +25,9 @@ FIELDS = {"text": "text", "cost_usd": "cost"}
 GOOD = json.dumps({"text": "7", "cost": 0.01})
 
 
-class Row(NamedTuple):
-    """One row of the page."""
-
-    title: str
-    call: str
-    error_class: str
-    session: str
-    ledger: str
-
-
 def rows() -> dict[str, Row]:
-    found = re.findall(
-        r"^\| ([^|]+?) +\| (answered|tried again|over)(?:: `(\w+)`)? +\| ([^|]+?) +\| (\w+) +\|$",
-        PAGE.read_text(encoding="utf-8").partition(AGENTS)[2],
-        re.M,
-    )
-    return {fields[0]: Row(*fields) for fields in found}
+    """The rows about agents."""
+    return rows_in(PAGE.read_text(encoding="utf-8").partition(AGENTS)[2])
 
 
 def command(script: str, *, plain: bool = False, **more: Any) -> dict[str, Any]:

@@ -37,11 +37,16 @@ class Row(NamedTuple):
 
 
 def rows() -> dict[str, Row]:
-    """The rows of the page whose call is answered, tried again, parked or over."""
+    """The rows about models."""
+    return rows_in(PAGE.read_text(encoding="utf-8").partition(AGENTS)[0])
+
+
+def rows_in(text: str) -> dict[str, Row]:
+    """The rows whose call is answered, tried again, parked or over."""
     found = re.findall(
         r"^\| ([^|]+?) +\| (answered|tried again|parked|over)(?:: `(\w+)`)?"
         r" +\| ([^|]+?) +\| (\w+) +\|$",
-        PAGE.read_text(encoding="utf-8").partition(AGENTS)[0],
+        text,
         re.M,
     )
     return {fields[0]: Row(*fields) for fields in found}
