@@ -1,7 +1,8 @@
 """Whatever happens in one tick happens in order: the governor over a journal, against a model.
 
 Every rule only says something to the governor; what was said gathers until a tick, as it does
-while a transaction is being written. Workers here are honest: they play on from what they get.
+while a transaction is being written. Workers here are honest: they play on from what they get, and
+a session that is opened elsewhere asks anew what it had asked in its turn, as real ones do.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from matrix.engine.messages import (
     EndSession,
     Granted,
     OpenSession,
+    Recorded,
     Rejoin,
     SaveTurn,
     SessionEnded,
@@ -40,13 +42,18 @@ from tests.sampling import examples
 
 @dataclass
 class Played:
-    """A session as its workers know it."""
+    """A session as its workers know it.
+
+    Attributes:
+        calls: Asked by this worker in the turn; ``most`` by any worker.
+    """
 
     worker: str | None = None
     begun: bool = False
     turn: int = -1
     calls: int = 0
-    waiting: int = 0
+    most: int = 0
+    waiting: set[CallKey] = field(default_factory=set)
     granted: dict[CallKey, int] = field(default_factory=dict)
     used: Tally = field(default_factory=Tally)
     saved: int = -1
@@ -71,8 +78,8 @@ def _in_flight(played: Played) -> bool:
 
 
 def _between(played: Played) -> bool:
-    """No call of the turn is under way, as when sessions save or end."""
-    return _playing(played) and not played.waiting
+    """All calls of the turn were made and heard of, as when sessions save or end."""
+    return _playing(played) and not played.waiting and played.calls >= played.most
 
 
 class GovernorInbox(RuleBasedStateMachine):
@@ -107,27 +114,25 @@ class GovernorInbox(RuleBasedStateMachine):
     @rule(data=st.data())
     def ask(self, data: st.DataObject) -> None:
         session, played = self._draw(data, _playing)
-        key = CallKey(session, "turn", played.turn + 1, str(played.calls))
+        key = CallKey(session, _phase(played.turn + 1), played.turn + 1, str(played.calls))
         played.calls += 1
+        played.most = max(played.most, played.calls)
+        played.waiting.add(key)
         self._say(played.worker, ask(key))
-        played.waiting += 1
 
     @precondition(lambda self: self._where(_in_flight))
     @rule(data=st.data())
     def settle(self, data: st.DataObject) -> None:
         _, played = self._draw(data, _in_flight)
         key, hold_id = played.granted.popitem()
-        given = answer(f"answer of {key}")
-        played.used = played.used.plus("counter", given)
-        played.waiting -= 1
-        self._say(played.worker, settle(key, hold_id, answer=given))
+        self._say(played.worker, settle(key, hold_id, answer=answer(f"answer of {key}")))
 
     @precondition(lambda self: self._where(_between))
     @rule(data=st.data())
     def save(self, data: st.DataObject) -> None:
         session, played = self._draw(data, _between)
         played.turn += 1
-        played.calls, played.saved = 0, played.turn
+        played.calls, played.most, played.saved = 0, 0, played.turn
         self._say(played.worker, SaveTurn(_turn(session, played.turn, played.used)))
 
     @precondition(lambda self: self._where(_between))
@@ -149,7 +154,7 @@ class GovernorInbox(RuleBasedStateMachine):
         self.script.append(lambda: self._promise(self.governor.lose(dead)))
         for one in self.sessions.values():
             if one.worker == dead:
-                one.worker, one.granted, one.waiting = None, {}, 0
+                one.worker, one.granted, one.waiting = None, {}, set()
         match then:
             case "open":
                 played.worker, played.begun = self._new_worker(), False
@@ -288,14 +293,22 @@ class GovernorInbox(RuleBasedStateMachine):
             case Granted(key, hold_id):
                 if self.sessions[key.session_id].worker == peer:
                     self.sessions[key.session_id].granted[key] = hold_id
+            case Recorded(key, _, given):
+                played = self.sessions[key.session_id]
+                if played.worker == peer and key in played.waiting:
+                    played.waiting.remove(key)
+                    played.used = played.used.plus("counter", given)
             case SessionEnded():
                 self.ends.append(letter)
 
 
 def _turn(session: str, turn: int, used: Tally) -> TurnDone:
     said = (Message("table", "x", f"turn {turn}", turn),)
-    phase: Phase = "turn" if turn else "start"
-    return TurnDone(session, phase, turn, b"{}", said, (), (), (), used, None, (1, 1), 0.0)
+    return TurnDone(session, _phase(turn), turn, b"{}", said, (), (), (), used, None, (1, 1), 0.0)
+
+
+def _phase(turn: int) -> Phase:
+    return "turn" if turn else "start"
 
 
 TestGovernorInbox = GovernorInbox.TestCase
