@@ -32,7 +32,7 @@ from matrix.engine.messages import (
     ToGovernor,
 )
 from matrix.model.entries import Ended, Held, Looked, Settled, Tally, TurnDone, session_of
-from matrix.model.records import CallKey, Message, Phase
+from matrix.model.records import Answer, CallKey, Message, Phase
 from matrix.store.session_state import fold
 from tests.engine.live import journal_entries
 from tests.engine.plans import answer, ask, plan, settle, setup
@@ -49,6 +49,7 @@ class Played:
     """
 
     worker: str | None = None
+    opened: bool = False
     begun: bool = False
     turn: int = -1
     calls: int = 0
@@ -59,6 +60,12 @@ class Played:
     saved: int = -1
     over: bool = False
     given_up: bool = False
+
+    def take(self, key: CallKey, given: Answer) -> None:
+        """A call was answered, as its worker hears once."""
+        if key in self.waiting:
+            self.waiting.remove(key)
+            self.used = self.used.plus("counter", given)
 
 
 def _idle(played: Played) -> bool:
@@ -80,6 +87,14 @@ def _in_flight(played: Played) -> bool:
 def _between(played: Played) -> bool:
     """All calls of the turn were made and heard of, as when sessions save or end."""
     return _playing(played) and not played.waiting and played.calls >= played.most
+
+
+def _worked(played: Played) -> bool:
+    return _between(played) and played.used.calls > 0
+
+
+def _left(played: Played) -> bool:
+    return _idle(played) and played.opened
 
 
 class GovernorInbox(RuleBasedStateMachine):
@@ -107,25 +122,18 @@ class GovernorInbox(RuleBasedStateMachine):
         session, played = self._draw(data, _idle)
         known = sorted(self.workers)
         played.worker = known[-1] if same and known else self._new_worker()
-        played.begun = False
+        played.opened, played.begun = True, False
         self._say(played.worker, OpenSession(plan(session)))
 
     @precondition(lambda self: self._where(_playing))
     @rule(data=st.data())
     def ask(self, data: st.DataObject) -> None:
-        session, played = self._draw(data, _playing)
-        key = CallKey(session, _phase(played.turn + 1), played.turn + 1, str(played.calls))
-        played.calls += 1
-        played.most = max(played.most, played.calls)
-        played.waiting.add(key)
-        self._say(played.worker, ask(key))
+        self._ask(*self._draw(data, _playing))
 
     @precondition(lambda self: self._where(_in_flight))
     @rule(data=st.data())
     def settle(self, data: st.DataObject) -> None:
-        _, played = self._draw(data, _in_flight)
-        key, hold_id = played.granted.popitem()
-        self._say(played.worker, settle(key, hold_id, answer=answer(f"answer of {key}")))
+        self._settle(self._draw(data, _in_flight)[1])
 
     @precondition(lambda self: self._where(_between))
     @rule(data=st.data())
@@ -137,8 +145,17 @@ class GovernorInbox(RuleBasedStateMachine):
 
     @precondition(lambda self: self._where(_between))
     @rule(data=st.data())
-    def end(self, data: st.DataObject) -> None:
+    def play(self, data: st.DataObject) -> None:
+        """A call of a turn that goes well, up to the moment at which its answer is told."""
         session, played = self._draw(data, _between)
+        self._ask(session, played)
+        self.tick()
+        self._settle(played)
+
+    @precondition(lambda self: self._where(_worked))
+    @rule(data=st.data())
+    def end(self, data: st.DataObject) -> None:
+        session, played = self._draw(data, _worked)
         end = Ended(session, "completed", "", "", played.turn, 1.0, played.used, 0.0)
         self._say(played.worker, EndSession(end))
         played.over, played.worker = True, None
@@ -162,11 +179,11 @@ class GovernorInbox(RuleBasedStateMachine):
             case "condemn":
                 self._condemn(session, played)
 
-    @precondition(lambda self: self._where(_idle))
+    @precondition(lambda self: self._where(_left))
     @rule(data=st.data())
     def condemn(self, data: st.DataObject) -> None:
         """A session that nobody plays any more is given up."""
-        self._condemn(*self._draw(data, _idle))
+        self._condemn(*self._draw(data, _left))
 
     @rule()
     def rejoin(self) -> None:
@@ -215,6 +232,19 @@ class GovernorInbox(RuleBasedStateMachine):
     def _draw(self, data: st.DataObject, what: Callable[[Played], bool]) -> tuple[str, Played]:
         session = data.draw(st.sampled_from(self._where(what)))
         return session, self.sessions[session]
+
+    def _ask(self, session: str, played: Played) -> None:
+        key = CallKey(session, _phase(played.turn + 1), played.turn + 1, str(played.calls))
+        played.calls += 1
+        played.most = max(played.most, played.calls)
+        played.waiting.add(key)
+        self._say(played.worker, ask(key))
+
+    def _settle(self, played: Played) -> None:
+        key, hold_id = played.granted.popitem()
+        given = answer(f"answer of {key}")
+        played.take(key, given)
+        self._say(played.worker, settle(key, hold_id, answer=given))
 
     def _condemn(self, session: str, played: Played) -> None:
         played.over = played.given_up = True
@@ -295,9 +325,8 @@ class GovernorInbox(RuleBasedStateMachine):
                     self.sessions[key.session_id].granted[key] = hold_id
             case Recorded(key, _, given):
                 played = self.sessions[key.session_id]
-                if played.worker == peer and key in played.waiting:
-                    played.waiting.remove(key)
-                    played.used = played.used.plus("counter", given)
+                if played.worker == peer:
+                    played.take(key, given)
             case SessionEnded():
                 self.ends.append(letter)
 
