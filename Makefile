@@ -8,9 +8,12 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install run test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install system-deps run test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
+
+system-deps:  ## install what is not of Python: bubblewrap, for sandboxes of commands
+	tools/system_deps.sh
 
 run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from shutil import which
 
 from matrix.agents.answers import cost_in, read_text
+from matrix.agents.sandbox import PROGRAM, WORK, Listen, Sandbox, trouble
 from matrix.agents.secrets import Clean
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.kinds.context import CommandResult
@@ -16,6 +18,8 @@ from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
 _NOT_FOUND, _NOT_ALLOWED = 127, 126
 """Exit codes of the shell for a program that is not there, or cannot be run."""
 _SHOWN = 200
+KEPT_HOME = ".home"
+"""The agent's home in the session's folder, if it is kept."""
 
 
 async def run_command(
@@ -27,6 +31,7 @@ async def run_command(
     project: Path,
     variables: Mapping[str, str],
     clean: Clean,
+    listen: Listen | None = None,
 ) -> Played:
     """Run the command once.
 
@@ -38,11 +43,12 @@ async def run_command(
         project: The project's folder.
         variables: Where the variables of ``pass_env`` are found.
         clean: Takes the agent's secrets out of what it prints.
+        listen: Takes the socket at which its sandbox expects the metered address.
 
     Raises:
         AgentFailed: It ended with another code than 0, or said nothing that can be read.
         AgentTimedOut: It took too long.
-        AgentMissing: There is no such program.
+        AgentMissing: There is no such program, or no sandbox.
     """
     places = {
         "project": str(project),
@@ -53,19 +59,77 @@ async def run_command(
     }
     arguments = [filled(part, places) for part in agent.command or ()]
     given = {name: variables[name] for name in agent.pass_env if name in variables}
-    environment = {**given, **turn.environment}
-    found = await place.command(arguments, turn.prompt, environment, turn.timeout_s, worked)
+    environment = {**_home(agent, place), **given, **turn.environment}
+    sandbox = sandbox_of(agent, project, listen)
+    found = await place.command(
+        arguments, turn.prompt, environment, turn.timeout_s, worked, sandbox
+    )
     whole = _is_whole(found.out, found.out_bytes)
     err = clean(found.err, _is_whole(found.err, found.err_bytes))
     ran = found._replace(out=clean(found.out, whole), err=err)
     if ran.timed_out:
         raise AgentTimedOut(f"still worked after {turn.timeout_s:g} s, and was ended")
+    if sandbox is not None and ran.code and not ran.out and ran.err.startswith(f"{PROGRAM}: "):
+        raise AgentMissing(f"its sandbox cannot be made: {_last_line(ran.err)}")
     if ran.code in (_NOT_FOUND, _NOT_ALLOWED) and not ran.out:
-        raise AgentMissing(f"{arguments[0]!r} cannot be run: {_last_line(ran.err)}")
+        missing = PROGRAM if sandbox is not None and which(PROGRAM) is None else arguments[0]
+        raise AgentMissing(f"{missing!r} cannot be run: {_last_line(ran.err)}")
     read = partial(read_text, agent.answer, ran.out, whole=whole)
     if ran.code != 0:
         raise AgentFailed(_broke(ran), cost=cost_in(read))
     return Played(read(), worked(), ran)
+
+
+def sandbox_of(agent: AgentSpec, project: Path, listen: Listen | None = None) -> Sandbox | None:
+    """The sandbox of a command; ``None`` if it works without."""
+    if not agent.enclosed:
+        return None
+    return Sandbox(tuple(readable(agent, project)), agent.network == "open", listen)
+
+
+def readable(agent: AgentSpec, project: Path) -> Iterator[str]:
+    """What a command may read beside the system: its ``reads``, and arguments in the project."""
+    places = {"project": str(project)}
+    for path in agent.reads:
+        yield str(project / Path(filled(path, places)).expanduser())
+    for part in agent.command or ():
+        path = filled(part, places)
+        if part.startswith("{project}/") and Path(path).exists():
+            yield path
+
+
+def check_sandbox(agent: AgentSpec, project: Path, path: str | None) -> Iterator[tuple[str, str]]:
+    """Fields of a command that cannot work in its sandbox here, each with the reason.
+
+    Args:
+        agent: The agent.
+        project: The project's folder.
+        path: The folders in which programs are looked for, as ``PATH`` names them.
+    """
+    sandbox = sandbox_of(agent, project)
+    if sandbox is None or agent.command is None:
+        return
+    for shown in sandbox.reads:
+        if not Path(shown).exists():
+            yield "reads", f"found {shown!r}, which is not there"
+        elif project.resolve().is_relative_to(Path(shown).resolve()):
+            yield (
+                "reads",
+                f"{shown!r} holds the project, with its .env and its runs; name the folders and "
+                "files in it that the agent needs",
+            )
+    program = filled(agent.command[0], {"project": str(project)})
+    if found := trouble(sandbox, program, path):
+        yield "command", found
+
+
+def _home(agent: AgentSpec, place: Place) -> Mapping[str, str]:
+    """Where a home that is kept is: in the session's folder, as all that is kept."""
+    if agent.home != "keep":
+        return {}
+    home = place.path / KEPT_HOME
+    home.mkdir(exist_ok=True)
+    return {"HOME": f"{WORK}/{KEPT_HOME}" if agent.enclosed else str(home)}
 
 
 def _is_whole(kept: str, size: int) -> bool:

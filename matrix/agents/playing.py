@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matrix.agents.commands import run_command
 from matrix.agents.functions import run_function
+from matrix.agents.sandbox import Listen
 from matrix.agents.secrets import cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.model.agents import AgentSpec
@@ -21,8 +22,11 @@ async def play(
     *,
     project: Path,
     variables: Mapping[str, str],
+    listen: Listen | None = None,
 ) -> Played:
     """Play a turn of a command, a service or a function.
+
+    ``listen`` takes the socket at which a command's sandbox expects the metered address.
 
     Raises:
         ProviderError: The agent failed, is not there, or was not reached.
@@ -30,7 +34,14 @@ async def play(
     clean = cleaner(agent, variables)
     if agent.command is not None:
         return await run_command(
-            agent, turn, place, worked, project=project, variables=variables, clean=clean
+            agent,
+            turn,
+            place,
+            worked,
+            project=project,
+            variables=variables,
+            clean=clean,
+            listen=listen,
         )
     if agent.http is not None:
         from matrix.agents.services import ask_service

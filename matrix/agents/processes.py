@@ -2,8 +2,9 @@
 
 The command gets a process group of its own, which is killed when the command is over, takes too
 long, or when the process that started it dies: a watcher in the group waits for the end of a pipe
-that only that process holds. A process that leaves its group escapes this; the folder's lock,
-which every process of the command inherits, then keeps the folder from being used by others.
+that only that process holds. A process that leaves its group escapes this, unless it is in a
+sandbox, whose processes end with it; the folder's lock, which every process of the command
+inherits, then keeps the folder from being used by others.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from io import FileIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
+from matrix.agents.sandbox import HOME, Listen, Sandbox, WayOut, enclosed
 from matrix.kinds.context import MOST_OUTPUT, CommandResult
 from matrix.model.errors import FolderUnavailable
 
@@ -49,6 +51,7 @@ class Command(NamedTuple):
         timeout_s: Time after which it is killed, in seconds.
         lock: File descriptor of the folder's lock, if it has one.
         worked: How long it has worked, in seconds, by whoever knows; else its wall time counts.
+        sandbox: What it may see; ``None`` for all that its user may.
     """
 
     arguments: Sequence[str]
@@ -59,6 +62,7 @@ class Command(NamedTuple):
     timeout_s: float
     lock: int | None
     worked: Callable[[], float] | None = None
+    sandbox: Sandbox | None = None
 
 
 class Running:
@@ -91,19 +95,23 @@ class Running:
             given.write(self._command.stdin.encode(errors="replace"))
             given.seek(0)
             out, err = stack.enter_context(self._file()), stack.enter_context(self._file())
+            way_out = stack.enter_context(WayOut()) if self._listen is not None else None
+            handed = (watched, alive) if way_out is None else (watched, alive, way_out)
             with self._guard:
                 if self._killed:
                     raise FolderUnavailable("the session was stopped before its command began")
                 self._process = process = subprocess.Popen(  # noqa: S603  the kind says what runs
-                    ["/bin/sh", "-c", _WATCHED, str(watched.fileno()), *self._command.arguments],
+                    ["/bin/sh", "-c", _WATCHED, str(watched.fileno()), *self._line(way_out)],
                     cwd=self._command.folder,
                     env=self._environment(),
                     stdin=given,
                     stdout=out,
                     stderr=err,
                     start_new_session=True,
-                    pass_fds=(watched.fileno(), alive.fileno(), *self._locks),
+                    pass_fds=(*(one.fileno() for one in handed), *self._locks),
                 )
+            if way_out is not None:
+                self._hand_out(way_out)
             code = self._wait(process)
             alive.close()
             _wait_for_all(end)
@@ -112,6 +120,23 @@ class Running:
     @property
     def _locks(self) -> tuple[int, ...]:
         return () if self._command.lock is None else (self._command.lock,)
+
+    @property
+    def _listen(self) -> Listen | None:
+        return None if self._command.sandbox is None else self._command.sandbox.listen
+
+    def _hand_out(self, way_out: WayOut) -> None:
+        """Give the socket that the sandbox listens with to whoever answers there."""
+        listening = way_out.take()
+        if listening is not None and self._listen is not None:
+            self._listen(listening)
+
+    def _line(self, way_out: WayOut | None) -> Sequence[str]:
+        command = self._command
+        if command.sandbox is None:
+            return command.arguments
+        handle = None if way_out is None else way_out.fileno()
+        return enclosed(command.sandbox, command.folder, command.scratch, command.arguments, handle)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
         began = time.monotonic()
@@ -133,7 +158,10 @@ class Running:
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         scratch = str(self._command.scratch)
-        return {**kept, "HOME": scratch, "TMPDIR": scratch, **self._command.environment}
+        own = {"HOME": scratch, "TMPDIR": scratch}
+        if self._command.sandbox is not None:
+            own = {"HOME": HOME, "TMPDIR": "/tmp"}  # noqa: S108  of the sandbox
+        return {**kept, **own, **self._command.environment}
 
 
 def _pipe(stack: ExitStack) -> tuple[FileIO, FileIO]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from matrix.agents.sandbox import Sandbox
 from matrix.kinds.context import CommandResult
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, ChatMessage, Usage
@@ -95,6 +96,7 @@ class Place(Protocol):
         environment: Mapping[str, str],
         timeout_s: float,
         worked: WorkedFor | None = None,
+        sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """Run a command there; it does not outlive this call."""
         ...

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import orjson
 
 from matrix.agents.folder_tools import FolderTools
+from matrix.agents.sandbox import PORT
 from matrix.agents.turns import WorkingTime, carried, facts_of
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, CallFailed, ProviderError, UndeclaredConcurrency
@@ -23,7 +24,7 @@ from matrix.model.records import JSON, Answer, Call, ChatMessage, Usage
 if TYPE_CHECKING:
     from matrix.engine.scope import Scope
     from matrix.engine.workspace import Workspace, Workspaces
-    from matrix.kinds.context import MeteredAddress
+    from matrix.gateway.address import Address
 
 
 MOST_WRITTEN_AT_ONCE = 4096
@@ -124,7 +125,10 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
     from matrix.agents.playing import play
     from matrix.agents.provider import turn_of
 
-    async def work(address: MeteredAddress, working: WorkingTime) -> JSON:
+    models = agents.asks[call.model]
+    port = PORT if agent.enclosed and agent.network == "none" else None
+
+    async def work(address: Address, working: WorkingTime) -> JSON:
         async with agents.places.place(call.key.session_id) as place:
             before = await place.store()
             turn = turn_of(agent, call, place.path, address.environment)
@@ -136,6 +140,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
                     working,
                     project=agents.project,
                     variables=agents.variables,
+                    listen=None if port is None else address.serve,
                 )
             except ProviderError as error:
                 await place.restore(before)  # one that fails leaves the folder as it was
@@ -147,8 +152,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
             "facts": facts_of(played),
         }
 
-    models = agents.asks[call.model]
-    said = await scope.metered_by(call, f"agent {call.model}", models, work)
+    said = await scope.metered_by(call, f"agent {call.model}", models, work, port)
     if "failure" in said:
         error_class, reason = said["failure"]
         raise CallFailed(error_class, f"agent {call.model!r}: {reason}")

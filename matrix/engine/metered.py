@@ -18,12 +18,12 @@ from matrix.providers.price_map import bundled
 if TYPE_CHECKING:
     from matrix.engine.scope import Step
     from matrix.engine.session import DurableSession
+    from matrix.gateway.address import Address
     from matrix.gateway.desk import Request
     from matrix.gateway.upstreams import Upstream, Upstreams
-    from matrix.kinds.context import MeteredAddress
 
 _DIGITS = 16
-Work = Callable[["MeteredAddress", WorkingTime], Awaitable[JSON]]
+Work = Callable[["Address", WorkingTime], Awaitable[JSON]]
 """What is done while the address is open; is told how long it has worked."""
 
 
@@ -50,8 +50,10 @@ class MeteredCalls:
         self._used = Share()
         self._working: WorkingTime | None = None
 
-    async def during(self, work: Work, stand_in: str = "") -> JSON:
+    async def during(self, work: Work, stand_in: str = "", port: int | None = None) -> JSON:
         """Do the work with an address open; what was used stands beside its result.
+
+        With a ``port``, it is open at that port of sandboxes only.
 
         Raises:
             SessionStop: The run is ending, which requests were told; or an agent's were refused at
@@ -61,7 +63,7 @@ class MeteredCalls:
 
         self._working = WorkingTime(time.monotonic)
         upstreams = self._session.upstreams(stand_in, self._models)
-        async with open_address(self._ask, upstreams) as address:
+        async with open_address(self._ask, upstreams, port=port) as address:
             result = await work(address, self._working)
         counts = address.desk.counts
         stop = counts.stopped or (None if self._models is None else counts.starved)

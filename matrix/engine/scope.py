@@ -246,11 +246,15 @@ class Scope:
                 slot, name, arguments, asking, lambda: asking.during(alone, stand_in)
             )
 
-    async def metered_by(self, call: Call, name: str, models: Sequence[str], work: Work) -> JSON:
+    async def metered_by(
+        self, call: Call, name: str, models: Sequence[str], work: Work, port: int | None
+    ) -> JSON:
         """A turn of the agent of this call, as a metered effect in the call's place."""
         slot = call.key.slot
         asking = MeteredCalls(self._session, self._step, slot, call.role, call.model, models)
-        return await self._metered(slot, name, call.digest, asking, lambda: asking.during(work))
+        return await self._metered(
+            slot, name, call.digest, asking, lambda: asking.during(work, port=port)
+        )
 
     async def _metered(
         self, slot: str, name: str, arguments: JSON, asking: MeteredCalls, act: Act

@@ -13,12 +13,14 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+from matrix.agents.commands import check_sandbox
 from matrix.agents.functions import load_function
 from matrix.engine.catalogue import AGENT
 from matrix.engine.checkup import Finding, addresses
 from matrix.engine.executor import Checkable, load_executor
 from matrix.engine.keys import open_to_others, variables
 from matrix.engine.prepared import Prepared
+from matrix.kinds.protocol import UsesFolder
 from matrix.model.agents import filled
 from matrix.model.errors import AgentMissing, MatrixError
 from matrix.model.mistakes import Mistakes
@@ -137,6 +139,15 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
             if shutil.which(program, path=environment.get("PATH")) is None:
                 told = f"found {program!r}, which is no program here; install it, or give its path"
                 mistakes.say(prepared.source, told, f"{where}.command")
+            else:
+                for field, told in check_sandbox(agent, project, environment.get("PATH")):
+                    mistakes.say(prepared.source, told, f"{where}.{field}")
+            if agent.home == "keep" and not isinstance(prepared.kind, UsesFolder):
+                told = (
+                    f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "
+                    "none; use home: scratch"
+                )
+                mistakes.say(prepared.source, told, f"{where}.home")
         if agent.python is not None:
             try:
                 load_function(agent.python, project)

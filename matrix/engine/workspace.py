@@ -25,6 +25,7 @@ from typing import Final, TypeVar
 from weakref import WeakValueDictionary
 
 from matrix.agents.processes import Command, Running
+from matrix.agents.sandbox import Sandbox
 from matrix.kinds.context import CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
@@ -170,12 +171,13 @@ class Workspace:
         environment: Mapping[str, str],
         timeout_s: float,
         worked: Callable[[], float] | None = None,
+        sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """Run a command in the folder; it does not outlive this call, nor this process."""
         scratch, lock = self._place / "scratch", self._lock
         await _in(self._disk_work, lambda: empty_folder(scratch))
         command = Command(
-            arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked
+            arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked, sandbox
         )
         return await _run(self._commands, command)
 
@@ -220,10 +222,12 @@ class Scratch:
         environment: Mapping[str, str],
         timeout_s: float,
         worked: Callable[[], float] | None = None,
+        sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """As :meth:`Workspace.command`."""
+        scratch = self._scratch
         command = Command(
-            arguments, self.path, self._scratch, stdin, environment, timeout_s, None, worked
+            arguments, self.path, scratch, stdin, environment, timeout_s, None, worked, sandbox
         )
         return await _run(self._commands, command)
 

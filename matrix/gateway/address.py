@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import AsyncIterator, Mapping
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Final, NamedTuple
 
@@ -28,11 +29,13 @@ class Address(NamedTuple):
         url: The root, without a path.
         token: The key that requests must carry; worthless elsewhere.
         desk: Who answers.
+        serve: Answers at one more listening socket; may be called from any thread.
     """
 
     url: str
     token: str
     desk: Desk
+    serve: Callable[[socket.socket], None]
 
     @property
     def requests(self) -> int:
@@ -59,11 +62,12 @@ class Address(NamedTuple):
 
 @asynccontextmanager
 async def open_address(
-    ask: Ask, upstreams: Upstreams, *, quiet_s: float = QUIET_S
+    ask: Ask, upstreams: Upstreams, *, port: int | None = None, quiet_s: float = QUIET_S
 ) -> AsyncIterator[Address]:
     """Serve requests on a free port of the loopback until the block ends.
 
-    Requests that are under way then are waited for, because they are paid.
+    With a ``port``, only at that port of sandboxes, whose sockets ``serve`` is given. Requests that
+    are under way at the end are waited for, because they are paid.
     """
     token = f"matrix-gateway-{secrets.token_hex(16)}"
     desk = Desk(ask, upstreams, token)
@@ -77,9 +81,15 @@ async def open_address(
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
     await runner.setup()
     try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        port = runner.addresses[0][1]
-        yield Address(f"http://127.0.0.1:{port}", token, desk)
+        if port is None:
+            await web.TCPSite(runner, "127.0.0.1", 0).start()
+            port = runner.addresses[0][1]
+        loop = asyncio.get_running_loop()
+
+        def serve(listening: socket.socket) -> None:
+            asyncio.run_coroutine_threadsafe(web.SockSite(runner, listening).start(), loop)
+
+        yield Address(f"http://127.0.0.1:{port}", token, desk, serve)
         desk.close()
         await service.settle()
     finally:

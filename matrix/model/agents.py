@@ -147,8 +147,29 @@ class AgentSpec(_Part):
     pass_env: tuple[Variable, ...] = Field(
         default=(), description="Variables that it gets, resolved where it runs."
     )
-    sandbox: Literal["none"] | None = Field(
-        default=None, description="none: it may do on this machine whatever its user may."
+    sandbox: Literal["bubblewrap", "none"] | None = Field(
+        default=None,
+        description=(
+            "Of a command: bubblewrap (unless given), or none: it may do on this machine whatever "
+            "its user may."
+        ),
+    )
+    reads: tuple[str, ...] = Field(
+        default=(),
+        description=(
+            "Of a command in a sandbox: folders and files that it may read, beside the system's; "
+            "{project} is filled in."
+        ),
+    )
+    network: Literal["none", "open"] = Field(
+        default="none",
+        description=(
+            "Of a command in a sandbox: none but the metered address, or open: this machine's."
+        ),
+    )
+    home: Literal["scratch", "keep"] = Field(
+        default="scratch",
+        description="Of a command: empty for each turn, or kept in the session's folder, as .home.",
     )
     group: str | None = Field(
         default=None, description="Limit group; agents that share a limit share one."
@@ -158,6 +179,11 @@ class AgentSpec(_Part):
     def form(self) -> str:
         """Which of the four it is."""
         return next(name for name in _FORMS if getattr(self, name) is not None)
+
+    @property
+    def enclosed(self) -> bool:
+        """Whether it works in a sandbox."""
+        return self.command is not None and self.sandbox != "none"
 
     @property
     def most(self) -> NanoUSD:
@@ -213,13 +239,7 @@ def _troubles(agent: AgentSpec) -> Iterator[str]:
         yield f"model belongs to an agent with tools; a {form} chooses its own"
     if form in ("python", "tools") and agent.answer.is_json:
         yield f"answer is read of a command or service; an agent of {form} has fields of its own"
-    if form == "command" and agent.sandbox is None:
-        yield (
-            "a command may do on this machine whatever its user may; say that you know: "
-            "sandbox: none"
-        )
-    if form != "command" and agent.sandbox is not None:
-        yield f"sandbox is of a command; this is an agent of {form}"
+    yield from _sandbox_troubles(agent, form)
     if form in ("python", "tools") and agent.pass_env:
         yield f"pass_env is of a command or service; an agent of {form} needs none"
     if agent.http is not None:
@@ -247,6 +267,25 @@ def _money_troubles(agent: AgentSpec, form: str) -> Iterator[str]:
         yield f"expects {agent.expected_usd} dollars of a turn, but holds {agent.max_usd}"
     if agent.answer.cost_usd is not None and agent.free:
         yield "answer.cost_usd says what a turn costs, and free: true that it costs nothing"
+
+
+def _sandbox_troubles(agent: AgentSpec, form: str) -> Iterator[str]:
+    walls = {"reads": bool(agent.reads), "network": agent.network == "open"}
+    if form != "command":
+        more = {"sandbox": agent.sandbox is not None, "home": agent.home == "keep"}
+        for name in (name for name, given in (walls | more).items() if given):
+            yield f"{name} is of a command; this is an agent of {form}"
+        return
+    if agent.enclosed and agent.network == "none" and agent.max_usd is not None:
+        yield (
+            "costs money, but its sandbox has no network to spend it over; give network: open, or "
+            "meter instead of max_usd, or sandbox: none"
+        )
+    if not agent.enclosed:
+        for name in (name for name, given in walls.items() if given):
+            yield f"{name} belongs to a sandbox, and sandbox is none"
+    for path in agent.reads:
+        yield from _unknown_places(path, PLACES[:1], "reads")
 
 
 def _http_troubles(http: HttpForm, pass_env: tuple[str, ...]) -> Iterator[str]:

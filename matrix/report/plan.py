@@ -10,6 +10,7 @@ from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
 from matrix.engine.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepared import Prepared
+from matrix.model.agents import AgentSpec
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.params import layers_of
 from matrix.model.records import JSON
@@ -242,9 +243,17 @@ def _agents(prepared: Prepared) -> Iterator[str]:
             how = "free"
         else:
             how = f"a turn held at {show_usd(agent.most)}, expected {show_usd(agent.expected)}"
-        form = "service" if agent.form == "http" else agent.form
         billed = "; billed by subscription, its dollars are equivalents" if agent.subscribed else ""
-        yield f"{name} ({form}; {how}{billed})"
+        yield f"{name} ({_form(agent)}; {how}{billed})"
+
+
+def _form(agent: AgentSpec) -> str:
+    """What an agent is, and what it may do on this machine."""
+    if agent.command is None:
+        return "service" if agent.form == "http" else agent.form
+    if not agent.enclosed:
+        return "command without a sandbox"
+    return "command in a sandbox" + (", network open" if agent.network == "open" else "")
 
 
 def _money(amount: Interval) -> str:

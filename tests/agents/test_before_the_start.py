@@ -47,7 +47,7 @@ def play(tmp_path: Path) -> Play:
             "nothing bounds what a turn costs; give max_usd",
         ),
         ({**GOOD, "free": True}, "found max_usd and free; give one of them"),
-        ({"command": ["true"], "max_usd": 1}, "say that you know: sandbox: none"),
+        ({"command": ["true"], "max_usd": 1}, "costs money, but its sandbox has no network"),
         ({**GOOD, "expected_usd": 2}, "expects 2.0 dollars of a turn, but holds 1.0"),
         ({**GOOD, "comand": ["x"]}, "did you mean 'command'?"),
         ({**GOOD, "command": []}, "command"),
