@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.prepared import Prepared
 from matrix.engine.session import messages_digest
 from matrix.engine.session_log import SessionLog
-from matrix.kinds.context import CommandResult, Context, Log, MeteredAddress
+from matrix.kinds.context import ChangedFiles, CommandResult, Context, Log, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
@@ -134,6 +134,9 @@ class _Scope:
 
     @property
     def workspace(self) -> Path:
+        raise NotImplementedError("the bare loop plays kinds without files")
+
+    async def changed_files(self) -> ChangedFiles:
         raise NotImplementedError("the bare loop plays kinds without files")
 
     async def effect(

@@ -21,7 +21,7 @@ from matrix.engine.agent_turns import (
 )
 from matrix.engine.effects import Act
 from matrix.engine.metered import MeteredCalls, Work
-from matrix.kinds.context import CommandResult, Context, Log, MeteredAddress
+from matrix.kinds.context import ChangedFiles, CommandResult, Context, Log, MeteredAddress
 from matrix.model.entries import Share, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
@@ -194,6 +194,9 @@ class Scope:
     @property
     def workspace(self) -> Path:
         return self._folder().path
+
+    async def changed_files(self) -> ChangedFiles:
+        return await self._folder().changes()
 
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None

@@ -200,6 +200,7 @@ class DurableSession:
         workspace = await self._workspaces.open(self.plan.session_id, kind.folder_limits)
         self.effects.workspace = workspace
         await workspace.restore(tree)
+        workspace.begin()
 
     async def _take_turn(self, state: BaseModel, ctx: Context) -> BaseModel:
         return await self.kind.turn(ctx, state)
@@ -222,7 +223,10 @@ class DurableSession:
             self._end = step.ended
         self._scores |= {score.name: score.value for score in step.scores if score.turn is None}
         workspace = self.effects.workspace
-        tree = "" if workspace is None else await workspace.store()
+        tree = ""
+        if workspace is not None:
+            tree = await workspace.store()
+            workspace.begin()
         self._store(step, stored, tree)
         return state
 

@@ -26,7 +26,7 @@ from weakref import WeakValueDictionary
 
 from matrix.agents.processes import Command, Running
 from matrix.agents.sandbox import Sandbox
-from matrix.kinds.context import CommandResult
+from matrix.kinds.context import ChangedFiles, CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
 from matrix.store.blobs import BlobStore
@@ -131,7 +131,7 @@ class Workspace:
         self._place, self._limits, self._lock = place, limits, lock
         self._blobs, self._now_ns = blobs, now_ns
         self._disk_work, self._commands = disk_work, commands
-        self._index = FolderIndex()
+        self._index, self._begun_with = FolderIndex(), dict[str, str]()
         self.stored_bytes = 0
         """Bytes of files that were new or changed when the folder was last stored."""
 
@@ -163,6 +163,28 @@ class Workspace:
             if name not in before or before[name].digest != known.digest
         )
         return self._index.tree
+
+    def begin(self) -> None:
+        """A turn begins with the folder as it was just stored or restored."""
+        self._begun_with = self._digests()
+
+    async def changes(self) -> ChangedFiles:
+        """Files that are other than when the turn began.
+
+        Raises:
+            FolderRefused: The folder holds what cannot be kept.
+            BlobsRefused: The disk took no more.
+        """
+        await self.store()
+        before, now = self._begun_with, self._digests()
+        return ChangedFiles(
+            tuple(sorted(now.keys() - before.keys())),
+            tuple(sorted(name for name in now.keys() & before if now[name] != before[name])),
+            tuple(sorted(before.keys() - now.keys())),
+        )
+
+    def _digests(self) -> dict[str, str]:
+        return {name: known.digest for name, known in self._index.files.items()}
 
     async def command(
         self,

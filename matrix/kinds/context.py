@@ -87,6 +87,14 @@ class Log(Protocol):
         ...
 
 
+class ChangedFiles(NamedTuple):
+    """Files that are other than before: paths inside the folder, with ``/``, in order."""
+
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+
 class Context(Protocol):
     """The port between a kind and the engine, bound to one session and one turn."""
 
@@ -168,6 +176,18 @@ class Context(Protocol):
 
         Raises:
             FolderUnavailable: The kind does not declare that it needs one (:class:`UsesFolder`).
+        """
+        ...
+
+    async def changed_files(self) -> ChangedFiles:
+        """What this turn has changed in the working folder up to now, by content.
+
+        Regular files only, compared with the last checkpoint (the folder as ``start`` found it,
+        before there is one). It is the same on resume.
+
+        Raises:
+            FolderUnavailable: The kind does not declare that it needs a folder.
+            SessionStop: The folder cannot be kept (too large, strange files).
         """
         ...
 

@@ -3,6 +3,8 @@
 A blob is on the disk before anything may name it: it is written under another name, flushed, and
 only then given its own, and the folders on the way to it are flushed as well. Blobs are never
 changed. One that nothing names is harmless; :func:`matrix.store.sweeping.sweep` removes such.
+
+A blob's file is its content deflated, and after that the content's length in eight bytes.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple
@@ -27,6 +30,10 @@ UNFINISHED: Final = "unfinished"
 """Folder of what is being written, inside that of the blobs."""
 
 _PIECE: Final = 1 << 20
+_LEVEL: Final = 1
+"""Of deflating: what agents write is text, and a turn waits for it."""
+_LENGTH: Final = 8
+"""Bytes of a content's length."""
 
 
 class Piece(NamedTuple):
@@ -68,7 +75,9 @@ class BlobStore:
             StoreError: It is not there.
         """
         try:
-            return self.path(digest).stat().st_size
+            with self.path(digest).open("rb") as source:
+                source.seek(-_LENGTH, os.SEEK_END)
+                return int.from_bytes(source.read(_LENGTH), "little")
         except OSError as error:
             raise self._unreadable(digest, error) from None
 
@@ -89,11 +98,13 @@ class BlobStore:
         found = hashlib.blake2b(digest_size=32)
         try:
             with self.path(digest).open("rb") as source:
-                while piece := source.read(_PIECE):
+                for piece in _inflated(source):
                     found.update(piece)
                     yield piece
         except OSError as error:
             raise self._unreadable(digest, error) from None
+        except zlib.error:
+            pass  # whatever was read has another hash
         if found.hexdigest() != digest:
             raise StoreError(
                 f"blob {digest[:16]} in {self.folder} is damaged: its content has another hash; "
@@ -137,7 +148,7 @@ class Batch:
         digest = bytes_hash(content)
         if self._is_new(digest):
             path = self._new_file()
-            self._write(path, lambda target: target.write(content))
+            self._write(path, lambda target: _deflate([content], target))
             self._written[digest] = path
         return digest
 
@@ -152,7 +163,7 @@ class Batch:
             return
         path = self._new_file()
         if not (isinstance(contents, BlobStore) and _share(contents.path(digest), path)):
-            self._write(path, lambda target: target.writelines(contents.pieces(digest)))
+            self._write(path, lambda target: _deflate(contents.pieces(digest), target))
         self._written[digest] = path
 
     def add_stream(self, source: IO[bytes]) -> Piece:
@@ -164,15 +175,15 @@ class Batch:
         found = hashlib.blake2b(digest_size=32)
         size = 0
 
-        def copy(target: IO[bytes]) -> None:
+        def pieces() -> Iterator[bytes]:
             nonlocal size
             while piece := source.read(_PIECE):
                 found.update(piece)
-                target.write(piece)
                 size += len(piece)
+                yield piece
 
         path = self._new_file()
-        self._write(path, copy)
+        self._write(path, lambda target: _deflate(pieces(), target))
         digest = found.hexdigest()
         if self._is_new(digest):
             self._written[digest] = path
@@ -222,6 +233,28 @@ class Batch:
         except OSError as error:
             path.unlink(missing_ok=True)
             raise _store_error(self._store.folder, error) from None
+
+
+def _deflate(pieces: Iterable[bytes], target: IO[bytes]) -> None:
+    packing, length = zlib.compressobj(_LEVEL), 0
+    for piece in pieces:
+        target.write(packing.compress(piece))
+        length += len(piece)
+    target.write(packing.flush() + length.to_bytes(_LENGTH, "little"))
+
+
+def _inflated(source: IO[bytes]) -> Iterator[bytes]:
+    """The content of a blob's file, never more than a piece of it at once.
+
+    Raises:
+        zlib.error: It is damaged.
+    """
+    unpacking = zlib.decompressobj()
+    while not unpacking.eof and (packed := source.read(_PIECE)):
+        while packed and not unpacking.eof:
+            if piece := unpacking.decompress(packed, _PIECE):
+                yield piece
+            packed = unpacking.unconsumed_tail
 
 
 def _share(blob: Path, path: Path) -> bool:

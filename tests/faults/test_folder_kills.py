@@ -65,6 +65,19 @@ def tally(run_dir: Path) -> Counter[str]:
     return Counter(path.read_text().splitlines()) if path.exists() else Counter()
 
 
+def told_of_files(run_dir: Path) -> dict[tuple[str, int], set[str]]:
+    """What kind of change and turn -> files, as the kind was told of them in any session."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for done in entries_in(run_dir):
+        if not isinstance(done, TurnDone):
+            continue
+        for event in done.events:
+            how = event.kind.removeprefix("files ")
+            if how != event.kind:
+                found.setdefault((how, done.turn), set()).add(event.detail)
+    return found
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an undisturbed run."""
@@ -75,6 +88,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_undisturbed_every_command_is_done_once(whole: Path) -> None:
+    assert told_of_files(whole)[("added", 1)] == {"diary note turn-1/word"}
+    assert told_of_files(whole)[("changed", 4)] == {"diary note"}
+    assert told_of_files(whole)[("removed", 4)] == {"turn-2/word"}
+    assert told_of_files(whole)[("added", 4)] == {"turn-4/word"}
     counts = tally(whole)
     assert len(counts) == SESSIONS * TURNS * 2
     assert set(counts.values()) == {1}
@@ -109,6 +126,7 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
     chaos.whole(run_dir, whole)
     assert_kept(run_dir, kept)
     assert trees(run_dir) == trees(whole)
+    assert told_of_files(run_dir) == told_of_files(whole)
     after = tally(run_dir)
     assert after.keys() == tally(whole).keys(), "every command is done at least once"
     assert max(after.values()) <= 1 + kills

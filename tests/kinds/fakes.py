@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from matrix.kinds.context import CommandResult, Context, MeteredAddress
+from matrix.kinds.context import ChangedFiles, CommandResult, Context, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
@@ -179,6 +179,9 @@ class FakeContext:
 
     @property
     def workspace(self) -> Path:
+        raise FolderUnavailable("this context has no working folder")
+
+    async def changed_files(self) -> ChangedFiles:
         raise FolderUnavailable("this context has no working folder")
 
     async def effect(

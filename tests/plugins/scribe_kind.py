@@ -116,6 +116,8 @@ class ScribeKind:
         again = await say(ctx, f"{read.out.split()[0]} is its sum. Count on from {ctx.turn}.")
         note(ctx, again)
         ctx.log.append(Message("table", "counter", f"{word} {read.out} {again}", ctx.turn))
+        for what, names in (await ctx.changed_files())._asdict().items():
+            ctx.event(f"files {what}", detail=" ".join(names))
         if ctx.turn >= ScribeOptions.model_validate(ctx.plan.options).turns:
             ctx.end("completed", "written")
         return ScribeState(sum=read.out)

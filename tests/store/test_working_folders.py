@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
+import random
 import shutil
 import socket
 import stat
@@ -152,6 +154,32 @@ def inside(root: Path, place: str) -> bool:
     """Whether no folder on the way to a path is a link."""
     real = os.path.realpath((root / place).parent)  # Path.resolve does not take loops
     return Path(real).is_relative_to(os.path.realpath(root))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("nothing", b""),
+        ("a word", b"word"),
+        ("repeats far beyond a piece", b"All work and no play. " * 400_000),
+        ("nothing that repeats", random.Random(1).randbytes(3_000_000)),
+    ],
+)
+def test_content_comes_back_whole_and_says_its_length_without_being_unpacked(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    blobs = BlobStore(tmp_path)
+    with blobs.batch() as batch:
+        added, streamed = batch.add(content), batch.add_stream(io.BytesIO(content))
+        batch.commit()
+    assert streamed == (added, len(content))
+    assert blobs.read(added) == content, name
+    assert blobs.size(added) == len(content)
+    assert max(map(len, blobs.pieces(added)), default=0) <= 1 << 20
+    on_disk = blobs.path(added).stat().st_size
+    assert on_disk < len(content) * 1.01 + 32
+    if "repeats far" in name:
+        assert on_disk < len(content) / 100
 
 
 @given(operations=st.lists(OPERATION, max_size=40))
