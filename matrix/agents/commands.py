@@ -98,6 +98,18 @@ def readable(agent: AgentSpec, project: Path) -> Iterator[str]:
             yield path
 
 
+def missing_script(agent: AgentSpec, project: Path) -> str | None:
+    """What a command is to run of the project, if it is not there: its first argument in there.
+
+    Later ones may be files that it makes.
+    """
+    for part in (agent.command or ())[1:]:
+        if part.startswith("{project}/"):
+            path = filled(part, {"project": str(project)})
+            return None if Path(path).exists() else path
+    return None
+
+
 def check_sandbox(agent: AgentSpec, project: Path, path: str | None) -> Iterator[tuple[str, str]]:
     """Fields of a command that cannot work in its sandbox here, each with the reason.
 

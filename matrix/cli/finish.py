@@ -83,13 +83,15 @@ def _kept(run: Run, gate: GateReport) -> Summary:
 
 def _tell_if_hollow(summary: Summary, *, quiet: bool) -> bool:
     """Whether a run that is over has too few scores to build on; says so if it has."""
-    from matrix.report.summary_text import defect_as_text, reasons
+    from matrix.report.summary_text import defect_as_text, losses, reasons
 
     if not (told := summary.endings.problem):
         return False
     typer.echo(f"error: {told}", err=True)
-    for line in [*reasons(summary), *filter(None, [defect_as_text(summary)])] if quiet else []:
-        typer.echo(line, err=True)
+    if quiet:
+        lost = [f"{outcome} {why}" for outcome, why in losses(summary)]
+        for line in [*reasons(summary), *lost, *filter(None, [defect_as_text(summary)])]:
+            typer.echo(line, err=True)
     return True
 
 

@@ -185,7 +185,10 @@ class DurableSession:
             return
         while self._end is None:
             if self._turn >= self.plan.max_turns:
-                self._end = ("timeout", f"{self.plan.max_turns} turns")
+                self._end = (
+                    "timeout",
+                    f"{self.plan.max_turns} turn{'s' * (self.plan.max_turns != 1)}",
+                )
             elif self._clock_s >= self.plan.max_session_s:
                 self._end = ("timeout", f"{self.plan.max_session_s / 60:g} minutes of model time")
             else:

@@ -106,11 +106,17 @@ def load_spec(path: Path, overrides: Iterable[Override] = ()) -> Document:
         BadInput: It cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {reason}")]) from None
-    if not text.strip():
+        raw = path.read_bytes()
+    except OSError as error:
+        told = f"cannot be read: {error.strerror}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        told = "is not UTF-8 text; save it as UTF-8"
+        raise BadInput([Mistake(str(path), line, "", told)]) from None
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         told = "is empty: a file that was cut off? `matrix init FOLDER` writes one that works"
         raise BadInput([Mistake(str(path), None, "", told)])
     return overlay(parse_document(text, path.name), overrides)

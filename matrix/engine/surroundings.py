@@ -13,7 +13,7 @@ from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from matrix.agents.commands import check_sandbox
+from matrix.agents.commands import check_sandbox, missing_script
 from matrix.agents.functions import load_function
 from matrix.engine.catalogue import AGENT
 from matrix.engine.checkup import Finding, addresses
@@ -142,6 +142,9 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
             else:
                 for field, told in check_sandbox(agent, project, environment.get("PATH")):
                     mistakes.say(prepared.source, told, f"{where}.{field}")
+            if (missing := missing_script(agent, project)) is not None:
+                told = f"found {missing!r}, which is not there; correct it, or write the file"
+                mistakes.say(prepared.source, told, f"{where}.command")
             if agent.home == "keep" and not isinstance(prepared.kind, UsesFolder):
                 told = (
                     f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "

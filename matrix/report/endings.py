@@ -21,10 +21,10 @@ _CAME_TO_AN_END: Final = ("completed", "timeout")
 
 @dataclass(frozen=True, slots=True)
 class ErrorClass:
-    """Sessions that errored, or failed with an error, of one class.
+    """Sessions that did not do what they should, of one class.
 
     Attributes:
-        name: The class.
+        name: The class of the error, or the outcome where the kind itself ended them.
         sessions: How many there are.
         newest: The one that ended last.
         reason: Why that one ended, in one line.
@@ -53,12 +53,15 @@ class Endings:
         scored: Sessions that came to an end with a score. Of a kind that gives none, those that
             came to an end.
         errors: Classes of sessions that errored, or failed with an error, the most frequent first.
+        losses: Those that failed or reached a limit of time or turns without an error: the kind's
+            own word on their variant.
         defect: The first defect of the kind, if there was one.
     """
 
     outcomes: Mapping[str, int]
     scored: int
     errors: tuple[ErrorClass, ...] = ()
+    losses: tuple[ErrorClass, ...] = ()
     defect: Defect | None = None
 
     @property
@@ -111,11 +114,14 @@ def endings_of(tables: RunTables, sessions: Any = None) -> Endings:
     counts = sessions["outcome"].value_counts()
     errored = sessions[sessions["outcome"] == "errored"].sort_values("seq")
     failing = sessions[sessions["outcome"].isin(["errored", "failed"])].sort_values("seq")
+    lost = sessions[sessions["outcome"].isin(["failed", "timeout"])].sort_values("seq")
+    lost = lost[lost["error_class"].fillna("") == ""]
     redactor = Redactor(secrets_in(os.environ))
     return Endings(
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
         scored=_scored(tables, sessions),
-        errors=tuple(_classes(failing, redactor)),
+        errors=tuple(_classes(failing, "error_class", redactor)),
+        losses=tuple(_classes(lost, "outcome", redactor)),
         defect=_first_defect(errored, redactor),
     )
 
@@ -140,9 +146,9 @@ def _scored(tables: RunTables, sessions: Any) -> int:
     return int(over["session_id"].isin(valued).sum())
 
 
-def _classes(failing: Any, redactor: Redactor) -> list[ErrorClass]:
+def _classes(failing: Any, column: str, redactor: Redactor) -> list[ErrorClass]:
     found = []
-    for name, those in failing.groupby("error_class", observed=True, dropna=True):
+    for name, those in failing.groupby(column, observed=True, dropna=True):
         newest = those.iloc[-1]
         reason = one_line(redactor.text(str(newest["end_reason"] or "")))
         found.append(ErrorClass(str(name), len(those), str(newest["session_id"]), reason))
@@ -170,7 +176,7 @@ def endings_as_data(endings: Endings) -> dict[str, JSON]:
                 "newest": one.newest,
                 "reason": one.reason,
             }
-            for one in endings.errors
+            for one in (*endings.errors, *endings.losses)
         ],
         "defect": None
         if defect is None

@@ -104,6 +104,7 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         found = ", ".join(f"{name} {count:,}" for name, count in summary.errors.items())
         rows.append(("errors", found))
         rows += [("", line) for line in reasons(summary)]
+    rows += losses(summary)
     cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
     if cut:
         why = [f"; {word}: {more}" for word, more in summary.cut_short.items()]
@@ -148,6 +149,17 @@ def reasons(summary: Summary) -> list[str]:
     told = [f"{one.name}: {one.reason} (newest: {one.newest})" for one in errors[:MOST_CLASSES]]
     left = plural(len(errors) - MOST_CLASSES, "more class", "more classes")
     return told + [f"... and {left}"] * (len(errors) > MOST_CLASSES)
+
+
+def losses(summary: Summary) -> list[tuple[str, str]]:
+    """How sessions ended that count against their variant without any error: outcome, and why."""
+    rows = []
+    for one in summary.endings.losses:
+        told = f"{one.sessions:,} by the kind: {one.reason}"
+        if one.name == "timeout":
+            told = f"{one.sessions:,} at a limit: {one.reason}; in the table they count as failed"
+        rows.append((one.name, f"{told} (newest: {one.newest})"))
+    return rows
 
 
 def defect_as_text(summary: Summary) -> str:
@@ -343,8 +355,8 @@ def _next(summary: Summary) -> list[str]:
         lines.append(resume_command(summary.run_dir, more))
     if summary.comparison is not None:
         lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
-    if summary.endings.errors:
-        most = summary.endings.errors[0]
+    if summary.endings.errors or summary.endings.losses:
+        most = (*summary.endings.errors, *summary.endings.losses)[0]
         lines.append(f"matrix show {run.run_id} {most.newest}{where}   # the newest {most.name}")
     if "worst" in summary.extremes:
         lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")

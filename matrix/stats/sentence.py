@@ -142,7 +142,11 @@ def _more(words: Wording, reason: Reason, extra: int) -> str:
 
 def _too_few_rounds(words: Wording) -> str:
     verdict = words.verdict
-    least = f"{words.rounds} so far, and at least {MIN_ROUNDS} are needed"
+    so_far = f"{words.rounds} so far"
+    if verdict.rounds_dropped:
+        complete = count(verdict.rounds_complete, f"complete {words.paired_on}")
+        so_far = f"{complete} so far, {verdict.rounds_used:,} with a score of every variant"
+    least = f"{so_far}, and at least {MIN_ROUNDS} are needed"
     wins, extra = verdict.winner_rounds, verdict.extra_rounds
     if wins is None or extra is None or wins <= extra:
         return least

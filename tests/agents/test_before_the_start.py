@@ -76,6 +76,7 @@ def play(tmp_path: Path) -> Play:
         ),
         ({"http": {"submit": "http://127.0.0.1:1/x"}, "max_usd": 1}, "agents.it.http.submit"),
         ({**GOOD, "command": ["no-such-program"]}, "'no-such-program', which is no program here"),
+        ({**GOOD, "command": ["sh", "{project}/no.sh"]}, "/no.sh', which is not there; correct it"),
         ({**GOOD, "pass_env": ["NO_SUCH_VARIABLE"]}, "NO_SUCH_VARIABLE is not set; set it in"),
         ({"python": "nothing", "max_usd": 1}, "names no function; write module:function"),
         ({"python": "no_such_module:f", "max_usd": 1}, "cannot be imported: ModuleNotFoundError"),

@@ -95,6 +95,33 @@ def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matr
     assert "matrix resume it" in result.stderr
 
 
+@pytest.mark.parametrize("flags", [(), ("--quiet",)])
+def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
+    here: Path, flawed: Flawed, flags: tuple[str, ...]
+) -> None:
+    result = flawed({"flaw": "failing"}, *flags)
+    assert result.code == 1
+    told = " ".join((result.stderr if flags else result.stdout).split())
+    assert "failed 24 by the kind: as far as it goes (newest: " in told
+    if not flags:
+        (newest,) = {word for word in told.split() if word in sessions_of(here, "failed")}
+        assert f"matrix show it {newest} # the newest failed" in told
+
+
+def test_sessions_at_a_limit_are_told_and_that_they_count_as_failed(
+    here: Path, matrix: Matrix
+) -> None:
+    spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 3, "limits": {"turns": 1}}
+    (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    result = matrix("run", "--in-process", "--run-id", "it")
+    told = " ".join(result.stdout.split())
+    assert "timeout 3 at a limit: 1 turn; in the table they count as failed (newest: " in told
+    reasons = json.loads(matrix("show", "it", "--json").stdout)["reasons"]
+    assert [(one["class"], one["sessions"], one["reason"]) for one in reasons] == [
+        ("timeout", 3, "1 turn")
+    ]
+
+
 def test_quiet_tells_the_reasons_as_well(flawed: Flawed) -> None:
     result = flawed({"flaw": "outage"}, "--quiet")
     assert result.code == 1

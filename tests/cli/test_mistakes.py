@@ -210,11 +210,20 @@ def test_a_near_match_is_suggested(project: Path, text: str, near: str) -> None:
 
 
 def test_a_file_that_is_none_is_named(here: Path, matrix: Matrix) -> None:
-    (here / "binary.yaml").write_bytes(b"\xff\xfe\x00")
-    for name, problem in (("none.yaml", "no such file"), ("binary.yaml", "cannot be read")):
-        result = matrix("validate", name)
-        assert result.code == 2
-        assert result.stderr.startswith(f"{name}: {problem}")
+    (here / "binary.yaml").write_bytes(b"kind: counter\nname: \xff\xfe\x00")
+    result = matrix("validate", "none.yaml")
+    assert result.code == 2
+    assert result.stderr.startswith("none.yaml: no such file")
+    result = matrix("validate", "binary.yaml")
+    told = "binary.yaml:2: is not UTF-8 text; save it as UTF-8\n"
+    assert (result.stderr, result.code) == (told, 2)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "# all of it\n  # is a comment\n"])
+def test_a_file_that_says_nothing_is_no_spec(here: Path, matrix: Matrix, text: str) -> None:
+    (here / "matrix.yaml").write_text(text)
+    result = matrix("plan")
+    assert (result.code, "is empty: a file that was cut off?" in result.stderr) == (2, True)
 
 
 def test_mistakes_in_flags_and_variables_are_named_as_such(
