@@ -30,6 +30,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.engine.redo import prepare_open_sessions
 from matrix.engine.surroundings import require_addresses, require_agents
+from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import (
@@ -180,7 +181,7 @@ def begin(
     Raises:
         BadInput, RunExists, StoreError: As :func:`start`.
     """
-    engine = load_executor(executor)
+    engine = _executor_for(prepared, executor)
     _require_models(prepared)
     now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
@@ -235,7 +236,7 @@ def resume(
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
-    engine, spent = load_executor(executor), charged_in(run_dir)
+    engine, spent = _executor_for(prepared, executor), charged_in(run_dir)
     if any(path == ("limits", "cost_usd") for path, _, _ in given):
         check_cap(prepared, run_dir.name, spent)
     if more:
@@ -247,6 +248,11 @@ def resume(
         driving(run_dir),
     ):
         return _drive(draw, run_dir, engine, listener)
+
+
+def _executor_for(prepared: Prepared, name: str) -> Executor:
+    """The executor of this name, but for a program that has the terminal: that is on no cluster."""
+    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else name)
 
 
 def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:

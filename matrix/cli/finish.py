@@ -36,7 +36,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
         typer.Exit: With 4 if the run ended before its plan; else with 1 if nothing was scored, or
-            more errored than was scored; else with 3 if a gate failed.
+            more errored than was scored; else with 3 if a gate failed. A gateway's run ends with
+            its command's code, or 4 if the cap refused anything.
     """
     from matrix.cli.gating import exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
@@ -67,6 +68,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         raise problem
     if code := INCOMPLETE if incomplete else HOLLOW if hollow else exit_code(gate):
         raise typer.Exit(code)
+    if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
+        raise typer.Exit(INCOMPLETE if ended.capped else ended.exit_code)
 
 
 def _kept(run: Run, gate: GateReport) -> Summary:

@@ -37,7 +37,7 @@ from matrix.engine.progress import (
     RunEnd,
     RunStatus,
 )
-from matrix.engine.refusals import OVERRUN_WORD, capped_role, role_cap_reached
+from matrix.engine.refusals import OVERRUN_WORD, capped_role, role_cap_reached, round_has_no_room
 from matrix.engine.run_telling import RunTelling
 from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setting_up import setup_of
@@ -83,6 +83,7 @@ class Driver:
             done=self._earlier.done,
             begun=self._earlier.begun,
             guide=self._looking.looks if self._looking else Everything(),
+            session_cap=setup_of(prepared, run_id, run_dir).session_cap_nano,
         )
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
@@ -165,8 +166,8 @@ class Driver:
             if not self._launcher.wants_round():
                 return
             if not self._launcher.next_round(picture):
-                if self._launcher.cap_reached:
-                    self._listener.note("the cap leaves no room for another round")
+                if self._launcher.no_room is not None:
+                    self._listener.note(round_has_no_room(self._launcher.no_room))
                 return
 
     def _take(self, news: Sequence[News]) -> None:
@@ -304,6 +305,9 @@ class Driver:
             return provider_closed(self._closed, self._prepared, self._run_dir)
         if reason == "cap" and self._role_cap:
             return role_cap_reached(self._role_cap, self._prepared.spec.limits, self._run_dir)
+        if reason == "cap" and self._launcher.no_room is not None:
+            budget = self._prepared.spec.limits.budget
+            return round_has_no_room(self._launcher.no_room, budget or "")
         return ""
 
     def _end(self, picture: Picture) -> RunEnd:

@@ -33,6 +33,14 @@ class Past(NamedTuple):
     value: float | None = None
 
 
+class NoRoom(NamedTuple):
+    """A round that was not begun: the most that it may cost, and what is left of which cap."""
+
+    needs: NanoUSD
+    left: NanoUSD
+    cap: NanoUSD
+
+
 class Guide(Protocol):
     """Who says, from the scores so far, which of the planned sessions are not worth playing."""
 
@@ -75,6 +83,8 @@ class Launcher:
         done: Sessions and preludes that ended in an earlier life of the run, and how.
         begun: What sessions that an earlier life did not finish have spent.
         guide: Says what of the plan is not worth playing.
+        session_cap: What no session can cost more than, if there is such a cap.
+        no_room: The round that the cap had no room for, if that is what ended the launching.
     """
 
     plan: Plan
@@ -85,8 +95,10 @@ class Launcher:
     done: Mapping[str, Past]
     begun: Mapping[str, NanoUSD] = field(default_factory=dict)
     guide: Guide = field(default_factory=Everything)
+    session_cap: NanoUSD | None = None
     stopped: bool = False
     cap_reached: bool = False
+    no_room: NoRoom | None = None
     _next_round: int = 0
     _ready: deque[SessionPlan] = field(default_factory=deque)
     _waiting: dict[str, list[SessionPlan]] = field(default_factory=dict)
@@ -130,17 +142,20 @@ class Launcher:
 
     def next_round(self, picture: Picture) -> bool:
         """Line the next round up if it fits; returns whether it did."""
-        planned = self.plan.round(self._next_round)
+        planned, balance = self.plan.round(self._next_round), picture.balance
         if self.at_cap == "whole-rounds":
+            needs = self._left_of(self._pending(planned))
             launch = may_start(
-                picture.balance,
+                balance,
                 open_upper=self._upper_of(self._open.values()) + self._left_of(self._unopened()),
                 open_spent=picture.open_spent,
-                round_upper=self._left_of(self._pending(planned)),
+                round_upper=needs,
                 anything_open=bool(self._open),
             )
+            if launch == "never":
+                self.cap_reached = True
+                self.no_room = NoRoom(needs, balance.cap - balance.charged, balance.cap)
             if launch != "start":
-                self.cap_reached = launch == "never"
                 return False
         self._next_round += 1
         self._line_up(self._pending(planned))
@@ -245,7 +260,8 @@ class Launcher:
             if plan.part == "prelude":
                 preparing.add(plan.round)
             else:
-                total += self.upper[self.plan.cell_index(plan.order)].upper
+                upper = self.upper[self.plan.cell_index(plan.order)].upper
+                total += upper if self.session_cap is None else min(upper, self.session_cap)
         return total + self.prelude_upper * len(preparing)
 
 

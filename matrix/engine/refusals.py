@@ -10,6 +10,7 @@ from pathlib import Path
 from matrix.admission.gate import Refusal
 from matrix.admission.ledger import Ledger
 from matrix.engine.books import session_envelope
+from matrix.engine.launcher import NoRoom
 from matrix.engine.messages import Acquire, Refuse
 from matrix.model.money import NanoUSD, from_usd, show_usd
 from matrix.model.spec import Limits
@@ -39,6 +40,15 @@ def role_cap_reached(role: str, limits: Limits, run_dir: Path) -> str:
     return (
         f"the cap of role {role} ({cap}) is used up, so nothing more was started\n"
         f"`{resume_command(run_dir, more)}` raises it and goes on."
+    )
+
+
+def round_has_no_room(found: NoRoom, budget: str = "") -> str:
+    """Why no further round was begun, with the figures."""
+    needs, left, cap = map(show_usd, found)
+    also = f", which budget {budget} bounds as well" if budget else ""
+    return (
+        f"another whole round may cost up to {needs}, and {left} is left of the cap of {cap}{also}"
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from matrix import api
 from matrix.model.errors import BadInput
+from matrix.model.money import show_usd
 from matrix.report.text import tokens
 from tests.cli.conftest import PLAY
 from tests.cli.program import (
@@ -134,6 +135,33 @@ def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
     assert "(incomplete: cap)" in result.stdout
     assert "matrix resume capped --max-cost USD" in result.stdout
     assert "above its cap of $0.05" in result.stderr
+
+
+def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
+    project: Path, matrix: Matrix
+) -> None:
+    args = (
+        *SMALL,
+        "--per-cell",
+        "12",
+        "--run-id",
+        "capped",
+        "--budget",
+        "nightly=0.4/day",
+        "--yes",
+    )
+    result = matrix(*args)
+    assert result.code == 4
+    spent = api.open_run("capped", results=project / "results").summary().spent_nano
+    left = show_usd(400_000_000 - spent)
+    for said in (result.stderr, " ".join(result.stdout.split())):
+        assert "another whole round may cost up to $0." in said
+        assert f", and {left} is left of the cap of $0.40" in said
+    told = " ".join(result.stdout.split())
+    assert "which budget nightly=0.4/day bounds as well" in told
+    assert "which budget nightly=0.4/day bounds as well" in (
+        " ".join(matrix("show", "capped").stdout.split())
+    )
 
 
 def test_what_was_cut_short_makes_no_completed_session_dearer(

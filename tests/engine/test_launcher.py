@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rounds import CostEstimate
-from matrix.engine.launcher import AtCap, Launcher, Past
+from matrix.engine.launcher import AtCap, Launcher, NoRoom, Past
 from matrix.engine.messages import Counters, Picture
 from matrix.model.entries import Ended, Share, Tally
 from matrix.model.plan import Cell, Plan
@@ -274,6 +274,17 @@ def test_estimates_that_hold_keep_whole_rounds_within_the_cap_and_use_it_up(
     if len(whole) < len(rounds):
         assert launcher.cap_reached
         assert cap - life.spent < len(plan.cells) * UPPER + PRELUDES_UPPER
+
+
+def test_a_cap_of_each_session_bounds_what_a_round_may_take() -> None:
+    plan = plan_of([cell_of("one", 0, None), cell_of("one", 1, None)], 4)
+    left = 2 * UPPER - 1
+    launcher = launcher_of(plan, at_cap="whole-rounds")
+    assert not launcher.next_round(picture(left + 7, spent=7))
+    assert launcher.no_room == NoRoom(needs=2 * UPPER, left=left, cap=left + 7)
+    launcher = launcher_of(plan, at_cap="whole-rounds")
+    launcher.session_cap = UPPER - 1
+    assert launcher.next_round(picture(left + 7, spent=7))
 
 
 @settings(max_examples=examples(100))

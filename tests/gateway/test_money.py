@@ -119,6 +119,8 @@ async def test_a_run_that_hit_its_cap_and_failed_says_so_whenever_it_is_looked_a
     data = json.loads(looked(tmp_path, "show", "it", "--json"))
     assert data["command"] == {"exit_code": 7, "requests": 40, "capped": refused}
     assert data["estimate_usd"] is None
+    again = await asyncio.to_thread(run_program, tmp_path, "resume", "it")
+    assert (again.code, status in again.stdout) == (4, True), "as when it was played"
 
 
 def test_a_command_that_never_started_reads_as_no_success(tmp_path: Path) -> None:
@@ -292,6 +294,8 @@ async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
         for number in range(12):
             status, _ = post(CHAT, asked(seed=number, max_tokens=500))
             assert status == 200, status
+        print("all are answered", flush=True)
+        sys.exit(7)
         """)
     )
     project = Project(tmp_path, provider.environment)
@@ -311,8 +315,9 @@ async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
     assert await asyncio.to_thread(killed_in_the_middle) == -signal.SIGKILL
     recorded = await asyncio.to_thread(entries_of, project.path("it"))
     assert recorded
-    done = await asyncio.to_thread(project.matrix, "resume", "it", "--in-process", "--quiet")
-    assert done.code in (0, 1), done.err
+    done = await asyncio.to_thread(project.matrix, "resume", "it", "--quiet")
+    assert done.code == 7, "the command's own, wherever the run is resumed"
+    assert "all are answered" in done.out, "the command has the terminal again"
     calls = project.tables("it").frame("calls")
     assert read_run(project.path("it")).status == "complete"
     assert calls.answered.sum() == 12
