@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -61,7 +62,15 @@ def plan_gateway(
     if not listed and not stand_in:
         keys = " or ".join(KEY_NAMES[provider][0] for provider in METERED_PROVIDERS)
         told = f"there is no key to forward requests with: set {keys}, here or in {ENV_NAME}"
-        mistakes.append(Mistake("models", None, "", f"{told}; or rehearse: --model sim/opus-4.5"))
+        mine = (
+            "or name a model of your own: --set 'models.mine={target: openai/mine, api_base: "
+            '"http://127.0.0.1:8000/v1", price: {input: 3, output: 15}}\''
+        )
+        told = f"{told}; or rehearse: --model sim/opus-4.5; {mine}"
+        mistakes.append(Mistake("models", None, "", told))
+    if shutil.which(command[0]) is None:
+        told = f"found {command[0]!r}, which is no program here; install it, or give its path"
+        mistakes.append(Mistake("COMMAND", None, "", told))
     if mistakes:
         raise BadInput(mistakes)
     hidden = sorted({name for names in KEY_NAMES.values() for name in names})

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 INCOMPLETE = 4
 """Exit code of a run that ended before its plan."""
 
+
+class CommandEnded(SystemExit):
+    """The end of a gateway, with its command's exit code, whatever that would mean elsewhere."""
+
+
 HOLLOW = 1
 """Exit code of a complete run in which nothing was scored, or more errored than was scored."""
 
@@ -69,7 +74,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     if code := INCOMPLETE if incomplete else HOLLOW if hollow else exit_code(gate):
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
-        raise typer.Exit(INCOMPLETE if ended.capped else ended.exit_code)
+        raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)
 
 
 def _kept(run: Run, gate: GateReport) -> Summary:

@@ -85,9 +85,10 @@ def gateway(
     """Run a command at a metered address."""
     from matrix.api.metering import gateway as play
     from matrix.api.metering import plan_gateway
-    from matrix.cli.finish import INCOMPLETE
+    from matrix.cli.finish import INCOMPLETE, CommandEnded
     from matrix.kinds.gateway import NOT_FOUND
     from matrix.model.money import show_usd
+    from matrix.report.text import plural
 
     layers = overrides_of(settings, None, max_cost=max_cost, budget=budget)
     prepared = plan_gateway(command, stand_in=model, overrides=layers)
@@ -103,7 +104,8 @@ def gateway(
     simulated = " (simulated)" if prepared.play_money else ""
     told = f"{show_usd(summary.spent_nano)} of {show_usd(summary.run.cap_nano)}{simulated}"
     typer.echo(
-        f"matrix gateway: {told} for {done.requests:,} requests; `matrix show {done.run.id}`",
+        f"matrix gateway: {told} for {plural(done.requests, 'request')}; "
+        f"`matrix show {done.run.id}`",
         err=True,
     )
     if done.exit_code == NOT_FOUND and not done.requests:
@@ -112,9 +114,8 @@ def gateway(
         remedy = "a higher --max-cost (or budget) lets more through"
         if summary.overrun_nano:
             remedy = "a provider charged more than requests allowed, so nothing more was sent"
-        typer.echo(
-            f"matrix gateway: {done.capped:,} requests were refused at the cap; {remedy}", err=True
-        )
+        refused = plural(done.capped, "request was", "requests were")
+        typer.echo(f"matrix gateway: {refused} refused at the cap; {remedy}", err=True)
     if done.capped or done.exit_code is None:
         raise typer.Exit(INCOMPLETE)
-    raise typer.Exit(done.exit_code)
+    raise CommandEnded(done.exit_code)

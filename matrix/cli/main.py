@@ -33,6 +33,7 @@ from matrix.cli import (
     show_command,
     validate_command,
 )
+from matrix.cli.finish import CommandEnded
 from matrix.cli.options import Careful
 
 if TYPE_CHECKING:
@@ -116,6 +117,8 @@ def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] =
     _end_as_by_ctrl_c()
     try:
         app(arguments, obj=clock)
+    except CommandEnded:
+        raise
     except SystemExit as ended:
         if ended.code == _ABORTED:  # what is begun ends by itself, with 4
             typer.echo("interrupted before anything was begun", err=True)

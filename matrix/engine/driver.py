@@ -212,10 +212,12 @@ class Driver:
             self._draining = reason
             self._launcher.stop()
             self._telling.draining(reason)
-            self._listener.note(
-                f"stopping ({reason}): waiting for calls in flight; "
-                "what is paid for is kept, and the run can be resumed"
-            )
+            waits = "waiting for calls in flight"
+            if isinstance(self._prepared.kind, OwnsTerminal):
+                told = f"its command is asked to end; {waits}, and what is paid for is kept"
+            else:
+                told = f"{waits}; what is paid for is kept, and the run can be resumed"
+            self._listener.note(f"stopping ({reason}): {told}")
             if self._closed is not None and (told := self._detail(reason)):
                 self._listener.note(told)
             await self._executor.drain()
@@ -241,7 +243,7 @@ class Driver:
             else:
                 task.cancel()
 
-        with interrupts(interrupted, on_terminal=None if program is None else _nothing):
+        with interrupts(interrupted, on_terminal=None if program is None else program.interrupted):
             yield
 
     def _setup(self) -> RunSetup:
@@ -341,7 +343,3 @@ def _met_elsewhere(draining: asyncio.Task[None]) -> None:
     """What keeps a run from draining is met by the run itself, which asks the same governor."""
     if not draining.cancelled():
         draining.exception()
-
-
-def _nothing() -> None:
-    """Ctrl-C on the terminal of a program of the run's: that program hears it, too."""

@@ -13,6 +13,7 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -82,13 +83,18 @@ class GatewayKind:
     score_names: frozenset[str] = frozenset({"exit_code", "requests", "capped"})
 
     def __init__(self) -> None:
-        self._running: asyncio.subprocess.Process | None = None
+        self._running: _Command | None = None
         self._ending: asyncio.Task[None] | None = None
+
+    def interrupted(self) -> None:
+        """Pass Ctrl-C on to a command that the terminal does not tell."""
+        if self._running is not None and self._running.own_group:
+            self._running.tell(signal.SIGINT)
 
     def asked_to_end(self) -> None:
         """Ask the command to end, and end it if it does not."""
         if self._running is not None and self._ending is None:
-            self._ending = asyncio.get_running_loop().create_task(_end(self._running))
+            self._ending = asyncio.get_running_loop().create_task(self._running.end())
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
@@ -146,7 +152,7 @@ class GatewayKind:
         done = await ctx.metered(
             ROLE,
             work,
-            name="command",
+            name=f"command {options.command[0]}",
             arguments=list(options.command),
             agent=Path(options.command[0]).name,
             stand_in=options.stand_in,
@@ -158,19 +164,27 @@ class GatewayKind:
     async def _run(self, options: GatewayOptions, address: MeteredAddress) -> int:
         """The command's exit code, as a shell would tell it."""
         kept = {name: text for name, text in os.environ.items() if name not in options.hidden}
+        # a program that talks to somebody has to stay in the terminal's foreground group, where
+        # Ctrl-C and a closed terminal reach its children too; any other gets a group of its own,
+        # so that its children can be ended with it
+        alone = not any(os.isatty(number) for number in range(3))
         try:
             process = await asyncio.create_subprocess_exec(
-                *options.command, env={**kept, **address.environment}
+                *options.command,
+                env={**kept, **address.environment},
+                process_group=0 if alone else None,
             )
         except FileNotFoundError:
             return NOT_FOUND
         except OSError:
             return NOT_ALLOWED
-        self._running, self._ending = process, None
+        self._running, self._ending = _Command(process, alone), None
         try:
             code = await process.wait()
+            if self._ending is not None:
+                await self._ending
         except asyncio.CancelledError:
-            await _end(process)
+            await self._running.end()
             raise
         finally:
             self._running = None
@@ -181,14 +195,27 @@ class GatewayKind:
             ctx.score(name, float(value))
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Ask a command to end, and end it if it does not."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        with suppress(ProcessLookupError):
-            process.send_signal(number)
+class _Command(NamedTuple):
+    """A command that runs, and whether it has a process group of its own."""
+
+    process: asyncio.subprocess.Process
+    own_group: bool
+
+    def tell(self, number: signal.Signals) -> None:
+        """Tell it, with all its children where they can be told from others."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self.own_group:
+                os.killpg(self.process.pid, number)
+            else:
+                self.process.send_signal(number)
+
+    async def end(self) -> None:
+        """Ask it to end, and end what is left of it after a while."""
+        self.tell(signal.SIGTERM)
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE_S)
-            return
+            await asyncio.wait_for(self.process.wait(), GRACE_S)
+        self.tell(signal.SIGKILL)
+        await self.process.wait()
 
 
 KIND = GatewayKind()

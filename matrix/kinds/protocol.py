@@ -143,6 +143,10 @@ class OwnsTerminal(Protocol):
 
     owns_terminal: bool
 
+    def interrupted(self) -> None:
+        """Ctrl-C: see that the program hears of it, where the terminal has not told it."""
+        ...
+
     def asked_to_end(self) -> None:
         """The run was asked to end: pass it on to the program, which may not wait for ever."""
         ...

@@ -107,6 +107,8 @@ class _Did(NamedTuple):
     def of(cls, name: str, result: JSON) -> _Did:
         """Read what a command or a metered agent's turn came to; a kind may call its own so."""
         with suppress(TypeError, ValueError, LookupError, AttributeError):
+            if name.startswith("command ") and isinstance(result, dict):  # a metered one
+                return cls(_number(result["result"]["exit_code"]))
             if name.startswith("command "):
                 ran = CommandResult(*result)
                 return cls(_number(ran.code), int(ran.out_bytes), int(ran.err_bytes))

@@ -123,8 +123,18 @@ async def test_a_run_that_hit_its_cap_and_failed_says_so_whenever_it_is_looked_a
     assert (again.code, status in again.stdout) == (4, True), "as when it was played"
 
 
-def test_a_command_that_never_started_reads_as_no_success(tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_told_before_anything_is_started(tmp_path: Path) -> None:
     command = ("gateway", "--max-cost", "1", "--model", "sim/opus-4.5", "--", "./not-there")
+    result = run_program(tmp_path, *command)
+    assert result.code == 2
+    assert "COMMAND: found './not-there', which is no program here" in result.stderr
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_command_that_cannot_be_run_reads_as_no_success(tmp_path: Path) -> None:
+    (tmp_path / "agent").write_text("#!/no/such/shell\n")
+    (tmp_path / "agent").chmod(0o755)
+    command = ("gateway", "--max-cost", "1", "--model", "sim/opus-4.5", "--", "./agent")
     assert run_program(tmp_path, *command).code == NOT_FOUND
     assert "exit code 127; 0 requests, none refused at the cap" in looked(tmp_path, "show")
     assert looked(tmp_path, "list").endswith("  complete, exit code 127\n")
@@ -360,6 +370,44 @@ async def test_what_a_command_leaves_running_cannot_spend_any_more(
     )
     assert done.result.code == 0, done.result.stderr
     assert provider.billed == len(done.calls) >= 1, "what was under way is settled, and no more"
+
+
+INTERRUPTED = """
+post(CHAT, asked(max_tokens=500))
+if os.fork() == 0:
+    open("child", "w").write(str(os.getpid()))
+    while True:
+        signal.pause()
+signal.pause()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_an_interrupt_reaches_the_command_with_its_children_and_is_told_as_it_was(
+    provider: Provider, tmp_path: Path, number: signal.Signals
+) -> None:
+    (tmp_path / "agent.py").write_text(program("import signal\n" + INTERRUPTED))
+    project = Project(tmp_path, provider.environment)
+    child = tmp_path / "child"
+
+    def ended() -> Any:
+        command = ("gateway", "--max-cost", "5", "--run-id", "it", "--", sys.executable, "agent.py")
+        with project.started(*command) as run:
+            wait_for(lambda: child.exists() and child.read_text() != "")
+            run.send_signal(number)
+            return finished(run)
+
+    done = await asyncio.to_thread(ended)
+    assert done.code == 128 + number, done.err
+    assert "before anything was begun" not in done.err
+    assert "can be resumed" not in done.err
+    assert "for 1 request; `matrix show it`" in done.err
+    wait_for(lambda: not Path(f"/proc/{child.read_text()}").exists())
+    status = f"complete, exit code {128 + number}"
+    listed = await asyncio.to_thread(run_program, tmp_path, "list")
+    assert listed.stdout.endswith(f"  {status}\n")
+    (effect,) = project.tables("it").frame("effects").itertuples()
+    assert (effect.name, effect.exit_code) == (f"command {sys.executable}", 128 + number)
 
 
 @pytest.mark.parametrize(("times", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (1, 1)])
