@@ -43,3 +43,41 @@ def test_a_narrator_may_be_an_agent_beside_one_that_is_a_model(tmp_path: Path) -
     calls = tables.frame("calls")
     assert set(calls[calls.model == "mine"].role) == {"narrator"}
     assert (calls[calls.model == "mine"].cost_nano == 1_000_000).all()
+
+
+PLAYER = """
+import random
+from matrix.agents import Reply, Turn
+
+WORDS = "climb light look wait follow ask listen open turn leave hold pull watch".split()
+
+async def play(turn: Turn) -> Reply:
+    assert turn.role == "players"
+    words = " ".join(random.Random(turn.seed).choices(WORDS, k=6))
+    return Reply(f"I {words}.", cost_usd=0.0005)
+"""
+
+
+def test_players_may_be_agents_beside_those_that_are_models(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "theirs.py").write_text(PLAYER)
+    project.write(
+        play_spec(
+            agents={"theirs": {"python": "theirs:play", "max_usd": 0.01}},
+            factors={"players": ["sim/by-archetype", "theirs"]},
+            per_cell=1,
+        )
+    )
+    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 0, done.err
+    tables = project.tables("it")
+    messages, calls = tables.frame("messages"), tables.frame("calls")
+    sessions = tables.frame("sessions").set_index("players")
+    assert set(sessions.outcome) <= {"completed", "timeout"}
+    played = messages[messages.session_id == sessions.loc["theirs"].session_id]
+    said = played[played.text.str.match(r"I (\w+ ){5}\w+\.$")]
+    assert len(said) >= 4
+    assert said.speaker.nunique() > 1, "each player of the group"
+    theirs = calls[calls.model == "theirs"]
+    assert set(theirs.role) == {"players"}
+    assert (theirs.cost_nano == 500_000).all()
