@@ -19,7 +19,8 @@ HELP = """Serve simulated models at an OpenAI-compatible address.
     matrix serve-sim --faults '{chances: {"429": 0.1, slow: 0.05}}'
 
 It prints its base URL (on this machine only) and serves until Ctrl-C: POST /v1/chat/completions
-(streams, JSON schemas, forced tool calls), GET /v1/models, /healthz and /stats. The model 'echo'
+(streams, JSON schemas, forced tool calls), POST /jobs and GET /jobs/ID (a service that takes jobs,
+to rehearse agents), GET /v1/models, /healthz and /stats. The model 'echo'
 answers a fixed text at once. To ask for one fault: a header X-Matrix-Fault, or POST /faults with a
 JSON list.
 """

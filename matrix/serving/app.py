@@ -6,7 +6,8 @@ import asyncio
 import socket
 import struct
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, NoReturn, TypeAlias
 
 import orjson
@@ -16,6 +17,7 @@ from matrix.model.records import JSON
 from matrix.serving import bodies
 from matrix.serving.api_errors import ApiError, bad_request, too_large, unknown_address
 from matrix.serving.chat import ChatService, Outcome
+from matrix.serving.jobs import Jobs
 from matrix.serving.options import ANY, ServeOptions
 
 MAX_BODY: Final = 16 * 1024 * 1024
@@ -23,6 +25,7 @@ MAX_BODY: Final = 16 * 1024 * 1024
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _SERVICE: Final = web.AppKey("service", ChatService)
+_JOBS: Final = web.AppKey("jobs", Jobs)
 _HANG_S: Final = 3600.0
 _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
@@ -33,6 +36,10 @@ def build_app(options: ServeOptions) -> web.Application:
     app[_SERVICE] = ChatService(options, time.monotonic, time.time)
     app.router.add_get("/healthz", _healthz)
     app.router.add_post("/v1/chat/completions", _chat)
+    app[_JOBS] = Jobs(app[_SERVICE])
+    app.router.add_post("/jobs", _submit)
+    app.router.add_get("/jobs/{number}", _guarded(_look))
+    app.router.add_post("/jobs/{number}", _submit)
     app.router.add_get("/v1/models", _guarded(_models))
     app.router.add_get("/stats", _guarded(_stats))
     app.router.add_post("/stats/reset", _guarded(_reset))
@@ -44,11 +51,26 @@ def build_app(options: ServeOptions) -> web.Application:
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:
+    return await _answered(request, request.app[_SERVICE].answer)
+
+
+async def _submit(request: web.Request) -> web.StreamResponse:
+    jobs, number = request.app[_JOBS], request.match_info.get("number")
+    return await _answered(request, jobs.submit if number is None else partial(jobs.go_on, number))
+
+
+async def _look(request: web.Request) -> web.StreamResponse:
+    return await _send(request, request.app[_JOBS].look(request.match_info["number"]))
+
+
+async def _answered(
+    request: web.Request, answer: Callable[[bytes, Mapping[str, str]], Outcome]
+) -> web.StreamResponse:
     service = request.app[_SERVICE]
     service.stats.begin()
     try:
         body = await _body(request)
-        outcome = service.answer(body, request.headers)
+        outcome = answer(body, request.headers)
         if outcome.delay_s:
             await asyncio.sleep(outcome.delay_s)
         return await _send(request, outcome)

@@ -41,6 +41,7 @@ class Outcome:
         delay_s: Seconds to wait before anything is sent.
         ending: ``whole`` sends everything; ``cut`` half of it; ``reset`` nothing; ``hang`` the
             first part of a stream or nothing, and then waits until the client goes.
+        fault: The fault that it met; empty for none.
     """
 
     status: int
@@ -49,6 +50,7 @@ class Outcome:
     delay_s: float = 0.0
     pace_s: float = 0.0
     ending: Ending = "whole"
+    fault: str = ""
 
 
 class ChatService:
@@ -149,6 +151,7 @@ class ChatService:
         head = Head(f"chatcmpl-sim{self._ordinal}", int(self._wall()), request.model)
         works_s = written.duration_s if self._real_time else 0.0
         outcome = Outcome(200, {"Content-Type": _JSON}, [], ending=_ENDINGS.get(name, "whole"))
+        outcome.fault = name
         outcome.delay_s = self.options.latency_ms / 1000 + ((fault and fault.seconds) or 0.0)
         if request.stream:
             outcome.headers["Content-Type"] = _EVENTS

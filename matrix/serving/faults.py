@@ -48,6 +48,8 @@ FAULTS: Final[Mapping[str, str]] = {
     "no-usage": "200 without usage",
     "absurd-usage": "200 with 10**12 tokens of each kind",
     "negative-usage": "200 with negative token counts",
+    "job-fails": "of a job: it is taken, and failed when it is asked after",
+    "job-endless": "of a job: it is taken, and never done",
     "echo-401": "401, whose message repeats the Authorization header of the request",
     "echo-500": "500, the same",
     "echo-answer": "200, whose text repeats it, unless it has to follow a schema",
