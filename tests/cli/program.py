@@ -28,6 +28,7 @@ _VOLATILE = (
     (re.compile(r"^(ok +(?:Python|litellm|ray) +)[\d.]+\w*$", re.MULTILINE), r"\1<VERSION>"),
     (re.compile(r"[\d,.]+ GB free"), "<N> GB free"),
     (re.compile(r"(after the first round, .* to cost) .*$", re.MULTILINE), r"\1 <MONEY>"),
+    (re.compile(r"before; .*? after the first round"), "before; <MONEY> after the first round"),
     (re.compile(r"list [0-9a-f]{12}\b"), "list <HASH>"),
     (re.compile(r'_hash": "[0-9a-f]+"'), '_hash": "<HASH>"'),
 )
