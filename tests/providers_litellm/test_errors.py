@@ -31,6 +31,7 @@ from matrix.model.errors import (
     RequestRejected,
     Unreachable,
 )
+from matrix.providers.litellm_adapter.answers import usage_in
 from matrix.providers.litellm_adapter.errors import (
     LONGEST_MESSAGE,
     AnswerRefused,
@@ -334,3 +335,20 @@ def test_messages_say_model_status_and_reason_without_litellms_prefixes() -> Non
     assert str(translate(error, target="openai/x", now=NOW)) == (
         "openai/x: HTTP 404: The model `x` does not exist"
     )
+
+
+@pytest.mark.parametrize(
+    ("usage", "found"),
+    [
+        ('{"prompt_tokens": 217, "completion_tokens": 60}', (217, 60)),
+        ('{"input_tokens": 217, "output_tokens": 60}', (217, 60)),
+        ('{"input_tokens": 7, "cache_read_input_tokens": 210, "output_tokens": 60}', (217, 60)),
+        ('{"input_tokens": "many", "output_tokens": 60}', None),
+        ("7", None),
+    ],
+)
+def test_a_refusal_says_its_usage_in_anybodys_words(
+    usage: str, found: tuple[int, int] | None
+) -> None:
+    told = usage_in(f'{{"type": "error", "error": {{}}, "usage": {usage}}}'.encode())
+    assert (None if told is None else (told.input, told.output)) == found

@@ -122,12 +122,23 @@ def usage_of(response: Any, text: str = "") -> Usage | None:
 
 
 def usage_in(body: bytes) -> Usage | None:
-    """Tokens that an answer which cannot be read reports all the same, in OpenAI's shape."""
+    """Tokens that an answer which cannot be read reports all the same, in whichever shape."""
     try:
-        answer = json.loads(body, object_hook=lambda fields: SimpleNamespace(**fields))
+        answer = json.loads(body, object_hook=_in_openais_words)
     except (ValueError, RecursionError):
         return None
     return usage_of(answer, "unread")
+
+
+def _in_openais_words(fields: dict[str, Any]) -> SimpleNamespace:
+    """An object whose tokens have OpenAI's names, also where Anthropic's were given."""
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    if "input_tokens" in fields and "prompt_tokens" not in fields:
+        read = [fields.get(name) or 0 for name in names]
+        if all(type(count) is int for count in read):
+            words = {"prompt_tokens": sum(read), "completion_tokens": fields.get("output_tokens")}
+            return SimpleNamespace(**{**fields, **words})
+    return SimpleNamespace(**fields)
 
 
 def without_usage(body: bytes) -> bytes | None:
