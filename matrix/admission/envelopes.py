@@ -49,6 +49,11 @@ class Envelopes:
                 return name
         return None
 
+    def left(self, name: str) -> NanoUSD:
+        """What may still be spent of an envelope; 0 if there is none of this name."""
+        one = self._open.get(name)
+        return 0 if one is None else max(0, one.cap - one.spent)
+
     def fits(self, names: Iterable[str], amount: NanoUSD) -> bool:
         """Whether all of these envelopes have room now."""
         envelopes = (self._open.get(name) for name in names)

@@ -88,6 +88,7 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
         "status": end.status,
         "end_reason": end.reason,
         "end_detail": end.detail,
+        "resume_with": end.resume_with,
         "totals": totals,
     }
     pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}

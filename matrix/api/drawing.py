@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
 from matrix.api.opened import RESULTS
+from matrix.engine.money_fold import MoneyFold
 from matrix.engine.prepared import Prepared
-from matrix.model.budgets import Budget, parse_budget
+from matrix.model.budgets import Bound, Budget, parse_budget
+from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.money import NanoUSD, show_usd, to_usd
+from matrix.model.money import NanoUSD, from_usd, show_usd, to_usd
+from matrix.model.spec import Limits
 from matrix.store.budgets import BudgetFile, BudgetState
 
 
@@ -27,6 +30,7 @@ class Draw:
         reserved: What was set aside; empty without a budget.
         started: Whether money may have been spent; set before the first process comes up.
         spent: What the run has spent in all its lives, once it has ended.
+        bound: The cap that the budget has left it, where that is lower than its own.
     """
 
     prepared: Prepared
@@ -34,6 +38,7 @@ class Draw:
     reserved: str = ""
     started: bool = False
     spent: NanoUSD | None = None
+    bound: Bound | None = None
 
 
 def budget_of(prepared: Prepared) -> Budget | None:
@@ -94,6 +99,8 @@ def drawing(
     )
     before = spent or 0
     draw = Draw(_capped(prepared, cap), *_words(budget, cap - before, own - before))
+    if cap < own:
+        draw.bound = Bound(parse_budget(prepared.spec.limits.budget or ""), cap, own)
     try:
         yield draw
     finally:
@@ -109,19 +116,40 @@ def budgets(results: str | Path = RESULTS) -> list[BudgetState]:
     return BudgetFile(Path(results)).states(time.time())
 
 
-def check_cap(prepared: Prepared, run: str, spent: NanoUSD) -> None:
-    """See that a cap that a resumed run is given leaves it something.
+def check_caps_left(limits: Limits, given: Collection[PathKey], run: str, past: MoneyFold) -> None:
+    """See that the caps that a resumed run is given leave it something.
+
+    Args:
+        limits: The run's limits by now.
+        given: Which settings were given, as paths.
+        run: The run's id.
+        past: What its journal knows of money.
 
     Raises:
-        BadInput: The run has spent more than that already.
+        BadInput: The run, or a role, has spent more than that already.
     """
-    cap = prepared.spec.limits.cap_nano
-    if cap < spent:
-        message = (
-            f"found {show_usd(cap)}, but run {run} has spent {show_usd(spent)} already; nothing "
-            "was started: give a cap above that, or leave it out"
+    found = []
+    if ("limits", "cost_usd") in given:
+        found.append(("--max-cost", f"run {run}", limits.cap_nano, past.charged))
+    if any(path[:2] == ("limits", "role_usd") for path in given):
+        by_role = past.history().spent_by_role
+        found += [
+            (f"limits.role_usd.{role}", f"role {role}", from_usd(usd), by_role.get(role, 0))
+            for role, usd in limits.role_usd.items()
+        ]
+    mistakes = [
+        Mistake(
+            name,
+            None,
+            "",
+            f"found {show_usd(cap)}, but {who} has spent {show_usd(spent)} already; nothing was "
+            "started: give a cap above that, or leave it out",
         )
-        raise BadInput([Mistake("--max-cost", None, "", message)])
+        for name, who, cap, spent in found
+        if cap < spent
+    ]
+    if mistakes:
+        raise BadInput(mistakes)
 
 
 def _capped(prepared: Prepared, cap: NanoUSD) -> Prepared:

@@ -16,7 +16,7 @@ from random import SystemRandom
 from typing import Any
 
 from matrix.api.describing import ended_file, plan_summary, run_file
-from matrix.api.drawing import Draw, check_cap, drawing
+from matrix.api.drawing import Draw, check_caps_left, drawing
 from matrix.api.extending import COUNTS, extended
 from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
@@ -24,7 +24,7 @@ from matrix.engine.catalogue import require_local_models
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, load_executor
 from matrix.engine.keys import open_to_others, require_keys
-from matrix.engine.money_fold import charged_in
+from matrix.engine.money_fold import money_in
 from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
@@ -45,6 +45,7 @@ from matrix.model.errors import (
 from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
+from matrix.report.text import plural
 from matrix.store.driven import driving
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.recovery import recover_run, tables_lag
@@ -231,20 +232,22 @@ def resume(
     asked = more or redo_turn or bool(redo_errored)
     if not asked and read_run(run_dir).status == "complete" and not tables_lag(run_dir):
         told = "there is nothing left to play, and nothing was changed"
+        done = Run(run_dir)
+        if lost := done.summary().endings.errored:
+            told += f"; --redo-errored plays its {plural(lost, 'errored session')} on"
         listener.remark(f"run {run_dir.name} is complete: {told}")
-        return Run(run_dir)
+        return done
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
-    engine, spent = _executor_for(prepared, executor), charged_in(run_dir)
-    if any(path == ("limits", "cost_usd") for path, _, _ in given):
-        check_cap(prepared, run_dir.name, spent)
+    engine, past = _executor_for(prepared, executor), money_in(run_dir)
+    check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)
     if more:
         write_plan(run_dir, prepared)
     errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
     prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=clock(), errored=errored)
     with (
-        drawing(prepared, run_dir.parent, run_dir.name, clock, spent=spent) as draw,
+        drawing(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
         driving(run_dir),
     ):
         return _drive(draw, run_dir, engine, listener)
@@ -264,12 +267,13 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
     if not prepared.play_money and open_to_others(prepared.env_file):
         listener.note(f"{prepared.env_file} can be read by other users; `chmod 600` it")
     file = read_run(run_dir)
-    driver = Driver(prepared, file.run_id, run_dir, engine, listener)
+    driver = Driver(prepared, file.run_id, run_dir, engine, listener, bound=draw.bound)
     running = file.model_copy(
         update={
             "status": "running",
             "end_reason": "",
             "end_detail": "",
+            "resume_with": "",
             "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
             "plan": plan_summary(prepared),

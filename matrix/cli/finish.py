@@ -65,7 +65,10 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         print_gate(gate)  # the whole summary has it
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
-        typer.echo(f"{head_line(summary)}; {resume_command(run.path)} goes on", err=True)
+        typer.echo(
+            f"{head_line(summary)}; {resume_command(run.path, run.file.resume_with)} goes on",
+            err=True,
+        )
     hollow = not incomplete and _tell_if_hollow(summary, quiet=quiet)
     if problem is not None and (incomplete or hollow):
         typer.echo(str(problem), err=True)

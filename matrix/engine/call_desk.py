@@ -170,7 +170,8 @@ class CallDesk:
         for refusal in decision.refusals:
             key = refusal.request.key
             if (call := self._calls.find(key)) is not None:
-                why = why_refused(refusal, call.asked, self.ledger, self._parts.session)
+                left = self._envelopes.left(refusal.envelope or "")
+                why = why_refused(refusal, call.asked, self.ledger, self._parts.session, left)
                 self._calls.refuse(key, call, *why)
         waits = (decision.wake_in_s, self._parking.wake_in_s(now))
         return min((wait for wait in waits if wait is not None), default=None)

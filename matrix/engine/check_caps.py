@@ -32,7 +32,16 @@ def check_caps(prepared: Prepared, bindings: Sequence[Binding], mistakes: Mistak
                 + did_you_mean(role, known),
             )
         own = [use for use in profile if use.role == role]
-        _check_calls_fit(prepared, own, from_usd(usd), path, mistakes)
+        cap, needs = from_usd(usd), prepared.round_cost_of(role).high
+        if not _check_calls_fit(prepared, own, cap, path, mistakes):
+            continue
+        if prepared.spec.at_cap == "whole-rounds" and cap < needs:
+            mistakes.fault(
+                path,
+                f"a cap of {show_usd(cap)} is too small for role {role} in one round of "
+                f"{prepared.plan.round_size} sessions, which may cost {show_usd(needs)}; raise it, "
+                "make the matrix smaller, or use `at_cap: spend-all`",
+            )
 
 
 def _check_run_cap(

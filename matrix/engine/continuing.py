@@ -15,7 +15,6 @@ from matrix.engine.catalogue import stand_ins_of, with_default_limits
 from matrix.engine.changing import Changed, change_moment, check_names, fork_moment
 from matrix.engine.check_caps import check_caps
 from matrix.engine.estimate import (
-    NOTHING,
     Interval,
     dearest_call,
     run_time,
@@ -194,7 +193,7 @@ def _assemble(
         models=models,
         groups=groups,
         cell_costs=tuple(costs),
-        prelude_cost=NOTHING,
+        prelude=CellCost({}),
         preludes_per_round=0,
         factors=_factors(plan.cells, wanted),
         compare_factor=wanted.compared,

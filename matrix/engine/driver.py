@@ -29,7 +29,7 @@ from matrix.engine.messages import (
     SessionEnded,
     SessionSuspended,
 )
-from matrix.engine.prepared import Prepared, estimates_of
+from matrix.engine.prepared import Prepared, estimates_of, role_caps_of
 from matrix.engine.progress import (
     EndReason,
     Listener,
@@ -37,13 +37,21 @@ from matrix.engine.progress import (
     RunEnd,
     RunStatus,
 )
-from matrix.engine.refusals import OVERRUN_WORD, capped_role, role_cap_reached, round_has_no_room
+from matrix.engine.refusals import (
+    OVERRUN_WORD,
+    capped_role,
+    held_by_budget,
+    raising,
+    role_caps_reached,
+    round_has_no_room,
+)
 from matrix.engine.run_telling import RunTelling
 from matrix.engine.scoreboard import Scoreboard
 from matrix.engine.setting_up import setup_of
 from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
 from matrix.kinds.protocol import OwnsTerminal
+from matrix.model.budgets import Bound
 from matrix.model.errors import CutShort, Interrupted, MatrixError
 from matrix.store.run_folder import why_unfinished
 
@@ -66,11 +74,13 @@ class Driver:
         executor: Executor,
         listener: Listener,
         *,
+        bound: Bound | None = None,
         clock: Callable[[], float] = time.monotonic,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
         self._prepared, self._executor, self._listener = prepared, executor, listener
         self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
+        self._bound = bound
         self._telling = RunTelling(run_id, run_dir, now_ns)
         self._earlier = earlier_lives(run_dir, prepared.spec.compare.metric)
         self._looking = self._look_at(prepared, now_ns)
@@ -79,11 +89,12 @@ class Driver:
             at_cap=prepared.spec.at_cap,
             limit=prepared.spec.limits.open_sessions,
             upper=estimates_of(prepared),
-            prelude_upper=prepared.prelude_cost.high,
+            prelude_upper=prepared.prelude.total.high,
             done=self._earlier.done,
             begun=self._earlier.begun,
             guide=self._looking.looks if self._looking else Everything(),
             session_cap=setup_of(prepared, run_id, run_dir).session_cap_nano,
+            role_caps=role_caps_of(prepared),
         )
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
@@ -93,7 +104,7 @@ class Driver:
         self._speed = Speed(clock)
         self._broken: RunFailed | None = None
         self._closed: ProviderClosed | None = None
-        self._role_cap = ""
+        self._used_up: dict[str, None] = {}  # roles whose cap has cut sessions short
         self._count_earlier_life()
 
     async def run(self) -> RunEnd:
@@ -167,7 +178,7 @@ class Driver:
                 return
             if not self._launcher.next_round(picture):
                 if self._launcher.no_room is not None:
-                    self._listener.note(round_has_no_room(self._launcher.no_room))
+                    self._listener.note(round_has_no_room(self._launcher.no_room, self._bound))
                 return
 
     def _take(self, news: Sequence[News]) -> None:
@@ -196,7 +207,7 @@ class Driver:
     def _count(self, item: SessionEnded) -> None:
         ended = item.ended
         if ended.outcome == "censored" and (role := capped_role(ended.error_class)):
-            self._role_cap = role
+            self._used_up[role] = None
             self._launcher.stop()  # nobody who is started now could come to an end
         word = self._scores.count(item.plan, ended.outcome, ended.score, item.worth)
         if word is not None:
@@ -274,7 +285,7 @@ class Driver:
                 if (past := done.get(plan.session_id)) is not None:
                     self._opened += 1
                     self._scores.count(plan, past.outcome, past.score, past.cost)
-                    self._launcher.observe(plan, past.outcome, past.cost)
+                    self._launcher.observe(plan, past)
                     if self._looking is not None:
                         self._looking.remember(plan, past)
         self._ended_before = self._scores.ended
@@ -305,12 +316,21 @@ class Driver:
         """What has to be done before the run can go on, where its reason alone does not say it."""
         if reason in ("account", "provider") and self._closed is not None:
             return provider_closed(self._closed, self._prepared, self._run_dir)
-        if reason == "cap" and self._role_cap:
-            return role_cap_reached(self._role_cap, self._prepared.spec.limits, self._run_dir)
-        if reason == "cap" and self._launcher.no_room is not None:
-            budget = self._prepared.spec.limits.budget
-            return round_has_no_room(self._launcher.no_room, budget or "")
-        return ""
+        if reason != "cap":
+            return ""
+        if self._used_up:
+            return role_caps_reached(tuple(self._used_up), self._prepared.spec.limits)
+        if self._launcher.no_room is not None:
+            return round_has_no_room(self._launcher.no_room, self._bound)
+        return "" if self._bound is None else held_by_budget(self._bound)
+
+    def _resume_with(self, reason: EndReason) -> str:
+        """Options without which the run, resumed, would come no further."""
+        if reason != "cap":
+            return ""
+        found = self._launcher.no_room
+        roles = self._used_up or ([found.role] if found is not None and found.role else [])
+        return raising(roles, self._bound)
 
     def _end(self, picture: Picture) -> RunEnd:
         progress = self._progress(picture)
@@ -331,6 +351,7 @@ class Driver:
             status,
             reason,
             self._detail(reason),
+            self._resume_with(reason),
             progress,
             self._scores.projection,
             looks.newest if looks is not None else None,

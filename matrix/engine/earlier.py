@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -19,11 +20,12 @@ from matrix.store.session_state import fold, fold_all
 class Earlier(NamedTuple):
     """Sessions that need not be played again, and the money in those that were begun.
 
-    Censored sessions go on, so they are among the begun. ``look`` is the newest look at the scores.
+    Censored sessions go on, so they are among the begun, with what each of their roles has spent.
+    ``look`` is the newest look at the scores.
     """
 
     done: dict[str, Past]
-    begun: dict[str, NanoUSD]
+    begun: dict[str, Mapping[str, NanoUSD]]
     look: Looked | None
 
 
@@ -38,15 +40,16 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
     if not path.is_file():
         return Earlier({}, {}, None)
     done: dict[str, Past] = {}
-    begun: dict[str, NanoUSD] = {}
+    begun: dict[str, Mapping[str, NanoUSD]] = {}
     with closing(JournalReader(path)) as reader:
         sessions = fold_all(row.entry for row in reader.since(0, _kinds(reader)))
         for key, state in sessions.items():
             end = state.ended
             if end is not None and end.outcome != "censored":
                 cost = end.tally.cost + state.saved  # as if there had been no response cache
-                done[key] = Past(end.outcome, end.score, cost, measured(metric, end))
-            elif (spent := fold(reader.session(key), keep_turns=False).spent) is not None:
+                roles = {role: share.cost for role, share in end.tally.roles.items()}
+                done[key] = Past(end.outcome, end.score, cost, measured(metric, end), roles)
+            elif spent := fold(reader.session(key), keep_turns=False).spent_by_role:
                 begun[key] = spent
         look = reader.newest_look()
     return Earlier(done, begun, look)

@@ -53,5 +53,5 @@ def fold_session(entries: Iterable[Entry], prelude: JSON = None) -> SessionHisto
         used=state.used,
     )
     return SessionHistory(
-        state.plan, snapshot, state.answers, state.tries, state.spent or 0, state.used_so_far
+        state.plan, snapshot, state.answers, state.tries, state.spent, state.used_so_far
     )

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
-from matrix.admission.rounds import Estimate, may_open, may_start
+from matrix.admission.ledger import Balance
+from matrix.admission.rounds import Estimate, Launch, may_open, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
@@ -24,21 +25,37 @@ AtCap = Literal["whole-rounds", "spend-all"]
 class Past(NamedTuple):
     """What is kept of a session that ended in an earlier life of the run.
 
-    ``value`` is its value of the metric that the run compares.
+    ``value`` is its value of the metric that the run compares, ``roles`` what each role spent.
     """
 
     outcome: Outcome
     score: float | None
     cost: NanoUSD = 0
     value: float | None = None
+    roles: Mapping[str, NanoUSD] = {}
 
 
 class NoRoom(NamedTuple):
-    """A round that was not begun: the most that it may cost, and what is left of which cap."""
+    """A round that was not begun: the most that it may cost, and what is left of which cap.
+
+    The cap is the run's, or that of a ``role``.
+    """
 
     needs: NanoUSD
     left: NanoUSD
     cap: NanoUSD
+    role: str = ""
+
+
+class RoleCap(NamedTuple):
+    """The cap of a role, and upper estimates of what sessions and shared preparations spend on it.
+
+    ``upper`` is per cell, and learned as the run goes on.
+    """
+
+    cap: NanoUSD
+    upper: Sequence[Estimate]
+    prelude_upper: NanoUSD
 
 
 class Guide(Protocol):
@@ -81,9 +98,10 @@ class Launcher:
         upper: Upper estimate of a session's cost, per cell, learned as the run goes on.
         prelude_upper: Upper estimate of one round's shared preparation.
         done: Sessions and preludes that ended in an earlier life of the run, and how.
-        begun: What sessions that an earlier life did not finish have spent.
+        begun: What sessions that an earlier life did not finish have spent, by role.
         guide: Says what of the plan is not worth playing.
         session_cap: What no session can cost more than, if there is such a cap.
+        role_caps: Role -> its cap, for those that have one.
         no_room: The round that the cap had no room for, if that is what ended the launching.
     """
 
@@ -93,9 +111,10 @@ class Launcher:
     upper: Sequence[Estimate]
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
-    begun: Mapping[str, NanoUSD] = field(default_factory=dict)
+    begun: Mapping[str, Mapping[str, NanoUSD]] = field(default_factory=dict)
     guide: Guide = field(default_factory=Everything)
     session_cap: NanoUSD | None = None
+    role_caps: Mapping[str, RoleCap] = field(default_factory=dict)
     stopped: bool = False
     cap_reached: bool = False
     no_room: NoRoom | None = None
@@ -142,24 +161,36 @@ class Launcher:
 
     def next_round(self, picture: Picture) -> bool:
         """Line the next round up if it fits; returns whether it did."""
-        planned, balance = self.plan.round(self._next_round), picture.balance
+        pending = self._pending(self.plan.round(self._next_round))
         if self.at_cap == "whole-rounds":
-            needs = self._left_of(self._pending(planned))
-            launch = may_start(
-                balance,
-                open_upper=self._upper_of(self._open.values()) + self._left_of(self._unopened()),
-                open_spent=picture.open_spent,
-                round_upper=needs,
-                anything_open=bool(self._open),
-            )
-            if launch == "never":
-                self.cap_reached = True
-                self.no_room = NoRoom(needs, balance.cap - balance.charged, balance.cap)
-            if launch != "start":
-                return False
+            for role in ("", *self.role_caps):
+                launch, room = self._may_start(pending, picture, role)
+                if launch == "never":
+                    self.cap_reached, self.no_room = True, room
+                if launch != "start":
+                    return False
         self._next_round += 1
-        self._line_up(self._pending(planned))
+        self._line_up(pending)
         return True
+
+    def _may_start(
+        self, pending: Sequence[SessionPlan], picture: Picture, role: str
+    ) -> tuple[Launch, NoRoom]:
+        """Whether these fit under the run's cap, or a role's, beside all that is begun."""
+        balance, open_spent = picture.balance, picture.open_spent
+        if role:  # what is open or held of it is not known, so what may be counts in full
+            spent = picture.spent_by_role.get(role, 0)
+            balance, open_spent = Balance(self.role_caps[role].cap, spent, 0, 0, 0), 0
+        needs = self._left_of(pending, role)
+        opened = self._upper_of(self._open.values(), role)
+        launch = may_start(
+            balance,
+            open_upper=opened + self._left_of(self._unopened(), role),
+            open_spent=open_spent,
+            round_upper=needs,
+            anything_open=bool(self._open),
+        )
+        return launch, NoRoom(needs, balance.cap - balance.charged, balance.cap, role)
 
     def _pending(self, planned: RoundPlan) -> list[SessionPlan]:
         """What an earlier life left of a round: preludes that are still needed, then sessions."""
@@ -219,13 +250,19 @@ class Launcher:
             self.cap_reached = True
         else:
             self._ready = deque(sorted([*waiting, *self._ready], key=_launch_order))
-        self.observe(plan, ended.outcome, ended.tally.cost if worth is None else worth)
+        cost = ended.tally.cost if worth is None else worth
+        roles = {role: share.cost for role, share in ended.tally.roles.items()}
+        self.observe(plan, Past(ended.outcome, ended.score, cost, roles=roles))
 
-    def observe(self, plan: SessionPlan, outcome: Outcome, cost: NanoUSD) -> None:
+    def observe(self, plan: SessionPlan, past: Past) -> None:
         """Learn what a session of its cell costs, in this life of the run or an earlier one."""
-        if plan.part == "play":
-            told = cost if outcome in ("completed", "timeout") else None
-            self.upper[self.plan.cell_index(plan.order)].observe(told)
+        if plan.part != "play":
+            return
+        cell, whole = self.plan.cell_index(plan.order), past.outcome in ("completed", "timeout")
+        self.upper[cell].observe(past.cost if whole else None)
+        from_cache = past.cost - sum(past.roles.values())  # whoever it was that this was saved for
+        for role, limits in self.role_caps.items():
+            limits.upper[cell].observe(past.roles.get(role, 0) + from_cache if whole else None)
 
     def expected_cost(self, sessions: Mapping[int, int]) -> NanoUSD:
         """What so many more sessions of each cell would cost, preludes left out."""
@@ -244,25 +281,28 @@ class Launcher:
         for plans in self._waiting.values():
             yield from plans
 
-    def _left_of(self, plans: Iterable[SessionPlan]) -> NanoUSD:
-        """What these may still cost, without what an earlier life has spent on them."""
+    def _left_of(self, plans: Iterable[SessionPlan], role: str = "") -> NanoUSD:
+        """What these may still cost, or a role of them, without what an earlier life has spent."""
         listed = list(plans)
-        begun = sum(self.begun.get(plan.session_id, 0) for plan in listed)
-        return max(0, self._upper_of(listed) - begun)
+        begun = [self.begun.get(plan.session_id, {}) for plan in listed]
+        spent = sum(one.get(role, 0) if role else sum(one.values()) for one in begun)
+        return max(0, self._upper_of(listed, role) - spent)
 
-    def _upper_of(self, plans: Iterable[SessionPlan]) -> NanoUSD:
-        """What these may cost, as if they were just starting.
+    def _upper_of(self, plans: Iterable[SessionPlan], role: str = "") -> NanoUSD:
+        """What these may cost, or a role of them, as if they were just starting.
 
         A round's shared preparation is one estimate; it counts until the last of it is done.
         """
+        own = self.role_caps.get(role)
+        estimates, prelude = (self.upper, self.prelude_upper) if own is None else own[1:]
         total, preparing = 0, set()
         for plan in plans:
             if plan.part == "prelude":
                 preparing.add(plan.round)
             else:
-                upper = self.upper[self.plan.cell_index(plan.order)].upper
+                upper = estimates[self.plan.cell_index(plan.order)].upper
                 total += upper if self.session_cap is None else min(upper, self.session_cap)
-        return total + self.prelude_upper * len(preparing)
+        return total + prelude * len(preparing)
 
 
 def _launch_order(plan: SessionPlan) -> tuple[int, bool, int]:

@@ -181,10 +181,15 @@ def money_so_far(journal: JournalWriter | JournalReader, *, turns: bool = True) 
     return money
 
 
+def money_in(run_dir: Path) -> MoneyFold:
+    """The money of a run according to its journal; turns are not counted."""
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        return money_so_far(reader, turns=False)
+
+
 def charged_in(run_dir: Path) -> NanoUSD:
     """What a run has spent according to its journal, open holds counted as spent."""
-    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
-        return money_so_far(reader, turns=False).charged
+    return money_in(run_dir).charged
 
 
 def _out(entry: Held | Settled) -> JSON:

@@ -6,7 +6,7 @@ resumed now. Texts are not in it: they are in the journal, by content hash.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -55,11 +55,8 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
             for name, entry in prepared.models.items()
         },
         "groups": {name: list(limits) for name, limits in prepared.groups.items()},
-        "cell_costs": [
-            {role: _out(interval) for role, interval in cost.roles.items()}
-            for cost in prepared.cell_costs
-        ],
-        "prelude_cost": _out(prepared.prelude_cost),
+        "cell_costs": [_roles_out(cost) for cost in prepared.cell_costs],
+        "prelude": _roles_out(prepared.prelude),
         "preludes_per_round": prepared.preludes_per_round,
         "factors": {name: list(levels) for name, levels in prepared.factors.items()},
         "compare_factor": prepared.compare_factor,
@@ -101,11 +98,8 @@ def read_plan(run_dir: Path) -> Prepared:
         resources=_resources(run_dir),
         models={name: _entry(*fields) for name, fields in found["models"].items()},
         groups={name: GroupLimits(*limits) for name, limits in found["groups"].items()},
-        cell_costs=tuple(
-            CellCost({role: Interval(*amounts) for role, amounts in cost.items()})
-            for cost in found["cell_costs"]
-        ),
-        prelude_cost=Interval(*found["prelude_cost"]),
+        cell_costs=tuple(_cost(cost) for cost in found["cell_costs"]),
+        prelude=_cost(found["prelude"] if "prelude" in found else {"": found["prelude_cost"]}),
         preludes_per_round=found["preludes_per_round"],
         factors={name: tuple(levels) for name, levels in found["factors"].items()},
         compare_factor=found["compare_factor"],
@@ -172,5 +166,9 @@ def _continued(fields: list[Any] | None) -> Continued | None:
     return Continued(tuple(Origin(*origin) for origin in origins), *rest)
 
 
-def _out(interval: Interval) -> list[int]:
-    return [interval.low, interval.middle, interval.high]
+def _roles_out(cost: CellCost) -> dict[str, list[int]]:
+    return {role: [one.low, one.middle, one.high] for role, one in cost.roles.items()}
+
+
+def _cost(found: Mapping[str, Any]) -> CellCost:
+    return CellCost({role: Interval(*amounts) for role, amounts in found.items()})

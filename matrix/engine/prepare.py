@@ -21,12 +21,10 @@ from matrix.engine.cells import Cells, bind_cells
 from matrix.engine.check_caps import check_caps
 from matrix.engine.check_comparison import check_comparison
 from matrix.engine.estimate import (
-    NOTHING,
     Span,
     dearest_call,
     run_time,
     session_cost,
-    total,
     work_of,
 )
 from matrix.engine.keys import ENV_NAME
@@ -152,9 +150,8 @@ def _assemble(
         models=models,
         groups=groups,
         cell_costs=tuple(CellCost(session_cost(b.profile, tariffs)) for b in found.bindings),
-        prelude_cost=sum(
-            (total(session_cost(b.prelude_profile, tariffs)) for b in preludes.values()),
-            start=NOTHING,
+        prelude=CellCost(
+            session_cost([use for b in preludes.values() for use in b.prelude_profile], tariffs)
         ),
         preludes_per_round=len(preludes),
         factors=parts.factors,

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate, Estimate, Lessons, SharedEstimate
 from matrix.engine.catalogue import AGENT, SIMULATED, is_simulated, processes_of
 from matrix.engine.estimate import NOTHING, Interval, Span, limits_anything, total
+from matrix.engine.launcher import RoleCap
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
 from matrix.model.agents import AgentSpec
 from matrix.model.aliases import StandIns, simulated_words
-from matrix.model.money import NanoUSD
+from matrix.model.money import NanoUSD, from_usd
 from matrix.model.plan import Plan
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
@@ -22,13 +23,17 @@ from matrix.model.spec import RunSpec
 
 @dataclass(frozen=True, slots=True)
 class CellCost:
-    """Expected cost of one session of a cell, by role."""
+    """Expected cost of one session of a cell, or of a round's shared preparation, by role."""
 
     roles: Mapping[str, Interval]
 
     @property
     def total(self) -> Interval:
         return total(self.roles)
+
+    def of(self, role: str) -> Interval:
+        """What one role of it costs."""
+        return self.roles.get(role, NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Prepared:
         models: Model name -> entry, for every model that may be asked.
         groups: Limit group -> limits.
         cell_costs: Expected cost of a session, per cell.
-        prelude_cost: Expected cost of one round's shared preparation.
+        prelude: Expected cost of one round's shared preparation.
         factors: Factor -> levels, as text.
         compare_factor: The factor that the verdict is about, if there is one.
         titles: Scenario -> title.
@@ -62,7 +67,7 @@ class Prepared:
     models: Mapping[str, ModelEntry]
     groups: Mapping[str, GroupLimits]
     cell_costs: tuple[CellCost, ...]
-    prelude_cost: Interval
+    prelude: CellCost
     preludes_per_round: int
     factors: Mapping[str, tuple[str, ...]]
     compare_factor: str | None
@@ -109,12 +114,19 @@ class Prepared:
     @property
     def round_cost(self) -> Interval:
         """Expected cost of one whole round, shared preparation included; of the dearest one."""
+        return self._round_cost([cost.total for cost in self.cell_costs], self.prelude.total)
+
+    def round_cost_of(self, role: str) -> Interval:
+        """What one whole round is expected to spend on a role, as :attr:`round_cost`."""
+        return self._round_cost([one.of(role) for one in self.cell_costs], self.prelude.of(role))
+
+    def _round_cost(self, cells: Sequence[Interval], prelude: Interval) -> Interval:
         continued, variants = self.plan.continued, self.plan.variants
         if continued is None:
-            return self._all_cells + self.prelude_cost
+            return sum(cells, start=prelude)
         rounds = (
-            sum((cost.total for cost in self.cell_costs[first : first + variants]), start=NOTHING)
-            for first in range(0, len(self.cell_costs), variants)
+            sum(cells[first : first + variants], start=NOTHING)
+            for first in range(0, len(cells), variants)
         )
         return max(rounds, key=lambda cost: cost.high).times(continued.repeats)
 
@@ -128,8 +140,8 @@ class Prepared:
         whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
         partial = sum((c.total for c in self.cell_costs[:rest]), start=Interval(0, 0, 0))
         if rest:
-            partial = partial + self.prelude_cost
-        return (self._all_cells + self.prelude_cost).times(whole) + partial
+            partial = partial + self.prelude.total
+        return (self._all_cells + self.prelude.total).times(whole) + partial
 
     @property
     def role_costs(self) -> dict[str, Interval]:
@@ -161,7 +173,22 @@ def estimates_of(prepared: Prepared) -> list[Estimate]:
     A cell of a continued plan is one variant at one moment, with one session or a few: what they
     cost is learned over all moments.
     """
-    plan, totals = prepared.plan, [cost.total for cost in prepared.cell_costs]
+    return _estimates(prepared.plan, [cost.total for cost in prepared.cell_costs])
+
+
+def role_caps_of(prepared: Prepared) -> dict[str, RoleCap]:
+    """Role -> its cap, with an estimate of what a session spends on it for each cell."""
+    return {
+        role: RoleCap(
+            from_usd(usd),
+            _estimates(prepared.plan, [one.of(role) for one in prepared.cell_costs]),
+            prepared.prelude.of(role).high,
+        )
+        for role, usd in prepared.spec.limits.role_usd.items()
+    }
+
+
+def _estimates(plan: Plan, totals: Sequence[Interval]) -> list[Estimate]:
     if plan.continued is None:
         return [CostEstimate(cost.high) for cost in totals]
     lessons = Lessons(plan.round_size)

@@ -81,6 +81,7 @@ EndReason = Literal[
 class RunEnd:
     """How a run ended; ``detail`` is what must be done about it, where there is more to say.
 
+    ``resume_with`` are options without which it would come no further when it is resumed.
     ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
     scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those
     were expected to cost.
@@ -91,6 +92,7 @@ class RunEnd:
     status: RunStatus
     reason: EndReason
     detail: str
+    resume_with: str
     progress: Progress
     pilot: Interval | None = None
     look: Looked | None = None

@@ -5,16 +5,16 @@ What stands before the first colon of a reason is what sessions that it cuts sho
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 from matrix.admission.gate import Refusal
 from matrix.admission.ledger import Ledger
 from matrix.engine.books import session_envelope
 from matrix.engine.launcher import NoRoom
 from matrix.engine.messages import Acquire, Refuse
-from matrix.model.money import NanoUSD, from_usd, show_usd
+from matrix.model.budgets import Bound
+from matrix.model.money import NANO_PER_USD, NanoUSD, from_usd, show_usd, show_usd_apart
 from matrix.model.spec import Limits
-from matrix.store.run_folder import resume_command
 
 CAP_REACHED = "cap"
 OVERRUN = "overrun: an attempt cost more than the most it should"
@@ -33,27 +33,57 @@ def capped_role(word: str) -> str:
     return word.removeprefix(ROLE_CAP) if word.startswith(ROLE_CAP) else ""
 
 
-def role_cap_reached(role: str, limits: Limits, run_dir: Path) -> str:
-    """What the end of a role's money means, and the remedy."""
-    cap = show_usd(from_usd(limits.role_usd[role]))
-    more = f" --set limits.role_usd.{role}=USD"
-    return (
-        f"the cap of role {role} ({cap}) is used up, so nothing more was started\n"
-        f"`{resume_command(run_dir, more)}` raises it and goes on."
-    )
+def role_caps_reached(roles: Sequence[str], limits: Limits) -> str:
+    """What the end of the money of roles means."""
+    caps = [f"{role} ({show_usd(from_usd(limits.role_usd[role]))})" for role in roles]
+    return f"used up is the cap of role {', '.join(caps)}, so nothing more was started"
 
 
-def round_has_no_room(found: NoRoom, budget: str = "") -> str:
+def round_has_no_room(found: NoRoom, bound: Bound | None = None) -> str:
     """Why no further round was begun, with the figures."""
-    needs, left, cap = map(show_usd, found)
-    also = f", which budget {budget} bounds as well" if budget else ""
+    needs, left = show_usd_apart(found.needs, found.left)
+    on = f" on role {found.role}" if found.role else ""
+    whose = f"{'its' if on else 'the'} cap of {show_usd(found.cap)}"
+    if bound is not None and not found.role:
+        whose = f"the {show_usd(found.cap)} that {_left_by(bound)}"
+    enough = show_usd(_whole_cents(found.cap - found.left + found.needs))
     return (
-        f"another whole round may cost up to {needs}, and {left} is left of the cap of {cap}{also}"
+        f"another whole round may cost up to {needs}{on}, and {left} is left of {whose}: "
+        f"with {enough} there would be room for it"
     )
+
+
+def held_by_budget(bound: Bound) -> str:
+    """That a budget had less for a run than its own cap."""
+    return f"more than {show_usd(bound.cap)} could not be spent: that is what {_left_by(bound)}"
+
+
+def _left_by(bound: Bound) -> str:
+    own = show_usd(bound.own)
+    return f"budget {bound.budget} had left for this run (its own cap is {own})"
+
+
+def raising(roles: Iterable[str], bound: Bound | None) -> str:
+    """Options of `matrix resume` that raise what ended a run: caps of roles, a budget, its own."""
+    if more := "".join(f" --set limits.role_usd.{role}=USD" for role in roles):
+        return more
+    if bound is None:
+        return " --max-cost USD"
+    return f" --budget {bound.budget.name}=USD/{bound.budget.window}"
+
+
+def _whole_cents(amount: NanoUSD) -> NanoUSD:
+    """At least as much, in a number that can be typed."""
+    cent = NANO_PER_USD // 100 if amount >= NANO_PER_USD // 10 else NANO_PER_USD // 1_000_000
+    return -(-amount // cent) * cent
 
 
 def why_refused(
-    refusal: Refusal, asked: Acquire | None, ledger: Ledger, session_cap: NanoUSD | None
+    refusal: Refusal,
+    asked: Acquire | None,
+    ledger: Ledger,
+    session_cap: NanoUSD | None,
+    left: NanoUSD = 0,
 ) -> tuple[Refuse, str]:
     """What a refusal of the gate means for its session, and why.
 
@@ -62,25 +92,26 @@ def why_refused(
         asked: The question that it refuses, if that is still known.
         ledger: The run's money; an overrun may have closed it.
         session_cap: The cap of each session, if there is one.
+        left: What may still be spent of the part's cap that refuses it, if one does.
     """
     match refusal.envelope:
         case None if ledger.closed:
             return "cap", OVERRUN
         case None:
-            free = show_usd(ledger.balance.free)
-            return "cap", f"{CAP_REACHED}: {_held_at(refusal, asked)}, and {free} is left"
+            return "cap", f"{CAP_REACHED}: {_held_at(refusal, asked, ledger.balance.free)}"
         case envelope if envelope == session_envelope(refusal.request.key.session_id):
             return "session-cap", f"its own cap of {show_usd(session_cap or 0)}"
         case envelope:
-            return "cap", f"cap of {envelope}: {_held_at(refusal, asked)}"
+            return "cap", f"cap of {envelope}: {_held_at(refusal, asked, left)}"
 
 
-def _held_at(refusal: Refusal, asked: Acquire | None) -> str:
-    """What one call would be held at, and whether that is more than it should cost."""
+def _held_at(refusal: Refusal, asked: Acquire | None, left: NanoUSD) -> str:
+    """What one call would be held at, whether that is more than it should cost, what is left."""
     amount = refusal.request.bound
+    shown, rest = show_usd_apart(amount, left)
     whose = "a call" if asked is None else f"one call of {asked.model}"
-    told = f"{whose} is held at {show_usd(amount)}"
-    if asked is None or amount <= asked.bound:
-        return told
-    times = f"{amount / asked.bound:.3g} times"
-    return f"{told} ({times} the most that it should cost, as overruns have shown)"
+    told = f"{whose} is held at {shown}"
+    if asked is not None and amount > asked.bound:
+        times = f"{amount / asked.bound:.3g} times"
+        told += f" ({times} the most that it should cost, as overruns have shown)"
+    return f"{told}, and {rest} is left"

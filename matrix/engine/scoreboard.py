@@ -23,7 +23,7 @@ class Scoreboard:
         self._pilot = Pilot(
             [cost.total.middle for cost in prepared.cell_costs],
             prepared.plan.sessions,
-            prepared.prelude_cost.middle * prepared.plan.rounds,
+            prepared.prelude.total.middle * prepared.plan.rounds,
             _spread(prepared.round_cost),
         )
         self._first_round = {one.session_id for one in prepared.plan.round(0).sessions}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from matrix.model.money import NanoUSD, from_usd, show_usd
 
@@ -29,6 +29,14 @@ class Budget:
 
     def __str__(self) -> str:
         return f"{self.name} ({show_usd(self.amount)} per {self.window})"
+
+
+class Bound(NamedTuple):
+    """The cap that a budget has left a run, which is lower than the run's own."""
+
+    budget: Budget
+    cap: NanoUSD
+    own: NanoUSD
 
 
 def parse_budget(text: str) -> Budget:

@@ -36,3 +36,16 @@ def show_usd(amount: NanoUSD) -> str:
     if amount == 0 or abs(dollars) >= 0.1:
         return f"${dollars:,.2f}"
     return f"${dollars:.3g}" if abs(dollars) >= 0.0001 else f"${dollars:.2e}"
+
+
+def show_usd_apart(one: NanoUSD, other: NanoUSD) -> tuple[str, str]:
+    """Two amounts for people, with as many digits as it takes to tell them apart.
+
+    >>> show_usd_apart(from_usd("0.2441"), from_usd("0.2396"))
+    ('$0.244', '$0.240')
+    """
+    shown, digits = (show_usd(one), show_usd(other)), 2
+    while one != other and shown[0] == shown[1] and digits < 9:
+        digits += 1
+        shown = (f"${to_usd(one):,.{digits}f}", f"${to_usd(other):,.{digits}f}")
+    return shown

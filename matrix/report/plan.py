@@ -91,7 +91,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
-    rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared) + _without_room(prepared)
+    rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared)
+    rows += _ended_by_roles(prepared) + _without_room(prepared)
     rows += _moving_judges(prepared) + _unplanted(prepared)
     return rows + power_facts(prepared, pilot)
 
@@ -185,6 +186,21 @@ def _cut_by_own_cap(prepared: Prepared) -> list[tuple[str, str]]:
     return [
         ("WARNING", f"{told}at {show_usd(from_usd(cap))}: as a timeout, mostly without a score.")
     ]
+
+
+def _ended_by_roles(prepared: Prepared) -> list[tuple[str, str]]:
+    """That a role is expected to cost more in the whole run than it may."""
+    rows = []
+    for role, usd in prepared.spec.limits.role_usd.items():
+        cap, rounds = from_usd(usd), prepared.plan.sessions / prepared.plan.round_size
+        cost = round(prepared.round_cost_of(role).middle * rounds)
+        if cost > cap:
+            told = (
+                f"Role {role} is expected to cost {show_usd(cost)}, and limits.role_usd.{role} "
+                f"ends the run at {show_usd(cap)}, after about {cap / cost:.0%} of its sessions."
+            )
+            rows.append(("WARNING", told))
+    return rows
 
 
 def _unplanted(prepared: Prepared) -> list[tuple[str, str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from matrix.engine.refusals import capped_role
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.command import command_facts, failings
@@ -348,11 +347,11 @@ def _next(summary: Summary) -> list[str]:
     where = results_flag(summary.run_dir)
     lines = []
     if run.status in ("incomplete", "failed"):
-        roles = [role for word in summary.censored if (role := capped_role(word))]
-        more = "".join(f" --set limits.role_usd.{role}=USD" for role in roles)
-        if run.end_reason == "cap" and not roles:
-            more = " --max-cost USD"
-        lines.append(resume_command(summary.run_dir, more))
+        lines.append(resume_command(summary.run_dir, run.resume_with))
+    if errored := summary.endings.errored:
+        again = resume_command(summary.run_dir, " --redo-errored")
+        played = plural(errored, "errored session")
+        lines.append(f"{again}   # plays {played} on, once the cause is mended")
     if summary.comparison is not None:
         lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
     if summary.endings.errors or summary.endings.losses:

@@ -176,6 +176,11 @@ class RunFile(_Part):
     )
     end_reason: str = Field(default="", description="Why it stopped, in words.")
     end_detail: str = Field(default="", description="What has to be done before it can go on.")
+    resume_with: str = Field(
+        default="",
+        description="Options without which `matrix resume` would come no further, with the word "
+        "USD where an amount belongs.",
+    )
     plan: PlanSummary = Field(description="What the run set out to do.")
     simulated: bool = Field(description="Whether any model in it is simulated.")
     stand_ins: Mapping[str, tuple[str, ...]] | None = Field(

@@ -113,7 +113,8 @@ class SessionState:
         checkpoint: The newest of them, whole.
         turns: All of them, whole; only with ``keep_turns``.
         attempts: Its holds, and attempts whose cost may still become known.
-        spent: What its attempts have cost, settled or presumed; ``None`` if it has made none.
+        spent_by_role: What its attempts have cost, settled or presumed; without those roles that
+            have made none.
         saved: What its answers from the response cache had cost when they were bought.
         answers: Answers of calls since the checkpoint, or since its turn was begun anew.
         tries: Call since the checkpoint -> the number of its newest attempt.
@@ -130,7 +131,7 @@ class SessionState:
     checkpoint: TurnDone | None = None
     turns: list[TurnDone] = field(default_factory=list)
     attempts: Attempts = field(default_factory=Attempts)
-    spent: NanoUSD | None = None
+    spent_by_role: dict[str, NanoUSD] = field(default_factory=dict)
     saved: NanoUSD = 0
     answers: dict[CallKey, Settled] = field(default_factory=dict)
     tries: dict[CallKey, int] = field(default_factory=dict)
@@ -139,6 +140,11 @@ class SessionState:
     redone: bool = False
     ended: Ended | None = None
     ended_seq: int | None = None
+
+    @property
+    def spent(self) -> NanoUSD:
+        """What its attempts have cost, of all roles."""
+        return sum(self.spent_by_role.values())
 
     @property
     def last(self) -> Step:
@@ -189,13 +195,18 @@ class SessionState:
 
     def _settle(self, seq: int, entry: Settled) -> list[int]:
         before = self.attempts.settle(seq, entry)
-        self.spent, self.saved = (self.spent or 0) + entry.cost, self.saved + entry.saved
+        self.saved += entry.saved
+        self._spend(entry.role, entry.cost)
         if entry.answer is not None:
             self.answers[entry.key] = entry
         if before is None:
             return []
-        self.spent, self.saved = self.spent - before.settled.cost, self.saved - before.settled.saved
+        self.saved -= before.settled.saved
+        self._spend(before.settled.role, -before.settled.cost)
         return [before.seq]
+
+    def _spend(self, role: str, amount: NanoUSD) -> None:
+        self.spent_by_role[role] = self.spent_by_role.get(role, 0) + amount
 
     def _step(self, seq: int, entry: TurnDone) -> list[int]:
         place = rank(entry.phase, entry.turn)

@@ -104,6 +104,9 @@ async def test_the_command_takes_the_class_after_the_flag(hurt: Run) -> None:
         done = await asyncio.to_thread(run_program, folder, "resume", "it", "--in-process", *args)
         return done.code, done.stdout + done.stderr
 
+    code, said = await resume()
+    assert (code, "--redo-errored plays its 2 errored sessions on" in said) == (0, True)
+    assert "matrix resume it --redo-errored   # plays 2 errored sessions on" in said, "and so Next"
     code, said = await resume("RequestRejected")
     assert (code, "--redo-errored" in said) == (2, True)
     code, said = await resume("--redo-errored", "RequestRejected")

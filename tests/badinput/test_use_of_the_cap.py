@@ -35,7 +35,7 @@ def play(folder: Path, spec: dict[str, Any]) -> Used:
     assert_books(run.path)
     calls, cap = run.frame("calls"), from_usd(spec["limits"]["cost_usd"])
     assert most_committed(run.path) <= cap
-    round_upper = prepared.prelude_cost.high + sum(cost.total.high for cost in prepared.cell_costs)
+    round_upper = prepared.prelude.total.high + sum(cost.total.high for cost in prepared.cell_costs)
     return Used(cap, int(calls.cost_nano.sum()), round_upper, run.sessions(), calls)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -35,7 +36,10 @@ def test_a_run_says_which_role_has_no_money_left_and_starts_nothing_more(
 ) -> None:
     done = matrix(*RUN)
     assert done.code == 4
-    assert "the cap of role counter ($0.0004) is used up" in " ".join(done.stdout.split())
+    told = " ".join(done.stdout.split())
+    assert "used up is the cap of role counter ($0.0004), so nothing more was started" in told
+    held = r"cap of role counter: one call of \S+ is held at \$\S+, and \$\S+ is left"
+    assert re.search(held, told)
     (line,) = [line for line in done.stdout.splitlines() if line.strip().startswith(REMEDY)]
     assert "--max-cost" not in line, "there is money left in the run's own cap"
     sessions = api.open_run("it", results=capped / "results").sessions()
@@ -50,6 +54,40 @@ def test_the_remedy_goes_on_to_the_end(capped: Path, matrix: Matrix) -> None:
     assert set(api.open_run("it", results=capped / "results").sessions()["outcome"]) == {
         "completed"
     }
+
+
+WHOLE = ("--set", "at_cap=whole-rounds")
+
+
+def test_no_round_is_begun_whose_roles_cannot_be_paid(capped: Path, matrix: Matrix) -> None:
+    planned = " ".join(matrix("plan", *WHOLE).stdout.split())
+    assert "WARNING Role counter is expected to cost $0.00144, and limits.role" in planned
+    done = matrix(*RUN, *WHOLE)
+    sessions = api.open_run("it", results=capped / "results").sessions()
+    assert set(sessions["turns"]) == {0, 10}, "cut short is none, the others were not begun"
+    assert sessions["cost_usd"].sum() <= 0.0004
+    told = " ".join(done.stdout.split())
+    assert re.search(
+        r"may cost up to \$\S+ on role counter, and \$\S+ is left of its cap of \$0.0004",
+        told,
+    )
+    assert (done.code, f"{REMEDY} " in f"{told} ") == (4, True)
+    again = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=1")
+    assert again.code == 0
+    assert "WARNING Role" not in matrix("plan", "--set", "limits.role_usd.counter=1").stdout
+
+
+def test_a_cap_of_a_role_that_pays_for_no_round_is_a_mistake(capped: Path, matrix: Matrix) -> None:
+    done = matrix("plan", *WHOLE, "--set", "limits.role_usd.counter=0.0001")
+    assert done.code == 2
+    assert "limits.role_usd.counter: a cap of $0.0001 is too small for role counter" in done.stderr
+
+
+def test_a_role_is_given_no_cap_below_what_it_has_spent(capped: Path, matrix: Matrix) -> None:
+    matrix(*RUN, "--quiet")
+    done = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=0.0002")
+    assert done.code == 2
+    assert "found $0.0002, but role counter has spent $0.000" in done.stderr
 
 
 def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matrix: Matrix) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -156,12 +157,32 @@ def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
     left = show_usd(400_000_000 - spent)
     for said in (result.stderr, " ".join(result.stdout.split())):
         assert "another whole round may cost up to $0." in said
-        assert f", and {left} is left of the cap of $0.40" in said
-    told = " ".join(result.stdout.split())
-    assert "which budget nightly=0.4/day bounds as well" in told
-    assert "which budget nightly=0.4/day bounds as well" in (
-        " ".join(matrix("show", "capped").stdout.split())
+        assert f", and {left} is left of the $0.40 that budget nightly ($0.40 per day)" in said
+        assert "(its own cap is $30.00): with $0.4" in said
+    for told in (result.stdout, matrix("show", "capped").stdout):
+        assert "matrix resume capped --budget nightly=USD/day\n" in told, "what gets it further"
+    assert matrix("resume", "capped", "--in-process", "--max-cost", "50").code == 4
+    again = matrix("resume", "capped", "--in-process", "--budget", "nightly=50/day")
+    assert (again.code, "of $30.00" in again.stdout) == (0, True)
+
+
+def test_a_cap_that_ends_a_run_in_whole_rounds_is_told_with_one_that_is_enough(
+    project: Path, matrix: Matrix
+) -> None:
+    result = matrix(*SMALL, "--per-cell", "12", "--run-id", "capped", "--max-cost", "0.4", "--yes")
+    told = re.search(
+        r"may cost up to (\$\S+), and (\$\S+) is left of the cap of \$0.40: with \$(\S+) there",
+        " ".join(result.stdout.split()),
     )
+    assert (result.code, told is not None) == (4, True)
+    assert told is not None
+    assert told[1] != told[2], "as many digits as tell them apart"
+    rounds = api.open_run("capped", results=project / "results").sessions()["outcome"]
+    before = int((rounds == "completed").sum())
+    assert 0 < before < 24
+    matrix("resume", "capped", "--in-process", "--max-cost", told[3])
+    after = api.open_run("capped", results=project / "results").sessions()["outcome"]
+    assert int((after == "completed").sum()) > before
 
 
 def test_what_was_cut_short_makes_no_completed_session_dearer(

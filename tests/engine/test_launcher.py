@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rounds import CostEstimate
-from matrix.engine.launcher import AtCap, Launcher, NoRoom, Past
+from matrix.engine.launcher import AtCap, Launcher, NoRoom, Past, RoleCap
 from matrix.engine.messages import Counters, Picture
 from matrix.model.entries import Ended, Share, Tally
 from matrix.model.plan import Cell, Plan
@@ -90,7 +90,8 @@ class Life:
 
     def picture(self) -> Picture:
         open_spent = sum(self.paid[i] for i, plan in self.open.items() if plan.part == "play")
-        return picture(self.cap, self.spent, open_spent)
+        seen = picture(self.cap, self.spent, open_spent)
+        return seen._replace(spent_by_role={"narrator": self.spent})
 
     def launch(self) -> None:
         """Open what may be opened, as the driver does it."""
@@ -175,7 +176,8 @@ def launcher_of(
     begun: Mapping[str, int] | None = None,
 ) -> Launcher:
     estimates = [CostEstimate(upper) for _ in plan.cells]
-    return Launcher(plan, at_cap, limit, estimates, PRELUDES_UPPER, done or {}, begun or {})
+    spent = {key: {"player": amount} for key, amount in (begun or {}).items()}
+    return Launcher(plan, at_cap, limit, estimates, PRELUDES_UPPER, done or {}, spent)
 
 
 def drawn_done(plan: Plan, data: st.DataObject) -> dict[str, Past]:
@@ -285,6 +287,63 @@ def test_a_cap_of_each_session_bounds_what_a_round_may_take() -> None:
     launcher = launcher_of(plan, at_cap="whole-rounds")
     launcher.session_cap = UPPER - 1
     assert launcher.next_round(picture(left + 7, spent=7))
+
+
+ROLE = "narrator"
+
+
+def with_role_cap(launcher: Launcher, cap: int, prelude: int = 0) -> Launcher:
+    estimates = [CostEstimate(UPPER // 2) for _ in launcher.plan.cells]
+    launcher.role_caps = {ROLE: RoleCap(cap, estimates, prelude)}
+    return launcher
+
+
+@settings(max_examples=examples(100))
+@given(plans(), LIMITS, scripts(*FAIR), st.integers(0, 10), st.data())
+def test_a_role_with_a_cap_ends_no_session_of_a_round(
+    plan: Plan, limit: int, script: list[Step], rounds: int, data: st.DataObject
+) -> None:
+    """Whatever sessions spend on the role, as long as it is no more than was thought."""
+    costs = {cell: data.draw(st.integers(0, UPPER // 2)) for cell in range(len(plan.cells))}
+    cap = rounds * len(plan.cells) * UPPER // 2
+    launcher = launcher_of(plan, at_cap="whole-rounds", limit=limit)
+    life = Life(with_role_cap(launcher, cap), costs=costs)
+    life.play(script)
+    assert life.spent <= cap
+    assert set(life.opened) == set().union(
+        *(
+            p
+            for n in range(plan.rounds)
+            if (p := {s.session_id for s in pending(launcher, n)}) and p <= set(life.opened)
+        )
+    ), "rounds start whole"
+    if set(life.opened) < all_pending(launcher):
+        assert launcher.no_room is not None
+        assert launcher.no_room.role == ROLE
+        assert launcher.no_room.left < launcher.no_room.needs
+    else:
+        assert launcher.no_room is None
+
+
+def test_what_an_earlier_life_spent_on_a_role_is_not_needed_again() -> None:
+    plan = plan_of([cell_of("a", 0, None), cell_of("a", 1, None)], 4)
+    first = plan.round(0).sessions[0].session_id
+    for role, needs in ((ROLE, UPPER - 3), ("judge", UPPER)):
+        launcher = with_role_cap(launcher_of(plan, at_cap="whole-rounds"), 3 + needs - 1)
+        launcher.begun = {first: {role: 3}}
+        seen = picture(NO_CAP, 3)._replace(spent_by_role={ROLE: 3})
+        assert not launcher.next_round(seen)
+        assert launcher.no_room == NoRoom(needs, needs - 1, 3 + needs - 1, ROLE)
+
+
+def test_a_shared_preparation_is_paid_from_its_role_too() -> None:
+    launcher = with_role_cap(launcher_of(SHARED, at_cap="whole-rounds"), NO_CAP, prelude=77)
+    sessions = len(SHARED.round(0).sessions)
+    launcher.role_caps = {ROLE: launcher.role_caps[ROLE]._replace(cap=sessions * UPPER // 2 + 76)}
+    assert not launcher.next_round(picture(NO_CAP))
+    launcher.cap_reached = False
+    launcher.role_caps = {ROLE: launcher.role_caps[ROLE]._replace(cap=sessions * UPPER // 2 + 77)}
+    assert launcher.next_round(picture(NO_CAP))
 
 
 @settings(max_examples=examples(100))
