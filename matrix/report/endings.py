@@ -52,7 +52,8 @@ class Endings:
         outcomes: Outcome -> sessions.
         scored: Sessions that came to an end with a score. Of a kind that gives none, those that
             came to an end.
-        errors: Classes of sessions that errored, or failed with an error, the most frequent first.
+        errors: Classes of sessions that errored, or ended otherwise by an error, the most frequent
+            first.
         losses: Those that failed or reached a limit of time or turns without an error: the kind's
             own word on their variant.
         defect: The first defect of the kind, if there was one.
@@ -113,9 +114,9 @@ def endings_of(tables: RunTables, sessions: Any = None) -> Endings:
         sessions = tables.frame("sessions", ENDING_COLUMNS)
     counts = sessions["outcome"].value_counts()
     errored = sessions[sessions["outcome"] == "errored"].sort_values("seq")
-    failing = sessions[sessions["outcome"].isin(["errored", "failed"])].sort_values("seq")
-    lost = sessions[sessions["outcome"].isin(["failed", "timeout"])].sort_values("seq")
-    lost = lost[lost["error_class"].fillna("") == ""]
+    lost = sessions[sessions["outcome"].isin(["errored", "failed", "timeout"])].sort_values("seq")
+    by_error = lost["error_class"].fillna("") != ""  # a call that failed, a cap of its own
+    failing, lost = lost[by_error], lost[~by_error & (lost["outcome"] != "errored")]
     redactor = Redactor(secrets_in(os.environ))
     return Endings(
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},

@@ -318,7 +318,7 @@ def _table(
         factor,
         metric,
         f"{100 * confidence:.4g} % interval",
-        "scored",
+        "ended",
         "failed",
         "errored",
         "censored",
