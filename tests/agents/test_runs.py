@@ -38,6 +38,7 @@ async def played(project: Project, *arguments: str) -> Any:
     return await asyncio.to_thread(project.matrix, *arguments)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("executor", ["--in-process", pytest.param("--ray", marks=pytest.mark.ray)])
 async def test_every_form_plays_and_every_cent_is_the_agents_own(
     tmp_path: Path, executor: str
@@ -131,6 +132,7 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
 
 
+@pytest.mark.slow
 def test_dollars_of_a_subscription_count_and_are_told_apart(tmp_path: Path) -> None:
     mine = {"python": "mine:reply", "max_usd": 0.03}
     both = {"mine": mine, "flat": {**mine, "billing": "equivalent"}}

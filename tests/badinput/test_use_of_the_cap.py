@@ -76,6 +76,7 @@ def test_spend_all_of_play_tests_spends_nearly_all_as_well(tmp_path: Path) -> No
     assert "censored" in set(used.sessions.outcome)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("open_sessions", [1, 7, 200])
 def test_whole_rounds_leave_less_than_one_round(open_sessions: int, tmp_path: Path) -> None:
     limits = {"cost_usd": 0.006, "open_sessions": open_sessions}

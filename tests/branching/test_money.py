@@ -52,6 +52,7 @@ def test_a_branch_is_expected_to_cost_only_what_is_left_of_its_sessions(
     assert estimate.middle == pytest.approx(spent * dearer, rel=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.35, 0.6, 0.85])
 def test_a_branch_starts_every_moment_that_fits_under_its_cap(
     counter: Run, tmp_path: Path, share: float

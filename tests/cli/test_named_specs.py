@@ -68,6 +68,7 @@ def test_the_four_player_models_and_three_narrators_are_all_in_the_full_size() -
     assert models >= {"opus-4.5", "grok-4", "deepseek-r2"}
 
 
+@pytest.mark.slow
 def test_a_name_is_a_spec_for_every_command_that_takes_one(
     matrix: Matrix, golden_run: GoldenRun
 ) -> None:

@@ -71,6 +71,7 @@ async def undisturbed(run_dir: Path) -> Told:
     return told(journal, await journal.play())
 
 
+@pytest.mark.slow
 async def test_killed_after_any_answer_or_effect_a_session_leaves_the_same_folder(
     tmp_path: Path,
 ) -> None:

@@ -416,7 +416,11 @@ def test_a_role_that_reaches_its_cap_ends_sessions_as_the_runs_cap_does() -> Non
     desk.say(ask(bound=100))
     told = desk.say(settle(key(), 1, cost=60), ask(key(slot="1"), bound=50))
     assert letters(told, Refused) == [
-        Refused(key(slot="1"), "cap", f"cap of role counter: {HELD} {show_usd(50)}")
+        Refused(
+            key(slot="1"),
+            "cap",
+            f"cap of role counter: {HELD} {show_usd(50)}, and {show_usd(40)} is left",
+        )
     ]
     free = desk.say(ask(key(slot="2"), bound=500, role="somebody else"))
     assert len(letters(free, Granted)) == 1
@@ -426,7 +430,9 @@ def test_what_parts_spent_in_earlier_lives_counts() -> None:
     history = History(settled=90, spent_by_role={"counter": 90})
     desk = Desk(parts=PartCaps(roles={"counter": 100}), history=history)
     (refused,) = letters(desk.say(ask(bound=20)), Refused)
-    assert refused == Refused(key(), "cap", f"cap of role counter: {HELD} {show_usd(20)}")
+    assert refused == Refused(
+        key(), "cap", f"cap of role counter: {HELD} {show_usd(20)}, and {show_usd(10)} is left"
+    )
     core = GovernorCore(1000, {GROUP: RateGroup()}, None, PartCaps(session=100))
     core.open_session(
         "worker", plan(), NOTHING_KNOWN._replace(spent=95), NOTHING_KNOWN.snapshot, 0.0, 0.0

@@ -71,6 +71,7 @@ async def test_jobs_ask_for_the_key() -> None:
         assert (await said(client, "/jobs/job-1"))[0] == 401
 
 
+@pytest.mark.slow
 async def test_an_agent_is_rehearsed_against_it_with_its_faults(tmp_path: Path) -> None:
     options = ServeOptions.model_validate({"faults": {"schedule": ["ok", "503", "ok"]}})
     async with SimServer(options) as server:

@@ -343,6 +343,7 @@ class SnapshotDisk(FastDisk):
         shutil.copytree(self._run_dir, self.copies[-1], ignore=without)
 
 
+@pytest.mark.slow
 def test_killed_between_any_two_renames_or_removals_the_tables_come_out_the_same(
     tmp_path: Path,
 ) -> None:
