@@ -33,7 +33,8 @@ and responses and of Anthropic's messages pass as they are, but for the key: eac
 journalled and settled first, or refused in the provider's own words when the cap is reached. It is
 a run: `matrix list`, `show` and the tables have every call.
 
-Exit code: the command's own; 4 if the cap refused anything, or the run ended before the command.
+Exit code: the command's own; 4 if the cap refused anything, or the run ended before the command:
+interrupted, say. `matrix resume` then starts the command again, and pays for no answer twice.
 """
 
 
@@ -86,9 +87,10 @@ def gateway(
     from matrix.api.metering import gateway as play
     from matrix.api.metering import plan_gateway
     from matrix.cli.finish import INCOMPLETE, CommandEnded
-    from matrix.kinds.gateway import NOT_FOUND
     from matrix.model.money import show_usd
+    from matrix.report.summary_text import head_line
     from matrix.report.text import plural
+    from matrix.store.run_folder import resume_command
 
     layers = overrides_of(settings, None, max_cost=max_cost, budget=budget)
     prepared = plan_gateway(command, stand_in=model, overrides=layers)
@@ -108,8 +110,9 @@ def gateway(
         f"`matrix show {done.run.id}`",
         err=True,
     )
-    if done.exit_code == NOT_FOUND and not done.requests:
-        typer.echo(f"matrix gateway: {command[0]}: not found", err=True)
+    if done.run.status != "complete":
+        again = f"`{resume_command(done.run.path)}` starts the command again"
+        typer.echo(f"matrix gateway: {head_line(summary)}; {again}", err=True)
     if done.capped:
         remedy = "a higher --max-cost (or budget) lets more through"
         if summary.overrun_nano:

@@ -223,12 +223,11 @@ class Driver:
             self._draining = reason
             self._launcher.stop()
             self._telling.draining(reason)
-            waits = "waiting for calls in flight"
-            if isinstance(self._prepared.kind, OwnsTerminal):
-                told = f"its command is asked to end; {waits}, and what is paid for is kept"
-            else:
-                told = f"{waits}; what is paid for is kept, and the run can be resumed"
-            self._listener.note(f"stopping ({reason}): {told}")
+            kind = self._prepared.kind
+            asks = isinstance(kind, OwnsTerminal) and kind.asked_to_end()
+            told = "its command is asked to end; " if asks else ""
+            told += "waiting for calls in flight; what is paid for is kept"
+            self._listener.note(f"stopping ({reason}): {told}, and the run can be resumed")
             if self._closed is not None and (told := self._detail(reason)):
                 self._listener.note(told)
             await self._executor.drain()
@@ -245,15 +244,18 @@ class Driver:
         kind = self._prepared.kind
         program = kind if isinstance(kind, OwnsTerminal) else None
 
+        def drain() -> None:
+            pending.append(loop.create_task(self._drain("interrupted")))
+            pending[-1].add_done_callback(_met_elsewhere)
+
         def interrupted() -> None:
-            if program is not None:
-                program.asked_to_end()
             if self._draining is None:
-                pending.append(loop.create_task(self._drain("interrupted")))
-                pending[-1].add_done_callback(_met_elsewhere)
+                drain()
             else:
                 task.cancel()
 
+        if program is not None:
+            program.run_begins(drain)
         with interrupts(interrupted, on_terminal=None if program is None else program.interrupted):
             yield
 

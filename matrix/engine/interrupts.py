@@ -14,16 +14,21 @@ ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def interrupts(
-    interrupted: Callable[[], None], *, on_terminal: Callable[[], None] | None = None
+    interrupted: Callable[[], None], *, on_terminal: Callable[[], bool] | None = None
 ) -> Iterator[None]:
     """Have ``interrupted`` called in the running loop for every signal that asks for the end.
 
-    ``on_terminal`` is called for Ctrl-C instead, if it means somebody else: a program of the run's
-    that has the terminal.
+    ``on_terminal`` is asked first about Ctrl-C, and says whether it means somebody else: a program
+    of the run's that has the terminal.
 
     A ``SIGHUP`` that is ignored stays so: that is what ``nohup`` is for. Outside the main thread
     signals belong to somebody else, and nothing is changed.
     """
+
+    def pressed() -> None:
+        if on_terminal is None or not on_terminal():
+            interrupted()
+
     loop = asyncio.get_running_loop()
     before: dict[signal.Signals, Any] = {}
     try:
@@ -31,8 +36,7 @@ def interrupts(
             handler = signal.getsignal(number)
             if number is signal.SIGHUP and handler is signal.SIG_IGN:
                 continue
-            asked = on_terminal if on_terminal and number is signal.SIGINT else interrupted
-            loop.add_signal_handler(number, asked)
+            loop.add_signal_handler(number, pressed if number is signal.SIGINT else interrupted)
             before[number] = signal.SIG_DFL if handler is None else handler
     except (ValueError, RuntimeError, NotImplementedError):
         pass  # not the main thread: the caller handles interrupts

@@ -11,6 +11,7 @@ from matrix.agents.turns import WorkingTime
 from matrix.engine.catalogue import LITELLM, SIMULATED
 from matrix.engine.setup import ModelEntry
 from matrix.model.entries import Share
+from matrix.model.errors import Suspended
 from matrix.model.records import JSON, Answer
 from matrix.model.seeds import content_hash
 from matrix.providers.price_map import bundled
@@ -63,10 +64,15 @@ class MeteredCalls:
 
         self._working = WorkingTime(time.monotonic)
         upstreams = self._session.upstreams(stand_in, self._models)
+        result: JSON = None
+        let_go: Suspended | None = None
         async with open_address(self._ask, upstreams, port=port) as address:
-            result = await work(address, self._working)
+            try:
+                result = await work(address, self._working)
+            except Suspended as ending:  # raised again when what was asked is answered, and kept
+                let_go = ending
         counts = address.desk.counts
-        stop = counts.stopped or (None if self._models is None else counts.starved)
+        stop = let_go or counts.stopped or (None if self._models is None else counts.starved)
         if stop is not None:  # an agent that was refused money says nothing about its variant
             raise stop
         return {"result": result, "used": list(self._used)}

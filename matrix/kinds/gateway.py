@@ -10,17 +10,17 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.context import Context, ForkContext, MeteredAddress
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
+from matrix.kinds.running_command import RunningCommand
 from matrix.model.documents import check, parse_document
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import BadInput, Mistake, Suspended
 from matrix.model.records import JSON
 
 GATEWAY = "gateway"
@@ -28,8 +28,8 @@ ROLE = "command"
 NOT_FOUND, NOT_ALLOWED = 127, 126
 """Exit codes of shells for a command that is not there, or cannot be run."""
 _ENDED_BY_SIGNAL = 128
-GRACE_S = 5.0
-"""How long a command that is asked to end has for it, in seconds."""
+_OF_AN_INTERRUPT: Final = (-signal.SIGINT, _ENDED_BY_SIGNAL + signal.SIGINT)
+"""Exit codes of what Ctrl-C has ended: of a program, and of a shell whose program it was."""
 
 
 class GatewayOptions(BaseModel):
@@ -83,18 +83,30 @@ class GatewayKind:
     score_names: frozenset[str] = frozenset({"exit_code", "requests", "capped"})
 
     def __init__(self) -> None:
-        self._running: _Command | None = None
-        self._ending: asyncio.Task[None] | None = None
+        self._running: RunningCommand | None = None
+        self._asked = self._interrupted = False
+        self._end_run: Callable[[], None] = _nobody
 
-    def interrupted(self) -> None:
+    def run_begins(self, end_run: Callable[[], None]) -> None:
+        """Forget what was asked of another run of this process."""
+        self._running, self._end_run = None, end_run
+        self._asked = self._interrupted = False
+
+    def interrupted(self) -> bool:
         """Pass Ctrl-C on to a command that the terminal does not tell."""
-        if self._running is not None and self._running.own_group:
-            self._running.tell(signal.SIGINT)
+        if self._running is None or self._asked:
+            return False
+        self._interrupted = True
+        self._running.interrupt()
+        return True
 
-    def asked_to_end(self) -> None:
-        """Ask the command to end, and end it if it does not."""
-        if self._running is not None and self._ending is None:
-            self._ending = asyncio.get_running_loop().create_task(self._running.end())
+    def asked_to_end(self) -> bool:
+        """Ask the command to end, and end it if it does not; none is started any more."""
+        self._asked = True
+        if self._running is None:
+            return False
+        self._running.ask_to_end()
+        return True
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
@@ -162,7 +174,13 @@ class GatewayKind:
         return ended
 
     async def _run(self, options: GatewayOptions, address: MeteredAddress) -> int:
-        """The command's exit code, as a shell would tell it."""
+        """The command's exit code, as a shell would tell it.
+
+        Raises:
+            Suspended: It was not started, or did not end by itself.
+        """
+        if self._asked:
+            raise Suspended("the run was asked to end before its command had begun")
         kept = {name: text for name, text in os.environ.items() if name not in options.hidden}
         # a program that talks to somebody has to stay in the terminal's foreground group, where
         # Ctrl-C and a closed terminal reach its children too; any other gets a group of its own,
@@ -178,44 +196,46 @@ class GatewayKind:
             return NOT_FOUND
         except OSError:
             return NOT_ALLOWED
-        self._running, self._ending = _Command(process, alone), None
+        code = await self._end_of(RunningCommand(process, own_group=alone))
+        if cut_short(code, asked=self._asked, interrupted=self._interrupted):
+            self._end_run()
+            raise Suspended("the run was interrupted, and its command with it")
+        return code if code >= 0 else _ENDED_BY_SIGNAL - code
+
+    async def _end_of(self, command: RunningCommand) -> int:
+        """Wait for a command's end; its exit code, negative for a signal."""
+        self._running = command
+        if self._asked:  # while it was being started
+            command.ask_to_end()
         try:
-            code = await process.wait()
-            if self._ending is not None:
-                await self._ending
+            return await command.wait()
         except asyncio.CancelledError:
-            await self._running.end()
+            await command.end()
             raise
         finally:
             self._running = None
-        return code if code >= 0 else _ENDED_BY_SIGNAL - code
 
     async def finish(self, ctx: Context, state: GatewayState) -> None:
         for name, value in state.model_dump().items():
             ctx.score(name, float(value))
 
 
-class _Command(NamedTuple):
-    """A command that runs, and whether it has a process group of its own."""
+def _nobody() -> None:
+    """Before any run."""
 
-    process: asyncio.subprocess.Process
-    own_group: bool
 
-    def tell(self, number: signal.Signals) -> None:
-        """Tell it, with all its children where they can be told from others."""
-        with suppress(ProcessLookupError, PermissionError):
-            if self.own_group:
-                os.killpg(self.process.pid, number)
-            else:
-                self.process.send_signal(number)
+def cut_short(code: int, *, asked: bool, interrupted: bool) -> bool:
+    """Whether a command has ended before its work was done, as far as anybody can know.
 
-    async def end(self) -> None:
-        """Ask it to end, and end what is left of it after a while."""
-        self.tell(signal.SIGTERM)
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self.process.wait(), GRACE_S)
-        self.tell(signal.SIGKILL)
-        await self.process.wait()
+    What was asked to end may have left out anything, whatever it says of itself. Ctrl-C is ordinary
+    for a program that talks to somebody, so it is one only if the program died of it.
+
+    Args:
+        code: Its exit code, negative for a signal.
+        asked: Whether it was asked to end, because the run was.
+        interrupted: Whether Ctrl-C has reached it.
+    """
+    return asked or (interrupted and code in _OF_AN_INTERRUPT)
 
 
 KIND = GatewayKind()

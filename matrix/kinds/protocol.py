@@ -8,7 +8,7 @@ stored once. :mod:`matrix.kinds.context` has the rules that a kind must keep.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
@@ -143,12 +143,29 @@ class OwnsTerminal(Protocol):
 
     owns_terminal: bool
 
-    def interrupted(self) -> None:
-        """Ctrl-C: see that the program hears of it, where the terminal has not told it."""
+    def run_begins(self, end_run: Callable[[], None]) -> None:
+        """A run begins, of which nobody has asked anything yet.
+
+        Args:
+            end_run: To be called when Ctrl-C has ended the program; its session is then to be let
+                go as :class:`~matrix.model.errors.Suspended`, to be gone on with another time.
+        """
         ...
 
-    def asked_to_end(self) -> None:
-        """The run was asked to end: pass it on to the program, which may not wait for ever."""
+    def interrupted(self) -> bool:
+        """Ctrl-C: see that the program hears of it, where the terminal has not told it.
+
+        Returns:
+            Whether there is a program that it can be for; else it is for the run.
+        """
+        ...
+
+    def asked_to_end(self) -> bool:
+        """The run ends: pass it on to the program, which may not wait for ever, nor begin now.
+
+        Returns:
+            Whether there is a program that is told.
+        """
         ...
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import resource
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -105,7 +107,11 @@ class Project:
         return RunTables(self.path(run_id))
 
     def start(
-        self, *arguments: str, file_limit: int | None = None, nohup: bool = False
+        self,
+        *arguments: str,
+        file_limit: int | None = None,
+        nohup: bool = False,
+        terminal: int | None = None,
     ) -> subprocess.Popen[str]:
         """Start ``matrix`` with these arguments.
 
@@ -113,16 +119,18 @@ class Project:
             arguments: After the program's name.
             file_limit: Largest file that it may write, in bytes; then the disk is full for it.
             nohup: Have it started by ``nohup``.
+            terminal: The terminal that it is to have; none, if left out.
         """
         return subprocess.Popen(
             [*PROGRAM, *arguments],
             cwd=self.folder,
             env=_clean_environment() | dict(self.environment),
+            stdin=subprocess.DEVNULL if terminal is None else terminal,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
-            preexec_fn=partial(_before, file_limit, nohup),
+            preexec_fn=partial(_before, file_limit, nohup, terminal),
         )
 
     def matrix(self, *arguments: str, file_limit: int | None = None) -> Done:
@@ -132,10 +140,10 @@ class Project:
 
     @contextmanager
     def started(
-        self, *arguments: str, file_limit: int | None = None
+        self, *arguments: str, file_limit: int | None = None, terminal: int | None = None
     ) -> Iterator[subprocess.Popen[str]]:
         """A program that does not outlive the block, nor does anything that it started."""
-        process = self.start(*arguments, file_limit=file_limit)
+        process = self.start(*arguments, file_limit=file_limit, terminal=terminal)
         try:
             yield process
         finally:
@@ -203,9 +211,11 @@ def _clean_environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("MATRIX_")}
 
 
-def _before(file_limit: int | None, nohup: bool) -> None:
+def _before(file_limit: int | None, nohup: bool, terminal: int | None) -> None:
     """What is set in the new process before it becomes the program."""
     hang_up(ignored=nohup)
+    if terminal is not None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     if file_limit is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (file_limit, file_limit))
 

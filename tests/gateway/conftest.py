@@ -26,6 +26,29 @@ async def provider() -> AsyncIterator[Provider]:
         yield found
 
 
+POST = """
+    import json, os, sys, urllib.request, urllib.error
+    def post(path, body, key=None, raw=None):
+        root = os.environ["ANTHROPIC_BASE_URL"]
+        data = raw if raw is not None else json.dumps(body).encode()
+        key = key or os.environ["OPENAI_API_KEY"]
+        headers = {"content-type": "application/json", "authorization": "Bearer " + key}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(root + path, data, headers)) as got:
+                return got.status, got.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+    CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
+    def asked(**more):
+        return {"model": "gpt-4o", "messages": [{"role": "user", "content": "hail"}], **more}
+"""
+
+
+def program(body: str) -> str:
+    """A Python program that can ask the address it was given: ``post(CHAT, asked())``."""
+    return textwrap.dedent(POST) + textwrap.dedent(body)
+
+
 class Done(NamedTuple):
     """What came of a program at a metered address: its exit code, what it said, and its run."""
 

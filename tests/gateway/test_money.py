@@ -6,7 +6,6 @@ import asyncio
 import json
 import signal
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +20,8 @@ from matrix.store.run_folder import read_run
 from tests.cli.program import run_program
 from tests.engine.waiting import until
 from tests.executors.programs import Project, entries_of, finished, wait_for
-from tests.gateway.conftest import Done, Gateway
+from tests.gateway.conftest import Done, Gateway, program
 from tests.gateway.provider import EVENTS, USED, Provider
-
-POST = """
-    import json, os, sys, urllib.request, urllib.error
-    def post(path, body, key=None, raw=None):
-        root = os.environ["ANTHROPIC_BASE_URL"]
-        data = raw if raw is not None else json.dumps(body).encode()
-        key = key or os.environ["OPENAI_API_KEY"]
-        headers = {"content-type": "application/json", "authorization": "Bearer " + key}
-        try:
-            with urllib.request.urlopen(urllib.request.Request(root + path, data, headers)) as got:
-                return got.status, got.read().decode()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-    CHAT, MESSAGES, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
-    def asked(**more):
-        return {"model": "gpt-4o", "messages": [{"role": "user", "content": "hail"}], **more}
-"""
-
-
-def program(body: str) -> str:
-    return textwrap.dedent(POST) + textwrap.dedent(body)
 
 
 def price(target: str = "openai/gpt-4o") -> Tariff:
@@ -138,6 +116,15 @@ def test_a_command_that_cannot_be_run_reads_as_no_success(tmp_path: Path) -> Non
     assert run_program(tmp_path, *command).code == NOT_FOUND
     assert "exit code 127; 0 requests, none refused at the cap" in looked(tmp_path, "show")
     assert looked(tmp_path, "list").endswith("  complete, exit code 127\n")
+
+
+def test_what_a_shell_does_not_find_is_told_by_the_shell_alone(tmp_path: Path) -> None:
+    command = ("gateway", "--max-cost", "1", "--model", "sim/opus-4.5", "--", "sh", "-c", "nobody")
+    done = run_program(tmp_path, *command)
+    assert done.code == NOT_FOUND
+    own = [line for line in done.stderr.splitlines() if line.startswith("matrix gateway: ")]
+    assert len(own) == 1
+    assert "for 0 requests; `matrix show " in own[0]
 
 
 async def test_a_command_that_did_well_is_listed_as_complete(
@@ -370,73 +357,3 @@ async def test_what_a_command_leaves_running_cannot_spend_any_more(
     )
     assert done.result.code == 0, done.result.stderr
     assert provider.billed == len(done.calls) >= 1, "what was under way is settled, and no more"
-
-
-INTERRUPTED = """
-post(CHAT, asked(max_tokens=500))
-if os.fork() == 0:
-    open("child", "w").write(str(os.getpid()))
-    while True:
-        signal.pause()
-signal.pause()
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_an_interrupt_reaches_the_command_with_its_children_and_is_told_as_it_was(
-    provider: Provider, tmp_path: Path, number: signal.Signals
-) -> None:
-    (tmp_path / "agent.py").write_text(program("import signal\n" + INTERRUPTED))
-    project = Project(tmp_path, provider.environment)
-    child = tmp_path / "child"
-
-    def ended() -> Any:
-        command = ("gateway", "--max-cost", "5", "--run-id", "it", "--", sys.executable, "agent.py")
-        with project.started(*command) as run:
-            wait_for(lambda: child.exists() and child.read_text() != "")
-            run.send_signal(number)
-            return finished(run)
-
-    done = await asyncio.to_thread(ended)
-    assert done.code == 128 + number, done.err
-    assert "before anything was begun" not in done.err
-    assert "can be resumed" not in done.err
-    assert "for 1 request; `matrix show it`" in done.err
-    wait_for(lambda: not Path(f"/proc/{child.read_text()}").exists())
-    status = f"complete, exit code {128 + number}"
-    listed = await asyncio.to_thread(run_program, tmp_path, "list")
-    assert listed.stdout.endswith(f"  {status}\n")
-    (effect,) = project.tables("it").frame("effects").itertuples()
-    assert (effect.name, effect.exit_code) == (f"command {sys.executable}", 128 + number)
-
-
-@pytest.mark.parametrize(("times", "number"), [(1, signal.SIGTERM), (2, signal.SIGTERM), (1, 1)])
-async def test_asked_to_end_it_ends_a_command_that_does_not_want_to(
-    provider: Provider, tmp_path: Path, times: int, number: int
-) -> None:
-    (tmp_path / "agent.py").write_text(
-        program("""
-        import signal, time
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        post(CHAT, asked(max_tokens=500))
-        time.sleep(3600)
-        """)
-    )
-    project = Project(tmp_path, provider.environment)
-
-    def ended() -> Any:
-        command = ("gateway", "--max-cost", "5", "--run-id", "it", "--", sys.executable, "agent.py")
-        with project.started(*command) as run:
-            wait_for(lambda: provider.billed == 1)
-            run.send_signal(number)
-            assert run.stderr is not None
-            for line in run.stderr:
-                if "waiting for calls in flight" in line:
-                    break
-            if times == 2:
-                run.send_signal(number)
-            return finished(run)
-
-    done = await asyncio.to_thread(ended)
-    assert done.code == (4 if times == 2 else 137), done.err
