@@ -304,8 +304,9 @@ EFFECTS = Table(
         Column(
             "exit_code",
             "integer",
-            "The command's; negative if a signal ended it, null if it took too long or there is "
-            "none.",
+            "The command's. If a signal ended it: minus its number, or 128 plus it, as shells tell "
+            "it, for a gateway's command and one in a sandbox. Null if it took too long or there "
+            "is none.",
             optional=True,
         ),
         volatile("out_bytes", "integer", "Bytes that it printed."),
