@@ -252,7 +252,8 @@ async def test_refusals_of_the_provider_are_free_and_told_as_they_are(
     done = await gateway(program("print(json.dumps(post(CHAT, asked())))"))
     status, body = done.said
     assert status == 400
-    assert "max_tokens is too large" in json.loads(body)["error"]["message"]
+    told = "openai/gpt-4o: HTTP 400: max_tokens is too large"
+    assert json.loads(body)["error"]["message"] == told
     assert set(done.calls.disposition) == {"released"}
     assert charged(done) == 0
 

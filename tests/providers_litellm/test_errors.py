@@ -338,6 +338,35 @@ def test_messages_say_model_status_and_reason_without_litellms_prefixes() -> Non
 
 
 @pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ('{"error": {"message": "no \\"x\\" here", "code": "unknown"}}', 'no "x" here'),
+        ('AnthropicError - {"type": "error", "error": {"message": "Overloaded"}}', "Overloaded"),
+        ('{"error": {"message": "tried"}}. Handle with `InternalServerError`.', "tried"),
+        ('{"error": {"message": "half \\ud83d of one"}}', "half ? of one"),
+        ('{"object": "error", "message": "The model is away"}', "The model is away"),
+        ('{"error": "plain words"}', '{"error": "plain words"}'),
+        ('{"error": {"message": ""}}', '{"error": {"message": ""}}'),
+        ('{"error": {"message": "cut of', '{"error": {"message": "cut of'),
+        ("bad {x}", "bad {x}"),
+        ("{" * 9_999, "{" * 480),
+        ('{"a":' * 9_999, ('{"a":' * 100)[:480]),
+    ],
+)
+def test_a_providers_words_are_told_without_the_json_around_them(body: str, told: str) -> None:
+    message = str(translate(failing(400, body), target="openai/x", now=NOW))
+    assert message[:500] == f"openai/x: HTTP 400: {told}"[:500]
+
+
+def test_a_key_that_json_hides_is_taken_out_all_the_same() -> None:
+    key = "sk-ab/cdefghijklmnop/0123456789"
+    body = '{"error": {"message": "bad key ' + key.replace("/", "\\/") + '"}}'
+    told = str(translate(failing(401, body), target="m", now=NOW, redactor=Redactor([key])))
+    assert "cdefghijklmnop" not in told
+    assert "bad key" in told
+
+
+@pytest.mark.parametrize(
     ("usage", "found"),
     [
         ('{"prompt_tokens": 217, "completion_tokens": 60}', (217, 60)),

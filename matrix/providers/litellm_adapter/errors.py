@@ -12,6 +12,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from json import JSONDecoder
 from typing import Any, ClassVar
 
 from matrix.model.errors import (
@@ -72,6 +74,7 @@ _OF_A_CONNECTION = ("aiohttp.", "httpx.", "openai.APIConnection", "openai.APITim
 _PARSER = "aiohttp.http_exceptions"
 _CUT_OFF = frozenset({"ContentLengthError", "TransferEncodingError", "ServerDisconnectedError"})
 """What aiohttp raises if the connection ends before an answer does."""
+_JSON = JSONDecoder()
 _PREFIX = re.compile(r"^(?:litellm\.\w+: |\w+Error: |\w+Exception - )+")
 
 
@@ -108,8 +111,9 @@ def translate(
         kind = BilledOverflow
     if kind.unsent and wire is not None and not wire.is_free:
         kind = ProviderUnavailable  # an earlier request of the same attempt may be billed
-    text = text.partition("Traceback (most recent call last)")[0]
-    said = _PREFIX.sub("", " ".join(redactor.text(text).split())) or type(error).__name__
+    told = redactor.values(in_words(whole))[:_READ_AT_MOST]
+    told = told.partition("Traceback (most recent call last)")[0]
+    said = _PREFIX.sub("", " ".join(redactor.text(told).split())) or type(error).__name__
     code = f"HTTP {status}: " if status and status >= 400 else ""
     wait = retry_after_s(_headers(chain), now, text) if kind.retryable else None
     usage = None if last is None else last.reported
@@ -125,6 +129,21 @@ def _words(error: Any, chain: list[BaseException]) -> str:
     if _is_cut_off(chain):
         return "the service closed the connection before it had answered"
     return str(getattr(error, "message", None) or error)
+
+
+def in_words(text: str) -> str:
+    """What an error says, without the JSON that a provider has wrapped it in."""
+    start = text.find("{")
+    if start < 0:
+        return text
+    body: Any = None
+    with suppress(ValueError, RecursionError):  # it is as long and as deep as a provider likes
+        body, _ = _JSON.raw_decode(text, start)
+    error = body.get("error", body) if isinstance(body, dict) else None
+    message = error.get("message") if isinstance(error, dict) else None
+    if not isinstance(message, str) or not message.strip():
+        return text
+    return message.encode(errors="replace").decode()  # JSON can spell halves of characters
 
 
 def _cleaned(error: ProviderError, redactor: Redactor) -> ProviderError:
