@@ -199,6 +199,28 @@ async def test_what_cannot_be_metered_is_refused_and_nothing_is_sent_or_spent(
     assert len(done.calls) == 0
 
 
+async def test_a_model_at_an_own_address_is_asked_only_with_a_limit(
+    gateway: Gateway, provider: Provider
+) -> None:
+    base = f"http://127.0.0.1:{provider.port}/v1"
+    own = (
+        f'models.mine={{target: openai/mine, api_base: "{base}", price: {{input: 3, output: 15}}}}'
+    )
+    done = await gateway(
+        program("""
+        said = [post(CHAT, asked(model="mine", **more)) for more in ({}, {"max_tokens": 500})]
+        print(json.dumps(said))
+        """),
+        "--set",
+        own,
+    )
+    (refused, why), (answered, _) = done.said
+    assert (refused, answered) == (400, 200), done.said
+    assert "give a limit of tokens" in why
+    assert [body["max_tokens"] for body in provider.bodies] == [500]
+    assert len(done.calls) == 1
+
+
 async def test_a_hold_covers_what_a_request_only_refers_to(
     gateway: Gateway, provider: Provider
 ) -> None:
