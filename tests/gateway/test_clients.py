@@ -66,6 +66,7 @@ LITELLM = """
 """
 
 
+@pytest.mark.slow
 async def test_openais_client(gateway: Gateway, provider: Provider) -> None:
     done = await gateway(OPENAI)
     assert done.result.code == 0, done.result.stderr
@@ -88,6 +89,7 @@ async def test_openais_client(gateway: Gateway, provider: Provider) -> None:
     assert "gpt-5-2025-08-07" in set(calls.answered_by)
 
 
+@pytest.mark.slow
 async def test_anthropics_client(gateway: Gateway, provider: Provider) -> None:
     done = await gateway(ANTHROPIC)
     assert done.result.code == 0, done.result.stderr
@@ -106,6 +108,7 @@ async def test_anthropics_client(gateway: Gateway, provider: Provider) -> None:
     assert provider.headers[1]["anthropic-beta"] == "interleaved-thinking-2025-05-14"
 
 
+@pytest.mark.slow
 async def test_litellms_client(gateway: Gateway, provider: Provider) -> None:
     done = await gateway(LITELLM)
     assert done.result.code == 0, done.result.stderr

@@ -21,6 +21,8 @@ from tests.gateway.conftest import program
 from tests.gateway.provider import Provider
 from tests.patience import PATIENCE_S
 
+pytestmark = pytest.mark.slow
+
 Running = subprocess.Popen[str]
 Act = Callable[[Running, int], None]
 """Does something to a gateway, which may have this end of its terminal."""

@@ -306,6 +306,7 @@ async def test_the_exit_code_is_the_commands(gateway: Gateway, ends: str, code: 
     assert scores["exit_code"] == code
 
 
+@pytest.mark.slow
 async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
     provider: Provider, tmp_path: Path
 ) -> None:
