@@ -136,6 +136,9 @@ class _Scope:
     def workspace(self) -> Path:
         raise NotImplementedError("the bare loop plays kinds without files")
 
+    async def copy_folder(self, name: str, to: str = "") -> None:
+        raise NotImplementedError("the bare loop plays kinds without files")
+
     async def changed_files(self) -> ChangedFiles:
         raise NotImplementedError("the bare loop plays kinds without files")
 

@@ -23,6 +23,7 @@ from matrix.api.planning import plan
 from matrix.engine.catalogue import require_local_models
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, load_executor
+from matrix.engine.folders_kept import keep_initial_folders
 from matrix.engine.keys import open_to_others, require_keys
 from matrix.engine.money_fold import money_in
 from matrix.engine.plan_file import read_plan, write_plan
@@ -360,6 +361,7 @@ def _set_up(
         for batch in inherited(run_dir) if inherited is not None else ():
             journal.append(batch)
         journal.close()
+        keep_initial_folders(prepared.kind, prepared.folders, run_dir)
         write_plan(run_dir, prepared)
     except (OSError, StoreError) as error:
         shutil.rmtree(run_dir, ignore_errors=True)

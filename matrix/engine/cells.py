@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -21,24 +22,29 @@ from matrix.engine.parameters import (
 from matrix.engine.registry import ask_kind
 from matrix.engine.spec_parts import Parts
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, ScenarioPack
+from matrix.kinds.protocol import Binding, ScenarioPack, UsesFolder
 from matrix.model.documents import Document, PathKey, check
-from matrix.model.errors import Mistake
+from matrix.model.errors import FolderRefused, Mistake
 from matrix.model.mistakes import Mistakes
 from matrix.model.plan import Cell, combinations
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
 from matrix.model.spec import level_name
+from matrix.store.initial import as_resource, hash_folder, resource_of
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells of a run in launch order, each with its binding, and the texts they refer to."""
+    """The cells of a run in launch order, each with its binding, and the texts they refer to.
+
+    ``folders`` are those that sessions begin with, by their trees.
+    """
 
     cells: list[Cell] = field(default_factory=list)
     bindings: list[Binding] = field(default_factory=list)
     resources: dict[str, JSON] = field(default_factory=dict)
     params: list[CellParameters] = field(default_factory=list)
+    folders: dict[str, Path] = field(default_factory=dict)
 
 
 class _Bound(NamedTuple):
@@ -60,15 +66,50 @@ def bind_cells(parts: Parts, library: FolderLibrary, mistakes: Mistakes) -> Cell
                 for name, level in levels.items()
             }
             bound = _bind(parts, pack, values, library, mistakes)
-            if bound is not None:
-                _add(result, parts.kind.name, pack.name, levels, bound)
+            if bound is not None and (texts := _texts(parts, pack, bound, result, mistakes)):
+                _add(result, parts.kind.name, pack.name, levels, bound, texts[0])
     return result
 
 
-def _add(result: Cells, kind: str, scenario: str, levels: Mapping[str, str], bound: _Bound) -> None:
+def _texts(
+    parts: Parts, pack: ScenarioPack, bound: _Bound, result: Cells, mistakes: Mistakes
+) -> tuple[dict[str, JSON]] | None:
+    """All that sessions of a cell refer to: texts and data, and folders by their trees."""
+    texts = dict(bound.binding.resources)
+    known = {path: tree for tree, path in result.folders.items()}
+    for name, path in bound.binding.folders.items():
+        if path not in known:
+            tree = _hashed(parts, pack, name, path, mistakes)
+            if not tree:
+                return None
+            known[path] = tree
+            result.folders.setdefault(tree, path)
+        texts[resource_of(name)] = as_resource(known[path])
+    return (texts,)
+
+
+def _hashed(parts: Parts, pack: ScenarioPack, name: str, path: Path, mistakes: Mistakes) -> str:
+    try:
+        if not isinstance(parts.kind, UsesFolder):
+            raise FolderRefused(f"sessions of the {parts.kind.name} kind have no working folder")
+        return hash_folder(path, parts.kind.folder_limits)
+    except FolderRefused as error:
+        told = f"folder {name} of scenario {pack.name!r} cannot be used: {error}"
+        mistakes.add([Mistake(str(path), None, "", told)])
+        return ""
+
+
+def _add(
+    result: Cells,
+    kind: str,
+    scenario: str,
+    levels: Mapping[str, str],
+    bound: _Bound,
+    texts: Mapping[str, JSON],
+) -> None:
     options, roles, params, binding = bound
-    hashes = {name: content_hash(value) for name, value in binding.resources.items()}
-    result.resources.update({hashes[name]: value for name, value in binding.resources.items()})
+    hashes = {name: content_hash(value) for name, value in texts.items()}
+    result.resources.update({hashes[name]: value for name, value in texts.items()})
     result.cells.append(
         Cell(
             scenario,

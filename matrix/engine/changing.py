@@ -22,6 +22,7 @@ from matrix.model.mistakes import Mistakes
 from matrix.model.params import OWN
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
+from matrix.store.initial import initial_tree_of
 
 FILE_PREFIX = "file://"
 MAX_TEXT = 200_000
@@ -124,7 +125,8 @@ def change_moment(
         params=params,
         levels={**plan.levels, **{name: as_level(value) for name, value in variant.items()}},
     )
-    texts = {**binding.resources, **files}
+    begun_with = {name: text for name, text in moment.texts.items() if initial_tree_of(text)}
+    texts = {**begun_with, **binding.resources, **files}
     changes = _really(plan, changed, moment.texts, files, variant)
     words = ", ".join(f"{name}={as_level(variant[name])}" for name in changes)
     hashes = {name: content_hash(value) for name, value in texts.items()}

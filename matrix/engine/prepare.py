@@ -147,6 +147,7 @@ def _assemble(
         kind=parts.kind,
         plan=plan,
         resources=found.resources,
+        folders=found.folders,
         models=models,
         groups=groups,
         cell_costs=tuple(CellCost(session_cost(b.profile, tariffs)) for b in found.bindings),

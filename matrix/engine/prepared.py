@@ -56,6 +56,7 @@ class Prepared:
         time: Expected time of the whole run on real models; see ``estimate.run_time``.
         env_file: The project's ``.env``, whether it is there or not.
         stand_ins: Role -> those of its levels behind which a simulated model is.
+        folders: Tree -> folder that sessions begin with, until the run has been set up.
         call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
     """
 
@@ -76,6 +77,7 @@ class Prepared:
     env_file: Path
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
     @property
     def agents(self) -> dict[str, AgentSpec]:

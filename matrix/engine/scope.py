@@ -40,6 +40,7 @@ from matrix.model.records import (
     Tool,
 )
 from matrix.model.seeds import stream
+from matrix.store.initial import initial_tree_of, resource_of
 
 if TYPE_CHECKING:
     from matrix.engine.session import DurableSession
@@ -194,6 +195,9 @@ class Scope:
     @property
     def workspace(self) -> Path:
         return self._folder().path
+
+    async def copy_folder(self, name: str, to: str = "") -> None:
+        await self._folder().copy_in(initial_tree_of(self.resource(resource_of(name))), to)
 
     async def changed_files(self) -> ChangedFiles:
         return await self._folder().changes()

@@ -30,6 +30,7 @@ from matrix.kinds.context import ChangedFiles, CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
 from matrix.store.blobs import BlobStore
+from matrix.store.initial import copy_tree
 from matrix.store.journal import JOURNAL_NAME
 from matrix.store.restoring import empty_folder, remove_folder, restore_tree
 from matrix.store.sweeping import FOLDERS
@@ -163,6 +164,15 @@ class Workspace:
             if name not in before or before[name].digest != known.digest
         )
         return self._index.tree
+
+    async def copy_in(self, tree: str, to: str = "") -> None:
+        """Put the content of a stored tree into the folder, over what is there.
+
+        Raises:
+            FolderRefused: Something else is in the way.
+            StoreError: Its content is gone or damaged.
+        """
+        await _in(self._disk_work, lambda: copy_tree(self.path, to, tree, self._blobs))
 
     def begin(self) -> None:
         """A turn begins with the folder as it was just stored or restored."""

@@ -179,6 +179,20 @@ class Context(Protocol):
         """
         ...
 
+    async def copy_folder(self, name: str, to: str = "") -> None:
+        """Copy a folder that ``Kind.bind`` named into the working folder, over what is there.
+
+        Args:
+            name: Its name in ``Binding.folders``.
+            to: Where in the working folder its content goes; made if it is not there.
+
+        Raises:
+            FolderUnavailable: The kind does not declare that it needs a folder.
+            KeyError: No folder was named so.
+            SessionStop: Something else is in the way: a file where a folder is to be, or a link.
+        """
+        ...
+
     async def changed_files(self) -> ChangedFiles:
         """What this turn has changed in the working folder up to now, by content.
 

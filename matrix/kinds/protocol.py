@@ -9,7 +9,7 @@ stored once. :mod:`matrix.kinds.context` has the rules that a kind must keep.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -71,6 +71,9 @@ class Binding:
         turns: The (low, middle, high) numbers of turns that ``profile`` is for, so that it can be
             said what of it is left after some of them. ``None``: as many as a session may have.
         raw: Its models are asked in shapes of their own, so they need not take chats.
+        folders: Name -> folder whose content sessions are given by ``ctx.copy_folder``. It is kept
+            with the run, by its hash: content, names, links and whether files can be run; its
+            times and other permissions are left out.
     """
 
     resources: Mapping[str, JSON]
@@ -80,6 +83,7 @@ class Binding:
     prelude_profile: tuple[RoleProfile, ...] = ()
     turns: tuple[float, float, float] | None = None
     raw: bool = False
+    folders: Mapping[str, Path] = field(default_factory=dict)
 
 
 class Kept(NamedTuple):

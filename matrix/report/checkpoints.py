@@ -16,6 +16,7 @@ from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON
 from matrix.store.carrying import exported
+from matrix.store.initial import initial_trees
 from matrix.store.transcript import Transcript
 
 
@@ -84,7 +85,7 @@ def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON
             spec=run.spec,
             prelude=prelude,
             resources=run.resources,
-            blobs=exported(run.files, done.tree),
+            blobs=exported(run.files, done.tree, *initial_trees(texts.values())),
         ),
     )
 

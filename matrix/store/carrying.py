@@ -73,13 +73,13 @@ def _too_deep(contents: Contents) -> StoreError:
     )
 
 
-def exported_bytes(contents: Contents, tree: str) -> int:
-    """Bytes of all that a tree is made of, each content once.
+def exported_bytes(contents: Contents, *trees: str) -> int:
+    """Bytes of all that trees are made of, each content once.
 
     Raises:
         StoreError: Some of it is not there, or it is more than goes into a file.
     """
-    size = sum(contents.size(digest) for digest in blobs_of(contents, tree))
+    size = sum(contents.size(digest) for digest in blobs_of(contents, *trees))
     if size > MOST_EXPORTED:
         raise StoreError(
             f"the working folder in {contents.source} has {size:,} bytes at this checkpoint; a "
@@ -89,14 +89,14 @@ def exported_bytes(contents: Contents, tree: str) -> int:
     return size
 
 
-def exported(contents: Contents, tree: str) -> dict[str, bytes]:
-    """Everything that a tree is made of, by hash in order; empty without a tree.
+def exported(contents: Contents, *trees: str) -> dict[str, bytes]:
+    """Everything that trees are made of, by hash in order; empty without a tree.
 
     Raises:
         StoreError: Some of it is not there or damaged, or it is more than goes into a file.
     """
-    exported_bytes(contents, tree)
-    return {digest: contents.read(digest) for digest in sorted(blobs_of(contents, tree))}
+    exported_bytes(contents, *trees)
+    return {digest: contents.read(digest) for digest in sorted(blobs_of(contents, *trees))}
 
 
 def carry(run_dir: Path, folders: Iterable[tuple[Contents, Iterable[str]]]) -> None:

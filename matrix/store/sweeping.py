@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,7 +11,8 @@ import orjson
 from matrix.model.entries import Acted, Entry, Settled, TurnDone
 from matrix.model.records import Answer
 from matrix.store.blobs import UNFINISHED, BlobStore
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.initial import initial_trees
+from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.restoring import remove_folder
 from matrix.store.trees import blobs_of
 
@@ -36,7 +38,7 @@ class Swept(NamedTuple):
 
 
 def sweep(run_dir: Path) -> Swept:
-    """Remove every blob that no checkpoint or effect in the journal names; ``size`` is in bytes.
+    """Remove every blob that no checkpoint, effect or text of the journal names; sizes in bytes.
 
     Raises:
         RunLocked: The run is alive: what it has stored may not be named yet.
@@ -46,6 +48,8 @@ def sweep(run_dir: Path) -> Swept:
     journal = JournalWriter(run_dir / JOURNAL_NAME)
     try:
         trees = {tree for row in journal.since(0) if (tree := tree_of(row.entry))}
+        with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+            trees |= initial_trees(reader.resources().values())
         kept: set[Path] = set()
         for tree in trees:
             kept |= {blobs.path(digest) for digest in blobs_of(blobs, tree)}

@@ -17,15 +17,16 @@ import json
 import os
 import re
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple, Protocol
 
 from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
-from matrix.store.blobs import Batch, BlobStore
+from matrix.store.blobs import BlobStore, Piece
 
 EMPTY: Final = ""
 """The tree of a folder that was never stored: restoring it gives an empty folder."""
@@ -108,24 +109,45 @@ def store_tree(
         BlobsRefused: Its content cannot be stored.
     """
     with blobs.batch() as batch:
-        walk = _Walk(root, batch, known, limits, now_ns)
+        walk = Walk(root, batch, known, limits, now_ns)
         walk.found.tree = walk.whole()
         batch.commit()
     return walk.found
 
 
-class _Walk:
-    """One pass over a folder."""
+class Adding(Protocol):
+    """Takes contents and names them by their hash."""
+
+    def add(self, content: bytes) -> str: ...
+
+    def add_stream(self, source: IO[bytes]) -> Piece: ...
+
+
+class Walk:
+    """One pass over a folder, which leaves its content with ``batch``.
+
+    Raises:
+        FolderRefused: It holds more than it may, or something that is no file, folder or link.
+    """
 
     def __init__(
-        self, root: Path, batch: Batch, known: FolderIndex, limits: FolderLimits, now_ns: int
+        self,
+        root: Path,
+        batch: Adding,
+        known: FolderIndex,
+        limits: FolderLimits,
+        now_ns: int,
+        *,
+        plain: Callable[[Entry], Entry] = lambda entry: entry,
     ) -> None:
+        """``plain`` is asked what is kept of each entry."""
         self._root, self._batch, self._known = root, batch, known
-        self._limits, self._now_ns = limits, now_ns
+        self._limits, self._now_ns, self._plain = limits, now_ns, plain
         self._entries = self._bytes = 0
         self.found = FolderIndex()
 
     def whole(self) -> str:
+        """The folder's tree."""
         try:
             found = self._root.lstat()
             if not stat.S_ISDIR(found.st_mode):
@@ -148,6 +170,9 @@ class _Walk:
         return self._tree(rows)
 
     def _entry(self, name: str, path: str, found: os.stat_result, depth: int) -> Entry:
+        return self._plain(self._whole_entry(name, path, found, depth))
+
+    def _whole_entry(self, name: str, path: str, found: os.stat_result, depth: int) -> Entry:
         self._entries += bool(path)
         if self._entries > self._limits.entries:
             raise FolderRefused(

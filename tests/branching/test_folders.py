@@ -25,9 +25,10 @@ from matrix.api import (
 from matrix.model.checkpoint import HeldContents
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.records import FolderLimits
-from matrix.model.seeds import bytes_hash
+from matrix.model.seeds import bytes_hash, content_hash
 from matrix.store.blobs import BlobStore
 from matrix.store.carrying import MOST_EXPORTED, carry, exported, measure
+from matrix.store.initial import as_resource, initial_trees
 from matrix.store.restoring import restore_tree
 from matrix.store.sweeping import sweep
 from matrix.store.trees import MAX_DEPTH, Entry, FolderIndex, blobs_of, encode_tree, store_tree
@@ -63,7 +64,12 @@ def written(installed: None, tmp_path_factory: pytest.TempPathFactory) -> Run:
     pack = folder / "scenarios" / "scribe" / "one"
     pack.mkdir(parents=True)
     (pack / "scenario.yaml").write_text("kind: scribe\ntitle: One\n")
-    return played(folder, SPEC)
+    for name in ("scaffold", "bulk"):
+        (pack / name).mkdir()
+        (pack / name / f"{name}.txt").write_text(f"{name} of long ago")
+    run = played(folder, SPEC)
+    shutil.rmtree(folder / "scenarios")  # what sessions began with is in the run
+    return run
 
 
 @pytest.fixture
@@ -127,6 +133,29 @@ def test_a_branch_starts_every_repeat_from_the_folder_of_the_moment(
         found = trees(run, child)
         assert {place: found[place] for place in list(before)[:3]} == dict(list(before.items())[:3])
         assert found["turn", 3] == before["turn", 3], "only from that folder does this one come"
+
+
+def test_what_later_turns_are_given_comes_along_and_is_swept_away_by_nobody(
+    mine: Run, tmp_path: Path
+) -> None:
+    """The bulk is put into the folder in turn 3, after the moment."""
+    session = ids(mine)[0]
+    last = trees(mine, session)["turn", TURNS]
+    looks = restored(mine, last, tmp_path / "before")
+    assert {"scaffold.txt", "in/here/bulk.txt"} <= set(looks)
+    sweep(mine.path)
+    file = export(mine.path, session, tmp_path / "there" / "turn.json", turn=2)
+    run = mine.branch(
+        session, turn=2, variants={"step": [1, 2]}, results=tmp_path / "r", executor="in-process"
+    )
+    shutil.rmtree(mine.path)
+    sweep(run.path)
+    again = replay_checkpoint(file, results=tmp_path / "s", executor="in-process")
+    for one in (run, again):
+        assert set(one.sessions()["outcome"]) == {"completed"}
+        for child in ids(one):
+            found = restored(one, trees(one, child)["turn", TURNS], tmp_path / "after")
+            assert {"scaffold.txt", "in/here/bulk.txt"} <= set(found)
 
 
 def test_on_one_file_system_content_is_shared_and_else_copied(written: Run, tmp_path: Path) -> None:
@@ -201,7 +230,9 @@ def test_every_turn_is_exported_with_its_folder(written: Run, tmp_path: Path) ->
         tree = trees(written, session)["turn" if turn else "start", turn]
         folder = value["continuation"]["folder"]
         assert folder["tree"] == tree
-        assert set(folder["blobs"]) == blobs_of(BlobStore(written.path), tree)
+        given = initial_trees(value["continuation"]["resources"].values())
+        assert len(given) == 2
+        assert set(folder["blobs"]) == blobs_of(BlobStore(written.path), tree, *given)
 
 
 def test_a_key_in_a_file_of_the_folder_is_found_and_nothing_is_written(
@@ -294,6 +325,30 @@ def test_one_name_for_a_link_and_a_folder_is_refused(file: Path) -> None:
     folder = Entry("a", "folder", 0o755, 0, bytes_hash(empty))
     (mistake,) = folder_in(file, *whole(link, folder), empty)
     assert "one thing twice" in mistake
+
+
+def test_a_folder_to_begin_with_that_sessions_could_not_keep_is_a_mistake(tmp_path: Path) -> None:
+    pack = tmp_path / "scenarios" / "scribe" / "one"
+    (pack / "scaffold").mkdir(parents=True)
+    (pack / "scenario.yaml").write_text("kind: scribe\ntitle: One\n")
+    (pack / "scaffold" / "large").write_bytes(bytes(10_001))
+    with pytest.raises(BadInput) as raised:
+        played(tmp_path, SPEC)
+    (mistake,) = raised.value.mistakes
+    assert "folder scaffold of scenario 'one' cannot be used: large in the " in str(mistake)
+    assert not (tmp_path / "results").exists()
+
+
+def test_a_folder_that_a_later_turn_is_given_is_looked_at_as_well(file: Path) -> None:
+    missing = as_resource("0" * 64)
+    (mistake,) = told(
+        file,
+        lambda there: (
+            there["resources"].update({content_hash(missing): missing}),
+            there["plan"]["resources"].update({"initial folder: bulk": content_hash(missing)}),
+        ),
+    )
+    assert f"does not hold blob {'0' * 16}" in mistake
 
 
 def test_what_is_no_folder_and_what_lacks_a_part_is_refused(file: Path) -> None:

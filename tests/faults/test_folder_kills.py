@@ -20,6 +20,7 @@ from tests.executors.programs import SLOW, Project, counter_spec, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in
 from tests.patience import PATIENCE_S
+from tests.plugins.scribe_kind import BULK, SCAFFOLD
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 TURNS = 5
@@ -44,6 +45,10 @@ def scribe_project(folder: Path) -> Project:
     pack = folder / "scenarios" / "scribe" / "one"
     pack.mkdir(parents=True)
     (pack / "scenario.yaml").write_text("kind: scribe\ntitle: One\n")
+    for name, content in ((SCAFFOLD, "to begin with"), (BULK, "in bulk")):
+        (pack / name / "deep").mkdir(parents=True)
+        (pack / name / "deep" / "file").write_text(content)
+        (pack / name / "link").symlink_to("deep/file")
     project.write(scribe_spec())
     return project
 

@@ -181,6 +181,9 @@ class FakeContext:
     def workspace(self) -> Path:
         raise FolderUnavailable("this context has no working folder")
 
+    async def copy_folder(self, name: str, to: str = "") -> None:
+        raise FolderUnavailable("this context has no working folder")
+
     async def changed_files(self) -> ChangedFiles:
         raise FolderUnavailable("this context has no working folder")
 

@@ -24,6 +24,9 @@ SYSTEM = f"{COUNTER}\n\nAnswer with the next whole number and nothing else."
 TALLY = "../../../tally"
 """As seen from a working folder."""
 
+SCAFFOLD, BULK, BULK_TURN = "scaffold", "bulk", 3
+"""Folders of a scenario that sessions are given, at the start and in that turn."""
+
 WRITE = """
 echo "$1 $2 write" >> "$TALLY"
 echo "$3" >> diary
@@ -70,7 +73,7 @@ class ScribeKind:
     folder_limits = FolderLimits(file_bytes=10_000, total_bytes=50_000, entries=20)
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
-        return ScenarioPack(name, self.name, name, "", {})
+        return ScenarioPack(name, self.name, name, "", {"folder": str(folder)})
 
     def bind(
         self,
@@ -82,7 +85,12 @@ class ScribeKind:
     ) -> Binding:
         calls = 2.0 * max_turns
         profile = RoleProfile("counter", roles["counter"], (calls, calls, calls), 40.0, 2.0)
-        return Binding({}, None, frozenset({roles["counter"]}), (profile,))
+        given = {
+            name: Path(str(pack.content["folder"])) / name
+            for name in (SCAFFOLD, BULK)
+            if "folder" in pack.content and (Path(str(pack.content["folder"])) / name).is_dir()
+        }
+        return Binding({}, None, frozenset({roles["counter"]}), (profile,), folders=given)
 
     def rebind(
         self,
@@ -105,9 +113,13 @@ class ScribeKind:
 
     async def start(self, ctx: Context) -> ScribeState:
         assert list(ctx.workspace.iterdir()) == []
+        if given(ctx, SCAFFOLD):
+            await ctx.copy_folder(SCAFFOLD)
         return ScribeState()
 
     async def turn(self, ctx: Context, state: ScribeState) -> ScribeState:
+        if ctx.turn == BULK_TURN and given(ctx, BULK):
+            await ctx.copy_folder(BULK, "in/here")
         word = await say(ctx, f"Count on from {len(state.sum) + ctx.turn}.")
         note(ctx, word)
         written = await shell(ctx, WRITE, word)
@@ -124,6 +136,10 @@ class ScribeKind:
 
     async def finish(self, ctx: Context, state: ScribeState) -> None:
         ctx.score("score", len((ctx.workspace / "diary").read_text()) / 1000)
+
+
+def given(ctx: Context, name: str) -> bool:
+    return f"initial folder: {name}" in ctx.plan.resources
 
 
 async def say(ctx: Context, text: str) -> str:
