@@ -77,7 +77,7 @@ def _path_in(value: Any, location: Sequence[str | int], *, missing: bool) -> Loc
 
 def _clean(message: str, value: Any) -> str:
     text = message.removeprefix("Value error, ").removeprefix("Input ")
-    text = _OR_INSTANCE.sub("", text)
+    text = _OR_INSTANCE.sub("", text).partition(", unable to parse ")[0]
     text = text.replace("a valid tuple", "a list").replace("a valid dictionary", "a mapping")
     text = text[0].lower() + text[1:]
     return text if message.startswith("Value error") else f"{show_found(value)}; {text}"

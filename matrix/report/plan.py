@@ -10,6 +10,7 @@ from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.estimate import Interval
 from matrix.engine.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepared import Prepared
+from matrix.kinds.gateway import GATEWAY
 from matrix.model.agents import AgentSpec
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.params import layers_of
@@ -83,7 +84,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += [(("agents", "")[index > 0], told) for index, told in enumerate(_agents(prepared))]
     if spec.params:
         rows.append(("params", _params(spec)))
-    rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
+    if prepared.kind.name != GATEWAY:  # how much a program will ask nobody knows
+        rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
     if not prepared.play_money:
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
