@@ -25,7 +25,7 @@ from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
-from matrix.store.blobs import Batch, BlobStore
+from matrix.store.folder_store import FolderBatch, FolderStore
 
 EMPTY: Final = ""
 """The tree of a folder that was never stored: restoring it gives an empty folder."""
@@ -92,7 +92,7 @@ class Entry(NamedTuple):
 
 
 def store_tree(
-    root: Path, blobs: BlobStore, known: FolderIndex, limits: FolderLimits, now_ns: int
+    root: Path, blobs: FolderStore, known: FolderIndex, limits: FolderLimits, now_ns: int
 ) -> FolderIndex:
     """Store what has changed in a folder; when this returns, its tree is durable.
 
@@ -118,7 +118,7 @@ class _Walk:
     """One pass over a folder."""
 
     def __init__(
-        self, root: Path, batch: Batch, known: FolderIndex, limits: FolderLimits, now_ns: int
+        self, root: Path, batch: FolderBatch, known: FolderIndex, limits: FolderLimits, now_ns: int
     ) -> None:
         self._root, self._batch, self._known = root, batch, known
         self._limits, self._now_ns = limits, now_ns
