@@ -31,12 +31,13 @@ class Removing(Silent):
     ) -> None:
         self._cluster, self._nodes, self._turns = cluster, nodes, turns
         self._places, self._executor = places, executor
-        self.removed = False
+        self.removed = self.home = ""
         self.elsewhere = 0
         self.hosts: dict[int, str] = {}
 
     def progress(self, progress: Progress) -> None:
-        self.hosts |= _hosts()
+        self.home, hosts = _hosts()
+        self.hosts |= hosts
         if self._places and progress.counters.turns:
             pid = self._executor.pids.get(self._places[0])
             if pid is not None:  # else it is being replaced
@@ -47,7 +48,7 @@ class Removing(Silent):
             node = max(actors, key=lambda one: actors[one])
             self.elsewhere = actors[node]
             self._cluster.remove_node(node, allow_graceful=False)
-            self.removed = True
+            self.removed = node.node_id
 
 
 def _actors_on(node_id: str) -> int:
@@ -60,13 +61,14 @@ def _actors_on(node_id: str) -> int:
     return sum(a["State"] == "ALIVE" and a["Address"]["NodeID"] == node_id for a in found)
 
 
-def _hosts() -> dict[int, str]:
-    """Process id -> node, of every actor that there is or was."""
+def _hosts() -> tuple[str, dict[int, str]]:
+    """The driver's node; and process id -> node, of every actor that there is or was."""
     import ray
     from ray._private.state import actors
 
     assert ray.is_initialized()
-    return {found["Pid"]: found["Address"]["NodeID"] for found in actors().values()}
+    home = ray.get_runtime_context().get_node_id()
+    return home, {found["Pid"]: found["Address"]["NodeID"] for found in actors().values()}
 
 
 def _added(cluster: Any) -> Any:
@@ -94,6 +96,7 @@ def main(folder: str, run_id: str, turns: str, *places: str) -> None:
         "status": end.status,
         "removed": removing.removed,
         "elsewhere": removing.elsewhere,
+        "home": removing.home,
         "hosts": removing.hosts,
         "lives": {member.place: member.lives for member in executor.crew.members},
     }
