@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from matrix.engine.link import Mail, ServerGone
 from matrix.store.blob_parts import Part
+
+PAUSE_S = 0.2
+"""Pause before an actor that cannot be reached is asked again."""
 
 
 class RayTransport:
@@ -53,13 +57,18 @@ class RayBlobs:
 
     def _reach(self, ask: Callable[[Any], Any]) -> Any:
         import ray
-        from ray.exceptions import ObjectLostError, RayActorError, RayTaskError
+        from ray.exceptions import (
+            ActorUnavailableError,
+            ObjectLostError,
+            RayActorError,
+            RayTaskError,
+        )
 
         while True:
             try:
                 return ray.get(ask(self._actor))
-            except ObjectLostError:
-                continue  # the answer, not the actor; and everything may be asked twice
+            except (ActorUnavailableError, ObjectLostError):
+                time.sleep(PAUSE_S)  # the network, not the actor; everything may be asked twice
             except RayActorError as error:
                 raise ServerGone("the process of this actor has died") from error
             except RayTaskError as error:

@@ -2,7 +2,7 @@
 
 In it are sessions' working folders and copies of blobs; all of it can be had again. Every process
 that uses it holds a lock; what nobody holds, because its processes were killed, is removed when
-another process of this user opens such a folder on the same machine.
+another process of this user opens or leaves such a folder on the same machine.
 """
 
 from __future__ import annotations
@@ -45,9 +45,7 @@ class NodeFolder:
         """
         place = _base(base or Path(tempfile.gettempdir()))
         key = bytes_hash(f"{node} {run_dir}".encode())[:_NAME]
-        for lock in place.glob("*.lock"):
-            if lock.stem != key:
-                _remove_unused(lock)
+        _sweep(place, but=key)
         handle = _shared(place / f"{key}.lock")
         path = place / key / run_dir.name
         path.mkdir(parents=True, exist_ok=True)
@@ -56,7 +54,7 @@ class NodeFolder:
     def close(self) -> None:
         """Let go; the last one removes the folder."""
         os.close(self._handle)
-        _remove_unused(self.path.parent.with_suffix(".lock"))
+        _sweep(self.path.parents[1])
 
 
 def _base(temporary: Path) -> Path:
@@ -85,6 +83,12 @@ def _shared(lock: Path) -> int:
         if _is_file(handle, lock):
             return handle
         os.close(handle)
+
+
+def _sweep(place: Path, but: str = "") -> None:
+    for lock in place.glob("*.lock"):
+        if lock.stem != but:
+            _remove_unused(lock)
 
 
 def _remove_unused(lock: Path) -> None:

@@ -107,4 +107,5 @@ def assert_apart(said: dict[str, Any], run_dir: Path, told: Sequence[Sequence[st
     for node, path in played:
         assert path.is_relative_to(run_dir) is (node == said["home"])
         assert path.is_relative_to(run_dir.parents[1] / "nodes") is (node != said["home"])
+    assert list((run_dir.parents[1] / "nodes").glob("*/*")) == [], "nothing is left on any node"
     assert len({(node, path.parents[2]) for node, path in played}) == 3, "nodes share no folder"
