@@ -1,4 +1,4 @@
-"""The four actors. Each holds one plain class of ``matrix.engine`` and passes calls on.
+"""The five actors. Each holds one plain class of ``matrix.engine`` and passes calls on.
 
 Every actor is asynchronous and has one event loop. (Ray runs each concurrency group on a loop and
 thread of its own, and these classes belong to one loop; so there is one group.) Only ``poll`` and
@@ -18,22 +18,28 @@ from typing import Any
 
 import ray
 
+from matrix.engine.blob_line import BlobLine
 from matrix.engine.executor import publish_pause
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import LostSession
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Mail
 from matrix.engine.messages import Picture
+from matrix.engine.node_folder import NodeFolder
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.engine.registry import load_kind
 from matrix.engine.session import CallPort
 from matrix.engine.setup import RunSetup
 from matrix.engine.telling import telemetry_of
 from matrix.engine.worker import SessionWorker
+from matrix.engine.workspace import Workspaces, workspaces_in
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix_actors.transport import RayTransport
+from matrix.store.blob_parts import Part
+from matrix.store.blob_server import BlobServer
+from matrix.store.remote_blobs import RemoteBlobs
+from matrix_actors.transport import RayBlobs, RayTransport
 from matrix_actors.whereabouts import Whereabouts, here
 
 MAX_CONCURRENCY = 1000
@@ -151,19 +157,28 @@ class SessionWorkerActor:
         setup: RunSetup,
         governor: Any,
         clients: Mapping[str, Sequence[Any]],
+        home: str,
+        blobs: Any,
     ) -> None:
-        """Workers spread over the clients by their ``seat``, and keep to one of each provider."""
+        """Workers spread over the clients by their ``seat``, and keep to one of each provider.
+
+        ``home`` is the node of the journal; ``blobs`` serves elsewhere what is there, or is
+        ``None``, if no session keeps files.
+        """
         self._name, self._seat, self._setup = name, seat, setup
-        self._governor, self._clients = governor, clients
+        self._governor, self._clients, self._home = governor, clients, home
         self._remotes: dict[str, RemoteCalls] = {}
+        self._blobs = None if blobs is None else BlobLine(RayBlobs(blobs))
+        self._elsewhere: NodeFolder | None = None
 
     async def start(self) -> Whereabouts:
         """Begin to work; returns which process this is."""
         setup = self._setup
         kinds = {setup.kind: load_kind(setup.kind)}
         self._telemetry = telemetry_of(setup, self._name)
+        transport, workspaces = RayTransport(self._governor), await self._workspaces()
         self._worker = worker = SessionWorker(
-            self._name, setup, kinds, RayTransport(self._governor), self._telemetry
+            self._name, setup, kinds, transport, self._telemetry, workspaces
         )
         embedded = embedded_providers(setup)
         host = (
@@ -180,6 +195,17 @@ class SessionWorkerActor:
         _settle_down()
         return here()
 
+    async def _workspaces(self) -> Workspaces:
+        """Where folders are, by which node this is: a path may be there and be another one."""
+        run_dir, node = Path(self._setup.run_dir), ray.get_runtime_context().get_node_id()
+        if node == self._home:
+            return workspaces_in(run_dir)
+        self._elsewhere = await asyncio.to_thread(NodeFolder.open, node, run_dir)
+        place = self._elsewhere.path
+        if self._blobs is None:
+            return Workspaces(place, None)
+        return Workspaces(place, RemoteBlobs(place, self._blobs), give_up=self._blobs.close)
+
     async def open(self, plans: Sequence[SessionPlan]) -> None:
         self._worker.open(plans)
 
@@ -189,15 +215,52 @@ class SessionWorkerActor:
     async def reconnect_client(self, provider: str, client: Any) -> None:
         await self._remotes[provider].reconnect(RayTransport(client))
 
+    async def reconnect_blobs(self, blobs: Any) -> None:
+        assert self._blobs is not None
+        self._blobs.reconnect(RayBlobs(blobs))
+
     async def stop(self) -> None:
         await self._worker.stop()
         for remote in self._remotes.values():
             await remote.stop()
         await self._telemetry.close()
+        if self._elsewhere is not None:
+            await asyncio.to_thread(self._elsewhere.close)
 
     async def serve(self) -> None:
         """Parks until talking to the governor fails."""
         await self._worker.failed()
+
+
+@_actor
+class BlobServerActor:
+    """Takes and gives the files of sessions that are played on other nodes.
+
+    Its work is done in threads; it is no part of the governor, which would be late for it.
+    """
+
+    def __init__(self, run_dir: str) -> None:
+        self._server = BlobServer(Path(run_dir))
+
+    async def start(self) -> Whereabouts:
+        """Nothing is to be prepared; returns which process this is."""
+        return here()
+
+    async def keep(self, digests: Sequence[str]) -> list[str]:
+        return await asyncio.to_thread(self._server.keep, digests)
+
+    async def take(self, sender: str, parts: Sequence[Part]) -> None:
+        await asyncio.to_thread(self._server.take, sender, parts)
+
+    async def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+        return await asyncio.to_thread(self._server.give, digests, offset)
+
+    async def stop(self) -> None:
+        """What it was told is durable is so."""
+
+    async def serve(self) -> None:
+        """Parks for ever; see :meth:`GovernorActor.serve`."""
+        await asyncio.Event().wait()
 
 
 @_actor

@@ -33,8 +33,7 @@ LOCK_PATIENCE_S = 30.0
 
 
 ANYWHERE = {"scheduling_strategy": "SPREAD"}
-"""Workers and provider clients go to whichever machines there are; workers of a kind whose
-sessions have working folders stay with the journal, whose disk those folders are on."""
+"""Workers and provider clients go to whichever machines there are."""
 
 
 class ProcessGone(MatrixError):
@@ -69,18 +68,21 @@ class Member:
 
 
 class Crew:
-    """Governor, provider clients, session workers and publisher, by place."""
+    """Governor, provider clients, session workers, publisher and blob server, by place."""
 
     def __init__(
         self,
         setup: RunSetup,
         workers: int,
         *,
+        one_node: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        """``one_node``: there is no other node than the journal's, and there will be none."""
         self._setup, self._clock = setup, clock
-        self._with_folders = isinstance(load_kind(setup.kind), UsesFolder)
+        files_travel = not one_node and isinstance(load_kind(setup.kind), UsesFolder)
         self.governor = Member("governor", "governor", 0)
+        self.blobs = Member("blobs", "blobs", 0) if files_travel else None
         self.publisher = Member("publisher", "publisher", 0)
         self.clients = {
             provider: [
@@ -98,7 +100,8 @@ class Crew:
     @property
     def members(self) -> list[Member]:
         """Everybody."""
-        return [self.governor, *self.all_clients, *self.workers, self.publisher]
+        alone = [self.publisher] if self.blobs is None else [self.blobs, self.publisher]
+        return [self.governor, *self.all_clients, *alone, *self.workers]
 
     # --- births -----------------------------------------------------------------------------------
 
@@ -107,7 +110,8 @@ class Crew:
         for member in self.members:
             self._create(member)
         self.governor.process = await self.governor.actor.start.remote()
-        for group in ([*self.all_clients], [*self.workers, self.publisher]):
+        workers = list(self.workers)
+        for group in ([one for one in self.members[1:] if one not in workers], workers):
             found = await asyncio.gather(*(member.actor.start.remote() for member in group))
             for member, process in zip(group, found, strict=True):
                 member.process = process
@@ -135,10 +139,12 @@ class Crew:
                 member.actor = actors.PublisherActor.options(**self._here()).remote(setup.run_dir)
             case "worker":
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
-                where = self._here() if self._with_folders else ANYWHERE
-                member.actor = actors.SessionWorkerActor.options(**where).remote(
-                    name, member.index, setup, governor, clients
+                blobs = None if self.blobs is None else self.blobs.actor
+                member.actor = actors.SessionWorkerActor.options(**ANYWHERE).remote(
+                    name, member.index, setup, governor, clients, self._home, blobs
                 )
+            case "blobs":
+                member.actor = actors.BlobServerActor.options(**self._here()).remote(setup.run_dir)
             case provider:
                 member.actor = actors.ProviderClientActor.options(**ANYWHERE).remote(
                     name, provider, setup, governor
@@ -146,11 +152,16 @@ class Crew:
 
     def _here(self) -> dict[str, Any]:
         """On the driver's machine, where the journal is."""
-        import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-        node = ray.get_runtime_context().get_node_id()
-        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(node, soft=False)}
+        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(self._home, soft=False)}
+
+    @property
+    def _home(self) -> str:
+        import ray
+
+        node: str = ray.get_runtime_context().get_node_id()
+        return node
 
     # --- deaths -----------------------------------------------------------------------------------
 
@@ -174,11 +185,13 @@ class Crew:
         if member.kind == "governor":
             await self._new_governor([*self.all_clients, *self.workers, *extra])
             return []
-        lost = [] if member.kind == "publisher" else await self.lose(dead)
+        lost = [] if member.kind in ("publisher", "blobs") else await self.lose(dead)
         self._create(member)
         await self.begin(member)
-        if member.kind not in ("publisher", "worker"):
-            peers = [*self.workers, *extra]
+        peers = [*self.workers, *extra]
+        if member.kind == "blobs":
+            await _all(one.actor.reconnect_blobs.remote(member.actor) for one in peers)
+        elif member.kind not in ("publisher", "worker"):
             seats = len(self.clients[member.kind])
             mine = [one for one in peers if one.index % seats == member.index]
             await _all(one.actor.reconnect_client.remote(member.kind, member.actor) for one in mine)

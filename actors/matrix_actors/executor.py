@@ -112,7 +112,7 @@ class RayExecutor:
         self._begin(self._ray.watch(Path(setup.run_dir), ours=is_local(self._address)))
         import ray
 
-        self._crew = crew = Crew(setup, self._count)
+        self._crew = crew = Crew(setup, self._count, one_node=is_local(self._address))
         self._governed = Governed(
             crew.governor,
             self._hang_s,

@@ -1,11 +1,16 @@
-"""Post and poll over actor calls. One ref in flight for each; answers stay small and many."""
+"""Post and poll over actor calls, one ref in flight for each; and blobs, in bounded parts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from matrix.engine.link import Mail, ServerGone
+from matrix.store.blob_parts import Part
+
+PAUSE_S = 0.2
+"""Pause before an actor that cannot be reached is asked again."""
 
 
 class RayTransport:
@@ -31,3 +36,40 @@ class RayTransport:
             raise ServerGone("the process of this actor has died") from error
         except RayTaskError as error:
             raise error.cause from None
+
+
+class RayBlobs:
+    """Reaches the actor that serves the run's blobs, from any thread but an event loop's."""
+
+    def __init__(self, actor: Any) -> None:
+        self._actor = actor
+
+    def keep(self, digests: Sequence[str]) -> list[str]:
+        missing: list[str] = self._reach(lambda actor: actor.keep.remote(digests))
+        return missing
+
+    def take(self, sender: str, parts: Sequence[Part]) -> None:
+        self._reach(lambda actor: actor.take.remote(sender, parts))
+
+    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+        parts: list[Part] = self._reach(lambda actor: actor.give.remote(digests, offset))
+        return parts
+
+    def _reach(self, ask: Callable[[Any], Any]) -> Any:
+        import ray
+        from ray.exceptions import (
+            ActorUnavailableError,
+            ObjectLostError,
+            RayActorError,
+            RayTaskError,
+        )
+
+        while True:
+            try:
+                return ray.get(ask(self._actor))
+            except (ActorUnavailableError, ObjectLostError):
+                time.sleep(PAUSE_S)  # the network, not the actor; everything may be asked twice
+            except RayActorError as error:
+                raise ServerGone("the process of this actor has died") from error
+            except RayTaskError as error:
+                raise error.cause from None

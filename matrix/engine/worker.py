@@ -34,7 +34,7 @@ from matrix.engine.metered import upstreams_of
 from matrix.engine.provider_host import ProviderHost
 from matrix.engine.session import CallPort, DurableSession
 from matrix.engine.setup import RunSetup
-from matrix.engine.workspace import Workspaces
+from matrix.engine.workspace import Workspaces, workspaces_in
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BlobsRefused, MatrixError
 from matrix.model.records import Answer, Call, SessionPlan
@@ -82,13 +82,15 @@ class SessionWorker:
         kinds: Mapping[str, Kind],
         transport: Transport,
         telemetry: Telemetry = SILENT,
+        workspaces: Workspaces | None = None,
     ) -> None:
+        """``workspaces`` are those in the run's folder, if left out."""
         self.name = name
         self._setup, self._kinds, self._telemetry = setup, kinds, telemetry
         self._link = Link(name, transport, self._on_message)
         self._model_params = {name: m.params for name, m in setup.models.items() if m.params}
         self._effects = EffectDesk(self._link.send)
-        self.workspaces = Workspaces(Path(setup.run_dir))
+        self.workspaces = workspaces or workspaces_in(Path(setup.run_dir))
         self._agents = agents_of(setup, self.workspaces)
         self._router: CallRouter | None = None
         self._host: ProviderHost | None = None
@@ -141,6 +143,7 @@ class SessionWorker:
         """Cancel every session and stop talking."""
         for task in list(self._tasks.values()):
             task.cancel()
+        self.workspaces.give_up()
         await asyncio.gather(*self._tasks.values(), return_exceptions=True)
         await self._link.stop()
 

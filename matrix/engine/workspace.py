@@ -1,8 +1,9 @@
 """Working folders of sessions: made, kept by content at checkpoints, restored, removed.
 
-A session's folder is in the run's folder, on the node where the journal is; its content goes
-straight into the run's blobs. Elsewhere there is none, and the session says so: shipping files
-through the governor would make everybody wait for them.
+A session's folder is on the node where the session is played. On the node of the journal it is in
+the run's folder, and its content goes straight into the run's blobs; on any other it is in a folder
+of that node (:mod:`matrix.engine.node_folder`), and its content travels to the run's blobs before a
+checkpoint names it (:mod:`matrix.store.remote_blobs`), past the governor, which nobody makes wait.
 
 Whoever plays a session holds the lock of its folder, and so does every process of its commands. A
 session that is taken up again therefore starts only when nothing of its earlier life can write any
@@ -14,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
-import platform
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -30,8 +30,8 @@ from matrix.kinds.context import ChangedFiles, CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
 from matrix.store.blobs import BlobStore
+from matrix.store.folder_store import FolderStore
 from matrix.store.initial import copy_tree
-from matrix.store.journal import JOURNAL_NAME
 from matrix.store.restoring import empty_folder, remove_folder, restore_tree
 from matrix.store.sweeping import FOLDERS
 from matrix.store.trees import FolderIndex, store_tree
@@ -52,14 +52,24 @@ class Workspaces:
 
     def __init__(
         self,
-        run_dir: Path,
+        place: Path,
+        contents: FolderStore | None,
         *,
+        give_up: Callable[[], None] = lambda: None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         now_ns: Callable[[], int] = time.time_ns,
     ) -> None:
-        """Nothing is made before a session needs it."""
-        self._run_dir, self._sleep, self._now_ns = run_dir, sleep, now_ns
-        self._blobs = BlobStore(run_dir)
+        """Nothing is made before a session needs it.
+
+        Args:
+            place: Where the folders are: the run's folder, or another one of this node.
+            contents: Where what is in them is kept; ``None`` if sessions have none that is kept.
+            give_up: Ends every wait for ``contents``; for good.
+            sleep: Pauses so many seconds.
+            now_ns: The time by the clock of the file system, in ns since 1970.
+        """
+        self._place, self._sleep, self._now_ns = place, sleep, now_ns
+        self._contents, self.give_up = contents, give_up
         self._open: WeakValueDictionary[str, Workspace] = WeakValueDictionary()
         self._disk_work = ThreadPoolExecutor(2, "folders")
         self._commands = ThreadPoolExecutor(COMMANDS_AT_ONCE, "commands")
@@ -68,19 +78,15 @@ class Workspaces:
         """The folder of a session, which nobody else has.
 
         Raises:
-            FolderUnavailable: The run's folder is not on this node, or an earlier life of the
-                session is still there.
+            FolderUnavailable: Nothing is kept here, or an earlier life of the session is still
+                there.
         """
-        if not (self._run_dir / JOURNAL_NAME).is_file():
-            raise FolderUnavailable(
-                f"sessions with a working folder are played where the run's journal is, and "
-                f"{self._run_dir} is not on this node ({platform.node()}); run this kind with "
-                "--in-process, or on one node"
-            )
-        place = self._run_dir / FOLDERS / session_id
+        if self._contents is None:
+            raise FolderUnavailable("this process cannot reach the blobs of the run")
+        place = self._place / FOLDERS / session_id
         lock = await self._lock(place)
         self._open[session_id] = opened = Workspace(
-            place, limits, lock, self._blobs, self._now_ns, self._disk_work, self._commands
+            place, limits, lock, self._contents, self._now_ns, self._disk_work, self._commands
         )
         return opened
 
@@ -98,8 +104,8 @@ class Workspaces:
                 await _in(self._disk_work, lambda: remove_folder(scratch.path.parent))
 
     def _scratch(self) -> Path:
-        folders = self._run_dir / FOLDERS
-        if self._run_dir.is_dir():
+        folders = self._place / FOLDERS
+        if self._place.is_dir():
             folders.mkdir(exist_ok=True)
         return Path(tempfile.mkdtemp(prefix="scratch-", dir=folders if folders.is_dir() else None))
 
@@ -115,6 +121,11 @@ class Workspaces:
         return lock
 
 
+def workspaces_in(run_dir: Path) -> Workspaces:
+    """Working folders on the node of the journal, in the run's folder."""
+    return Workspaces(run_dir, BlobStore(run_dir))
+
+
 class Workspace:
     """The folder of one session. One thing at a time; ``restore`` it before anything else."""
 
@@ -123,7 +134,7 @@ class Workspace:
         place: Path,
         limits: FolderLimits,
         lock: int,
-        blobs: BlobStore,
+        blobs: FolderStore,
         now_ns: Callable[[], int],
         disk_work: ThreadPoolExecutor,
         commands: ThreadPoolExecutor,

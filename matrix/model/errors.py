@@ -305,4 +305,4 @@ class FolderRefused(SessionStop):
 
 
 class FolderUnavailable(SessionStop):
-    """A session has no working folder here, or somebody else is still using it."""
+    """A session can have no working folder here, or somebody else is still using it."""

@@ -3,8 +3,6 @@
 A blob is on the disk before anything may name it: it is written under another name, flushed, and
 only then given its own, and the folders on the way to it are flushed as well. Blobs are never
 changed. One that nothing names is harmless; :func:`matrix.store.sweeping.sweep` removes such.
-
-A blob's file is its content deflated, and after that the content's length in eight bytes.
 """
 
 from __future__ import annotations
@@ -21,6 +19,7 @@ from typing import IO, Final, NamedTuple
 from matrix.model.checkpoint import Contents
 from matrix.model.errors import BlobsRefused, StoreError
 from matrix.model.seeds import bytes_hash
+from matrix.store.blob_file import deflate, inflated, length_in
 from matrix.store.disk import Disk
 
 BLOBS: Final = "blobs"
@@ -30,10 +29,6 @@ UNFINISHED: Final = "unfinished"
 """Folder of what is being written, inside that of the blobs."""
 
 _PIECE: Final = 1 << 20
-_LEVEL: Final = 1
-"""Of deflating: what agents write is text, and a turn waits for it."""
-_LENGTH: Final = 8
-"""Bytes of a content's length."""
 
 
 class Piece(NamedTuple):
@@ -66,7 +61,79 @@ class BlobStore:
 
     def batch(self) -> Batch:
         """Store blobs: use it as a context, ``add`` to it, and ``commit``."""
-        return Batch(self, self._disk, self._run_dir)
+        return Batch(self, self._disk)
+
+    def bring(self, digests: Iterable[str]) -> None:
+        """All of them are about to be read, and all are here."""
+
+    def new_file(self) -> Path:
+        """An empty file for what is being written.
+
+        Raises:
+            BlobsRefused: No space, or the disk is broken.
+        """
+        try:
+            handle, name = tempfile.mkstemp(dir=self.unfinished())
+        except OSError as error:
+            raise self.refused(error) from None
+        os.close(handle)
+        return Path(name)
+
+    def unfinished(self) -> Path:
+        """The folder of what is being written.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        folder = self.folder / UNFINISHED
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
+    def name(self, digest: str, path: Path) -> None:
+        """Give a blob its name; its file is flushed. The name lasts from :meth:`keep` on.
+
+        Raises:
+            OSError: No space, or the disk is broken.
+        """
+        target = self.path(digest)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        self._disk.rename(path, target)
+
+    def keep(self, digests: Iterable[str]) -> list[str]:
+        """Those of some blobs that are not here; at the return all others are durable.
+
+        Raises:
+            BlobsRefused: The disk is broken.
+        """
+        asked = list(dict.fromkeys(digests))
+        missing = {digest for digest in asked if not self.has(digest)}
+        folders = {self.path(digest).parent for digest in asked if digest not in missing}
+        try:
+            # also those of blobs that were there: another process may have named them just now
+            for folder in (*folders, self.folder, self._run_dir) if folders else ():
+                self._disk.sync_folder(folder)
+        except OSError as error:
+            raise self.refused(error) from None
+        return [digest for digest in asked if digest in missing]
+
+    def refused(self, error: OSError) -> BlobsRefused:
+        """What to say when the disk takes no blobs."""
+        return BlobsRefused(
+            f"cannot write in {self.folder}: {error.strerror}; make room or make it writable, then "
+            f"`matrix resume {self._run_dir.name}` goes on from the last checkpoint of every "
+            "session"
+        )
+
+    def packed(self, digest: str) -> IO[bytes]:
+        """A blob's file.
+
+        Raises:
+            StoreError: It is not there.
+        """
+        try:
+            return self.path(digest).open("rb")
+        except OSError as error:
+            raise self._unreadable(digest, error) from None
 
     def size(self, digest: str) -> int:
         """Bytes of a blob.
@@ -76,8 +143,7 @@ class BlobStore:
         """
         try:
             with self.path(digest).open("rb") as source:
-                source.seek(-_LENGTH, os.SEEK_END)
-                return int.from_bytes(source.read(_LENGTH), "little")
+                return length_in(source)
         except OSError as error:
             raise self._unreadable(digest, error) from None
 
@@ -98,7 +164,7 @@ class BlobStore:
         found = hashlib.blake2b(digest_size=32)
         try:
             with self.path(digest).open("rb") as source:
-                for piece in _inflated(source):
+                for piece in inflated(source):
                     found.update(piece)
                     yield piece
         except OSError as error:
@@ -121,8 +187,8 @@ class BlobStore:
 class Batch:
     """Blobs that become durable together. What is not committed is dropped."""
 
-    def __init__(self, store: BlobStore, disk: Disk, run_dir: Path) -> None:
-        self._store, self._disk, self._run_dir = store, disk, run_dir
+    def __init__(self, store: BlobStore, disk: Disk) -> None:
+        self._store, self._disk = store, disk
         self._written: dict[str, Path] = {}
         self._named: set[str] = set()
 
@@ -147,8 +213,8 @@ class Batch:
         """
         digest = bytes_hash(content)
         if self._is_new(digest):
-            path = self._new_file()
-            self._write(path, lambda target: _deflate([content], target))
+            path = self._store.new_file()
+            self._write(path, lambda target: deflate([content], target))
             self._written[digest] = path
         return digest
 
@@ -161,9 +227,9 @@ class Batch:
         """
         if not self._is_new(digest):
             return
-        path = self._new_file()
+        path = self._store.new_file()
         if not (isinstance(contents, BlobStore) and _share(contents.path(digest), path)):
-            self._write(path, lambda target: _deflate(contents.pieces(digest), target))
+            self._write(path, lambda target: deflate(contents.pieces(digest), target))
         self._written[digest] = path
 
     def add_stream(self, source: IO[bytes]) -> Piece:
@@ -182,8 +248,8 @@ class Batch:
                 size += len(piece)
                 yield piece
 
-        path = self._new_file()
-        self._write(path, lambda target: _deflate(pieces(), target))
+        path = self._store.new_file()
+        self._write(path, lambda target: deflate(pieces(), target))
         digest = found.hexdigest()
         if self._is_new(digest):
             self._written[digest] = path
@@ -199,62 +265,25 @@ class Batch:
         """
         if not self._named:
             return
-        folders = {self._store.path(digest).parent for digest in self._named}
         try:
-            for folder in folders:
-                folder.mkdir(parents=True, exist_ok=True)
             for digest, path in self._written.items():
-                self._disk.rename(path, self._store.path(digest))
-            self._written.clear()
-            # also those of blobs that were there: another process may have named them just now
-            for folder in (*folders, self._store.folder, self._run_dir):
-                self._disk.sync_folder(folder)
+                self._store.name(digest, path)
         except OSError as error:
-            raise _store_error(self._store.folder, error) from None
+            raise self._store.refused(error) from None
+        self._written.clear()
+        self._store.keep(self._named)
         self._named.clear()
 
     def _is_new(self, digest: str) -> bool:
         self._named.add(digest)
         return digest not in self._written and not self._store.has(digest)
 
-    def _new_file(self) -> Path:
-        folder = self._store.folder / UNFINISHED
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=folder)
-        except OSError as error:
-            raise _store_error(self._store.folder, error) from None
-        os.close(handle)
-        return Path(name)
-
     def _write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         try:
             self._disk.write(path, fill)
         except OSError as error:
             path.unlink(missing_ok=True)
-            raise _store_error(self._store.folder, error) from None
-
-
-def _deflate(pieces: Iterable[bytes], target: IO[bytes]) -> None:
-    packing, length = zlib.compressobj(_LEVEL), 0
-    for piece in pieces:
-        target.write(packing.compress(piece))
-        length += len(piece)
-    target.write(packing.flush() + length.to_bytes(_LENGTH, "little"))
-
-
-def _inflated(source: IO[bytes]) -> Iterator[bytes]:
-    """The content of a blob's file, never more than a piece of it at once.
-
-    Raises:
-        zlib.error: It is damaged.
-    """
-    unpacking = zlib.decompressobj()
-    while not unpacking.eof and (packed := source.read(_PIECE)):
-        while packed and not unpacking.eof:
-            if piece := unpacking.decompress(packed, _PIECE):
-                yield piece
-            packed = unpacking.unconsumed_tail
+            raise self._store.refused(error) from None
 
 
 def _share(blob: Path, path: Path) -> bool:
@@ -266,10 +295,3 @@ def _share(blob: Path, path: Path) -> bool:
         return False
     linked.replace(path)
     return True
-
-
-def _store_error(folder: Path, error: OSError) -> BlobsRefused:
-    return BlobsRefused(
-        f"cannot write in {folder}: {error.strerror}; make room or make it writable, then `matrix "
-        f"resume {folder.parent.name}` goes on from the last checkpoint of every session"
-    )

@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
-from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import JSON, FolderLimits
 from matrix.model.seeds import bytes_hash
 from matrix.store.blobs import BlobStore, Piece
-from matrix.store.trees import Adding, Entry, FolderIndex, Walk, decode_tree
+from matrix.store.folder_store import Adding, FolderStore
+from matrix.store.trees import Entry, FolderIndex, Walk, decode_tree
 
 _KEY: Final = "initial folder"
 _NAME: Final = f"{_KEY}: "
@@ -72,7 +72,7 @@ def keep_folder(root: Path, tree: str, limits: FolderLimits, blobs: BlobStore) -
         batch.commit()
 
 
-def copy_tree(root: Path, to: str, tree: str, blobs: Contents) -> None:
+def copy_tree(root: Path, to: str, tree: str, blobs: FolderStore) -> None:
     """Put the content of a tree into a working folder, over files that are there.
 
     Args:
@@ -103,8 +103,10 @@ def copy_tree(root: Path, to: str, tree: str, blobs: Contents) -> None:
         ) from None
 
 
-def _copy(root: Path, place: Path, folder: Entry, blobs: Contents) -> None:
-    for entry in decode_tree(blobs, folder.ref):
+def _copy(root: Path, place: Path, folder: Entry, blobs: FolderStore) -> None:
+    entries = decode_tree(blobs, folder.ref)
+    blobs.bring(entry.ref for entry in entries if entry.kind != "link")
+    for entry in entries:
         path = place / entry.name
         if entry.kind == "folder":
             _copy(root, _folder(root, path), entry, blobs)

@@ -8,11 +8,11 @@ import stat
 from pathlib import Path
 
 from matrix.model.errors import StoreError
-from matrix.store.blobs import BlobStore
+from matrix.store.folder_store import FolderStore
 from matrix.store.trees import Entry, FolderIndex, Known, Stamp, decode_tree
 
 
-def restore_tree(root: Path, tree: str, blobs: BlobStore, now_ns: int) -> FolderIndex:
+def restore_tree(root: Path, tree: str, blobs: FolderStore, now_ns: int) -> FolderIndex:
     """Make a folder what it was when ``tree`` was stored, whatever is in it now.
 
     Args:
@@ -68,10 +68,12 @@ def remove_folder(folder: Path) -> None:
 
 
 def _fill(
-    root: Path, inside: str, folder: Entry, blobs: BlobStore, index: FolderIndex, now_ns: int
+    root: Path, inside: str, folder: Entry, blobs: FolderStore, index: FolderIndex, now_ns: int
 ) -> None:
     index.trees.add(folder.ref)
-    for entry in decode_tree(blobs, folder.ref):
+    entries = decode_tree(blobs, folder.ref)
+    blobs.bring(entry.ref for entry in entries if entry.kind != "link")
+    for entry in entries:
         inner = f"{inside}/{entry.name}" if inside else entry.name
         path = root / inner
         match entry.kind:
@@ -88,7 +90,7 @@ def _fill(
                 _finish(path, entry)
                 index.files[inner] = Known(Stamp.of(path.lstat()), entry.ref, now_ns)
             case _:
-                raise StoreError(f"a tree in {blobs.folder} lists a {entry.kind!r}: it is damaged")
+                raise StoreError(f"a tree in {blobs.source} lists a {entry.kind!r}: it is damaged")
     _finish(root / inside, folder)  # last: what is put into a folder changes its time
 
 

@@ -20,13 +20,13 @@ import stat
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
-from matrix.store.blobs import BlobStore, Piece
+from matrix.store.folder_store import Adding, FolderStore
 
 EMPTY: Final = ""
 """The tree of a folder that was never stored: restoring it gives an empty folder."""
@@ -93,7 +93,7 @@ class Entry(NamedTuple):
 
 
 def store_tree(
-    root: Path, blobs: BlobStore, known: FolderIndex, limits: FolderLimits, now_ns: int
+    root: Path, blobs: FolderStore, known: FolderIndex, limits: FolderLimits, now_ns: int
 ) -> FolderIndex:
     """Store what has changed in a folder; when this returns, its tree is durable.
 
@@ -113,14 +113,6 @@ def store_tree(
         walk.found.tree = walk.whole()
         batch.commit()
     return walk.found
-
-
-class Adding(Protocol):
-    """Takes contents and names them by their hash."""
-
-    def add(self, content: bytes) -> str: ...
-
-    def add_stream(self, source: IO[bytes]) -> Piece: ...
 
 
 class Walk:

@@ -21,7 +21,6 @@ from matrix.model.entries import Acted, Ended
 from matrix.model.errors import BlobsRefused, DigestMismatch, FolderUnavailable
 from matrix.model.records import JSON, FolderLimits, Phase, SessionPlan
 from matrix.store.blobs import BLOBS, BlobStore
-from matrix.store.journal import JOURNAL_NAME
 from matrix.store.restoring import restore_tree
 from matrix.store.sweeping import FOLDERS
 from tests.engine.live import Live, journal_entries
@@ -40,8 +39,7 @@ def scribe(**changes: Any) -> SessionPlan:
 
 
 def folders(run_dir: Path) -> Workspaces:
-    (run_dir / JOURNAL_NAME).touch()
-    return Workspaces(run_dir)
+    return Workspaces(run_dir, BlobStore(run_dir))
 
 
 def scribes(run_dir: Path) -> Journal:
@@ -365,8 +363,7 @@ async def test_commands_of_a_killed_process_die_and_only_then_the_folder_is_free
         process.kill()
         await asyncio.sleep(seconds)  # real processes die in real time
 
-    workspaces = Workspaces(run_dir, sleep=pause)
-    (run_dir / JOURNAL_NAME).touch()
+    workspaces = Workspaces(run_dir, BlobStore(run_dir), sleep=pause)
     first = await workspaces.open("s1", FolderLimits())
     await first.restore("")
     handle = first._lock
@@ -386,21 +383,19 @@ async def test_commands_of_a_killed_process_die_and_only_then_the_folder_is_free
 # --- where folders are ----------------------------------------------------------------------------
 
 
-async def test_on_a_node_without_the_journal_a_session_says_so(run_dir: Path) -> None:
-    journal = Journal(ScribeKind(), scribe(), workspaces=Workspaces(run_dir / "elsewhere"))
+async def test_where_nothing_can_be_kept_a_session_says_so(run_dir: Path) -> None:
+    journal = Journal(ScribeKind(), scribe(), workspaces=Workspaces(run_dir, None))
     end = await journal.play()
     assert end is not None
     assert (end.outcome, end.error_class) == ("errored", FolderUnavailable.__name__)
-    assert "is not on this node" in end.reason
-    assert "--in-process" in end.reason
+    assert "cannot reach the blobs" in end.reason
 
 
 async def test_a_folder_that_another_process_keeps_is_not_taken(run_dir: Path) -> None:
     async def no_time(seconds: float) -> None:
         return None
 
-    (run_dir / JOURNAL_NAME).touch()
-    workspaces = Workspaces(run_dir, sleep=no_time)
+    workspaces = Workspaces(run_dir, BlobStore(run_dir), sleep=no_time)
     first = await workspaces.open("s1", FolderLimits())
     with pytest.raises(FolderUnavailable, match="another process still uses"):
         await workspaces.open("s1", FolderLimits())

@@ -1,12 +1,16 @@
 """Plays a project's spec on a Ray of three nodes on this machine, and takes one node away.
 
-clustered.py <project folder> <run id> <turns after which the node goes>
+clustered.py <project folder> <run id> <turns after which the node goes> [<place> ...]
+
+The processes of the places are killed before that, one at each turn of the run.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+import signal
 import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
@@ -22,18 +26,29 @@ from tests.patience import PATIENCE_S
 class Removing(Silent):
     """Takes that of some nodes away in the middle which has most of the work."""
 
-    def __init__(self, cluster: Any, nodes: list[Any], turns: int) -> None:
+    def __init__(
+        self, cluster: Any, nodes: list[Any], turns: int, places: list[str], executor: RayExecutor
+    ) -> None:
         self._cluster, self._nodes, self._turns = cluster, nodes, turns
-        self.removed = False
+        self._places, self._executor = places, executor
+        self.removed = self.home = ""
         self.elsewhere = 0
+        self.hosts: dict[int, str] = {}
 
     def progress(self, progress: Progress) -> None:
-        if not self.removed and progress.counters.turns >= self._turns:
+        self.home, hosts = _hosts()
+        self.hosts |= hosts
+        if self._places and progress.counters.turns:
+            pid = self._executor.pids.get(self._places[0])
+            if pid is not None:  # else it is being replaced
+                os.kill(pid, signal.SIGKILL)
+                self._places.pop(0)
+        if not self._places and not self.removed and progress.counters.turns >= self._turns:
             actors = {node: _actors_on(node.node_id) for node in self._nodes}
             node = max(actors, key=lambda one: actors[one])
             self.elsewhere = actors[node]
             self._cluster.remove_node(node, allow_graceful=False)
-            self.removed = True
+            self.removed = node.node_id
 
 
 def _actors_on(node_id: str) -> int:
@@ -46,6 +61,16 @@ def _actors_on(node_id: str) -> int:
     return sum(a["State"] == "ALIVE" and a["Address"]["NodeID"] == node_id for a in found)
 
 
+def _hosts() -> tuple[str, dict[int, str]]:
+    """The driver's node; and process id -> node, of every actor that there is or was."""
+    import ray
+    from ray._private.state import actors
+
+    assert ray.is_initialized()
+    home = ray.get_runtime_context().get_node_id()
+    return home, {found["Pid"]: found["Address"]["NodeID"] for found in actors().values()}
+
+
 def _added(cluster: Any) -> Any:
     """One more node, the first being the head; Ray gives it half a minute, and has no setting."""
     for last in (False, False, True):
@@ -54,7 +79,7 @@ def _added(cluster: Any) -> Any:
     raise AssertionError("the last time it is not suppressed")
 
 
-def main(folder: str, run_id: str, turns: str) -> None:
+def main(folder: str, run_id: str, turns: str, *places: str) -> None:
     prepare_environment()
     from ray.cluster_utils import Cluster
 
@@ -62,12 +87,19 @@ def main(folder: str, run_id: str, turns: str) -> None:
     try:
         nodes = [_added(cluster) for _ in range(3)]
         cluster.wait_for_nodes(PATIENCE_S)
-        removing = Removing(cluster, nodes[1:], int(turns))
         executor = RayExecutor(address=cluster.address, workers=6)
+        removing = Removing(cluster, nodes[1:], int(turns), list(places), executor)
         end = asyncio.run(drive(Path(folder), run_id, executor, removing))
     finally:
         cluster.shutdown()
-    said = {"status": end.status, "removed": removing.removed, "elsewhere": removing.elsewhere}
+    said = {
+        "status": end.status,
+        "removed": removing.removed,
+        "elsewhere": removing.elsewhere,
+        "home": removing.home,
+        "hosts": removing.hosts,
+        "lives": {member.place: member.lives for member in executor.crew.members},
+    }
     print(json.dumps(said))  # noqa: T201
 
 

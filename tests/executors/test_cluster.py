@@ -6,30 +6,43 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from matrix.store.blobs import BlobStore
 from matrix.store.comparer import compare_tables
+from matrix.store.restoring import restore_tree
 from tests.executors import clustered
 from tests.executors.conftest import References
 from tests.executors.programs import PATIENCE_S, SPECS, Project
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_books
-from tests.faults.test_folder_kills import scribe_project
+from tests.faults.test_folder_kills import scribe_project, scribe_spec, trees
 
 ROOT = Path(clustered.__file__).parents[2]
 
 
-def lose_a_node(project: Project, turns: int) -> dict[str, Any]:
-    """Play on three nodes and take one away after so many turns; what was seen."""
+def lose_a_node(project: Project, turns: int, *killed: str) -> dict[str, Any]:
+    """Play on three nodes, kill some processes, take a node away after so many turns; what was
+    seen."""
     command = [sys.executable, "-m", "tests.executors.clustered"]
+    (project.folder / "nodes").mkdir()
     path = project.environment.get("PYTHONPATH", "")
     done = subprocess.run(
-        [*command, str(project.folder), "hurt", str(turns)],
+        [*command, str(project.folder), "hurt", str(turns), *killed],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'actors'}:{path}"},
+        env={
+            **os.environ,
+            **project.environment,
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'actors'}:{path}",
+            # Ray's sockets would have too long a path in there
+            "TMPDIR": str(project.folder / "nodes"),
+            "RAY_TMPDIR": tempfile.gettempdir(),
+        },
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
@@ -58,10 +71,41 @@ def test_a_node_that_disappears_takes_no_session_with_it(
 
 @pytest.mark.ray
 @pytest.mark.long
-def test_sessions_with_working_folders_are_played_where_the_folders_are(tmp_path: Path) -> None:
-    project = scribe_project(tmp_path)
-    said = lose_a_node(project, 4)
-    assert said["elsewhere"] == 0, "no session was played on a node without its folder"
-    sessions = project.tables("hurt").frame("sessions")
-    assert set(sessions.outcome) == {"completed"}
-    assert_books(project.path("hurt"))
+def test_sessions_with_working_folders_go_from_node_to_node_and_leave_the_same_folders(
+    tmp_path: Path, chaos: Chaos
+) -> None:
+    """Also when the process that takes their files dies on the way, once and again."""
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "hurt").mkdir()
+    spec = scribe_spec() | {"per_cell": 6}
+    reference, project = scribe_project(tmp_path / "whole"), scribe_project(tmp_path / "hurt")
+    for each in (reference, project):
+        each.write(spec)
+    done = reference.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    assert done.code == 0, done.err
+    places = tmp_path / "places"
+    hurt = Project(project.folder, {**project.environment, "SCRIBE_PLACES": str(places)})
+    said = lose_a_node(hurt, 24, "blobs", "blobs")
+    assert said["elsewhere"] > 0, "nobody worked on the node that was removed"
+    assert said["lives"]["blobs"] == 3
+    chaos.hurt("node", "removed")
+    run_dir, whole = hurt.path("hurt"), reference.path("whole")
+    assert set(hurt.tables("hurt").frame("sessions").outcome) == {"completed"}
+    assert trees(run_dir) == trees(whole)
+    assert compare_tables(run_dir, whole) == []
+    assert_books(run_dir)
+    assert_apart(said, run_dir, [line.split() for line in places.read_text().splitlines()])
+    for number, tree in enumerate(sorted(set(trees(run_dir).values()) - {""})):
+        restore_tree(tmp_path / "trees" / str(number), tree, BlobStore(run_dir), 0)
+    chaos.checked(run_dir)
+
+
+def assert_apart(said: dict[str, Any], run_dir: Path, told: Sequence[Sequence[str]]) -> None:
+    """Sessions worked in the run's folder on the journal's node and only there."""
+    played = {(said["hosts"][pid], Path(path)) for pid, path in told}
+    assert {said["home"], said["removed"]} < {node for node, _ in played}
+    for node, path in played:
+        assert path.is_relative_to(run_dir) is (node == said["home"])
+        assert path.is_relative_to(run_dir.parents[1] / "nodes") is (node != said["home"])
+    assert list((run_dir.parents[1] / "nodes").glob("*/*")) == [], "nothing is left on any node"
+    assert len({(node, path.parents[2]) for node, path in played}) == 3, "nodes share no folder"

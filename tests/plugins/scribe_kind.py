@@ -2,7 +2,8 @@
 Python it is installed, as somebody else's kind would be.
 
 Everything it writes gets times that depend on the turn only, so two runs of it must leave the very
-same folders. Every command that is done leaves a line in ``tally``, outside the folder.
+same folders. Every command that is done leaves a line in ``tally``, outside the folder. A file that
+the variable ``SCRIBE_PLACES`` names gets a line for every turn: who played it, and in which folder.
 """
 
 from __future__ import annotations
@@ -156,6 +157,9 @@ async def shell(ctx: Context, script: str, *arguments: str) -> CommandResult:
 
 def note(ctx: Context, text: str) -> None:
     """What the kind writes by itself, without a command."""
+    if places := os.environ.get("SCRIBE_PLACES"):
+        with Path(places).open("a") as told:
+            told.write(f"{os.getpid()} {ctx.workspace}\n")
     path = ctx.workspace / "note"
     with path.open("a") as target:
         target.write(text)
