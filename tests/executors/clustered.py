@@ -22,15 +22,24 @@ from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive
 from tests.patience import PATIENCE_S
 
+GATE = "gate"
+"""Made in the project's folder when the node is gone: who must not have ended by then waits."""
+
 
 class Removing(Silent):
     """Takes that of some nodes away in the middle which has most of the work."""
 
     def __init__(
-        self, cluster: Any, nodes: list[Any], turns: int, places: list[str], executor: RayExecutor
+        self,
+        cluster: Any,
+        nodes: list[Any],
+        turns: int,
+        places: list[str],
+        executor: RayExecutor,
+        gate: Path,
     ) -> None:
         self._cluster, self._nodes, self._turns = cluster, nodes, turns
-        self._places, self._executor = places, executor
+        self._places, self._executor, self._gate = places, executor, gate
         self.removed = self.home = ""
         self.elsewhere = 0
         self.hosts: dict[int, str] = {}
@@ -49,6 +58,7 @@ class Removing(Silent):
             self.elsewhere = actors[node]
             self._cluster.remove_node(node, allow_graceful=False)
             self.removed = node.node_id
+            self._gate.touch()
 
 
 def _actors_on(node_id: str) -> int:
@@ -88,7 +98,8 @@ def main(folder: str, run_id: str, turns: str, *places: str) -> None:
         nodes = [_added(cluster) for _ in range(3)]
         cluster.wait_for_nodes(PATIENCE_S)
         executor = RayExecutor(address=cluster.address, workers=6)
-        removing = Removing(cluster, nodes[1:], int(turns), list(places), executor)
+        gate = Path(folder) / GATE
+        removing = Removing(cluster, nodes[1:], int(turns), list(places), executor, gate)
         end = asyncio.run(drive(Path(folder), run_id, executor, removing))
     finally:
         cluster.shutdown()

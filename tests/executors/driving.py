@@ -17,6 +17,7 @@ from pathlib import Path
 from matrix.api import plan as prepare_plan
 from matrix.engine.driver import Driver
 from matrix.engine.executor import Executor, News, load_executor
+from matrix.engine.folders_kept import keep_initial_folders
 from matrix.engine.messages import Picture
 from matrix.engine.plan_file import write_plan
 from matrix.engine.prepared import Prepared
@@ -109,6 +110,7 @@ def run_folder(prepared: Prepared, folder: Path, run_id: str) -> Path:
         cap_nano=from_usd(prepared.spec.limits.cost_usd),
     )
     run_dir = create_run(folder / "results", file)
+    keep_initial_folders(prepared.kind, prepared.folders, run_dir)
     write_plan(run_dir, prepared)
     return run_dir
 

@@ -17,6 +17,7 @@ from matrix.store.blobs import BlobStore
 from matrix.store.comparer import compare_tables
 from matrix.store.restoring import restore_tree
 from tests.executors import clustered
+from tests.executors.clustered import GATE
 from tests.executors.conftest import References
 from tests.executors.programs import PATIENCE_S, SPECS, Project
 from tests.faults.counting import Chaos
@@ -83,9 +84,10 @@ def test_sessions_with_working_folders_go_from_node_to_node_and_leave_the_same_f
         each.write(spec)
     done = reference.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
     assert done.code == 0, done.err
-    places = tmp_path / "places"
-    hurt = Project(project.folder, {**project.environment, "SCRIBE_PLACES": str(places)})
-    said = lose_a_node(hurt, 24, "blobs", "blobs")
+    places, gate = tmp_path / "places", project.folder / GATE
+    more = {"SCRIBE_PLACES": str(places), "SCRIBE_GATE": str(gate)}
+    hurt = Project(project.folder, {**project.environment, **more})
+    said = lose_a_node(hurt, 24, "blobs", "blobs")  # two turns of each of twelve sessions
     assert said["elsewhere"] > 0, "nobody worked on the node that was removed"
     assert said["lives"]["blobs"] == 3
     chaos.hurt("node", "removed")

@@ -8,6 +8,7 @@ the variable ``SCRIBE_PLACES`` names gets a line for every turn: who played it, 
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -119,6 +120,7 @@ class ScribeKind:
         return ScribeState()
 
     async def turn(self, ctx: Context, state: ScribeState) -> ScribeState:
+        await at_the_gate(ctx)
         if ctx.turn == BULK_TURN and given(ctx, BULK):
             await ctx.copy_folder(BULK, "in/here")
         word = await say(ctx, f"Count on from {len(state.sum) + ctx.turn}.")
@@ -137,6 +139,13 @@ class ScribeKind:
 
     async def finish(self, ctx: Context, state: ScribeState) -> None:
         ctx.score("score", len((ctx.workspace / "diary").read_text()) / 1000)
+
+
+async def at_the_gate(ctx: Context) -> None:
+    """Nobody plays its third turn before somebody has made the file that opens the gate."""
+    gate = os.environ.get("SCRIBE_GATE", "")
+    while gate and ctx.turn == BULK_TURN and not Path(gate).exists():
+        await asyncio.sleep(0.05)
 
 
 def given(ctx: Context, name: str) -> bool:
