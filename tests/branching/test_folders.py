@@ -135,6 +135,7 @@ def test_a_branch_starts_every_repeat_from_the_folder_of_the_moment(
         assert found["turn", 3] == before["turn", 3], "only from that folder does this one come"
 
 
+@pytest.mark.slow
 def test_what_later_turns_are_given_comes_along_and_is_swept_away_by_nobody(
     mine: Run, tmp_path: Path
 ) -> None:

@@ -37,6 +37,7 @@ def test_a_first_look_without_any_key(here: Path, golden_run: GoldenRun) -> None
     assert list(here.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_keys_in_the_file_are_found_and_no_part_of_one_is_shown(
     here: Path, golden_run: GoldenRun
 ) -> None:
@@ -73,6 +74,7 @@ def test_mistakes_in_the_spec_are_findings_beside_the_others(here: Path, matrix:
     assert any("no price" in line for line in spec)
 
 
+@pytest.mark.slow
 def test_a_bad_line_in_the_file_is_a_finding(here: Path, matrix: Matrix) -> None:
     (here / ".env").write_text("fine=1\nnot a line\n")
     found = findings(matrix, "smoke", variables=no_keys())

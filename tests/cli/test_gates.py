@@ -42,6 +42,7 @@ def nightly(here: Path, with_baseline: Path) -> Path:
     return here
 
 
+@pytest.mark.slow
 def test_a_planted_regression_fails_the_gate(nightly: Path, golden_run: GoldenRun) -> None:
     gate = ("--baseline", "before", "--margin", "3", "--fail-on", "regression")
     worse = ("--set", f"simulation={{effects: [{WORSE}]}}", "--seed", "2")

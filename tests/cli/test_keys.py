@@ -33,6 +33,7 @@ def no_keys() -> dict[str, str]:
     return {name: "" for name in os.environ if name.endswith(("_API_KEY", "_TOKEN"))}
 
 
+@pytest.mark.slow
 def test_every_missing_key_is_named_before_anything_starts(
     here: Path, golden_run: GoldenRun
 ) -> None:
@@ -59,6 +60,7 @@ def executor(request: pytest.FixtureRequest) -> tuple[str, ...]:
     return ("--in-process",) if request.param == "in-process" else ()
 
 
+@pytest.mark.slow
 async def test_a_key_in_the_file_reaches_the_provider_and_nothing_else(
     here: Path, executor: tuple[str, ...]
 ) -> None:

@@ -82,6 +82,7 @@ def runs() -> list[RunFile]:
     return [one.run for one in api.list_runs("results") if one.run is not None]
 
 
+@pytest.mark.slow
 def test_the_first_night_a_planted_regression_and_a_night_that_was_interrupted(
     night: Night,
 ) -> None:

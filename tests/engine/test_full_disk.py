@@ -32,6 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_full_disk_ends_the_run_clearly_and_loses_nothing_that_was_acknowledged(
     project: Project,
 ) -> None:

@@ -116,6 +116,7 @@ async def test_litellms_client(gateway: Gateway, provider: Provider) -> None:
     assert len(done.calls) == provider.billed == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", ["sim/opus-4.5"])
 async def test_a_rehearsal_on_simulated_models_needs_no_provider(
     gateway: Gateway, provider: Provider, model: str

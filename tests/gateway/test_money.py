@@ -73,6 +73,7 @@ async def test_at_the_cap_requests_are_refused_in_the_providers_words_and_nothin
     assert read_run(done.run_dir).status == "complete"
 
 
+@pytest.mark.slow
 async def test_a_run_that_hit_its_cap_and_failed_says_so_whenever_it_is_looked_at(
     gateway: Gateway, tmp_path: Path
 ) -> None:
@@ -127,6 +128,7 @@ def test_what_a_shell_does_not_find_is_told_by_the_shell_alone(tmp_path: Path) -
     assert "for 0 requests; `matrix show " in own[0]
 
 
+@pytest.mark.slow
 async def test_a_command_that_did_well_is_listed_as_complete(
     gateway: Gateway, tmp_path: Path
 ) -> None:
@@ -142,6 +144,7 @@ def looked(folder: Path, *args: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 async def test_anthropics_clients_are_told_of_the_cap_in_anthropics_words(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -199,6 +202,7 @@ async def test_what_cannot_be_metered_is_refused_and_nothing_is_sent_or_spent(
     assert len(done.calls) == 0
 
 
+@pytest.mark.slow
 async def test_a_model_at_an_own_address_is_asked_only_with_a_limit(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -221,6 +225,7 @@ async def test_a_model_at_an_own_address_is_asked_only_with_a_limit(
     assert len(done.calls) == 1
 
 
+@pytest.mark.slow
 async def test_a_hold_covers_what_a_request_only_refers_to(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -239,6 +244,7 @@ async def test_a_hold_covers_what_a_request_only_refers_to(
     assert held == price("openai/gpt-5").bound(facts.context_window, 10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", list(EVENTS))
 async def test_a_stream_that_breaks_is_paid_and_asked_for_again(
     gateway: Gateway, provider: Provider, path: str
@@ -263,6 +269,7 @@ async def test_a_stream_that_breaks_is_paid_and_asked_for_again(
     assert charged(done) >= bill, "nobody knows what the broken one cost, so it counts in full"
 
 
+@pytest.mark.slow
 async def test_refusals_of_the_provider_are_free_and_told_as_they_are(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -295,6 +302,7 @@ async def test_a_command_has_no_key_and_none_is_in_anything_that_the_run_writes(
         assert provider.environment[key].encode() not in written
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ends", "code"),
     [("sys.exit(7)", 7), ("os.kill(os.getpid(), 9)", 137), ("", 0)],
@@ -346,6 +354,7 @@ async def test_killed_and_resumed_what_was_answered_is_not_paid_again(
     assert calls.cost_nano.sum() >= provider.billed * price().cost(USED)
 
 
+@pytest.mark.slow
 async def test_what_a_command_leaves_running_cannot_spend_any_more(
     gateway: Gateway, provider: Provider, tmp_path: Path
 ) -> None:

@@ -136,6 +136,7 @@ def test_a_collector_sees_one_tree_of_run_sessions_turns_and_attempts(watched: W
     assert {depth for depth, _ in depths} == {0, 1, 2, 3}
 
 
+@pytest.mark.slow
 def test_spans_lie_within_their_parents_in_time(watched: Watched) -> None:
     spans = {span.id: span for span in watched.collector.spans}
     slack = 50_000_000  # attempts are timed by another clock
