@@ -100,7 +100,8 @@ def why_refused(
         case None:
             return "cap", f"{CAP_REACHED}: {_held_at(refusal, asked, ledger.balance.free)}"
         case envelope if envelope == session_envelope(refusal.request.key.session_id):
-            return "session-cap", f"its own cap of {show_usd(session_cap or 0)}"
+            held = _held_at(refusal, asked, left)
+            return "session-cap", f"its own cap of {show_usd(session_cap or 0)}: {held}"
         case envelope:
             return "cap", f"cap of {envelope}: {_held_at(refusal, asked, left)}"
 

@@ -104,4 +104,6 @@ def test_sessions_that_their_own_cap_has_ended_are_not_scored(capped: Path, matr
     done = matrix(*RUN, *own_cap)
     assert done.code == 1
     assert "nothing was scored: 20 of 20 sessions ended without a score" in done.stderr
+    why = r"its own cap of \$\S+: one call of sim/\S+ is held at \$\S+, and \$\S+ is left"
+    assert re.search(why, " ".join(done.stdout.split()))
     assert "WARNING A session" not in matrix("plan").stdout
