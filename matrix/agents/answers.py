@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import math
+import json
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -16,6 +17,8 @@ from matrix.model.records import JSON, Usage
 
 _SHOWN: Final = 120
 _MOST_USD: Final = 1e9
+_MOST_DIGITS: Final = 18
+_AMOUNT: Final = re.compile(r"\s*\d{1,20}(\.\d{1,20})?([eE]-?\d{1,2})?\s*", re.ASCII)
 BAD_COST: Final = "ImplausibleCost"
 """Error class of a turn whose account of its cost cannot be true."""
 
@@ -38,10 +41,34 @@ def read_text(fields: AnswerFields, printed: str, *, whole: bool = True) -> Told
     if not whole:
         raise AgentFailed("printed more than is kept, where one JSON value was expected")
     try:
-        value = orjson.loads(printed)
-    except orjson.JSONDecodeError:
+        value = json_in(printed)
+    except ValueError:
         raise AgentFailed(_no_json(printed)) from None
     return read_value(fields, value)
+
+
+def json_in(text: str) -> JSON:
+    """The JSON value that a text is, also with numbers that only other languages write.
+
+    A NaN or a number past any size is one field that says nothing, and no reason to throw away the
+    answer beside it.
+
+    Raises:
+        ValueError: It is none.
+    """
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(text, parse_int=_number)
+            orjson.dumps(value)  # it can be kept: no lone surrogates
+        except (RecursionError, TypeError) as error:
+            raise ValueError(str(error)) from None
+        return value
+
+
+def _number(digits: str) -> int | float:
+    return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
 def read_value(fields: AnswerFields, value: JSON) -> Told:
@@ -67,9 +94,11 @@ def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
     """A cost in dollars as an agent says it, or why it is not believed; nothing said is neither."""
     if found is None:
         return None, ""
+    if isinstance(found, str) and _AMOUNT.fullmatch(found):
+        found = float(found)  # digits in quotes, as some write what must not be rounded
     if isinstance(found, bool) or not isinstance(found, int | float):
         return None, BAD_COST
-    if not math.isfinite(found) or not 0 <= found <= _MOST_USD:
+    if not 0 <= found <= _MOST_USD:  # which no NaN is
         return None, BAD_COST
     return from_usd(repr(found)), ""
 
@@ -125,7 +154,7 @@ def _no_json(printed: str) -> str:
 
 def _is_json(line: str) -> bool:
     try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
+        json_in(line)
+    except ValueError:
         return False
     return True

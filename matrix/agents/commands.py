@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from shutil import which
+from signal import NSIG
+from typing import Final
 
 from matrix.agents.answers import cost_in, read_text
 from matrix.agents.sandbox import PROGRAM, WORK, Listen, Sandbox, trouble
-from matrix.agents.secrets import Clean
+from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.kinds.context import CommandResult
 from matrix.model.agents import AgentSpec, filled
@@ -19,6 +21,8 @@ _NOT_FOUND, _NOT_ALLOWED = 127, 126
 """Exit codes of the shell for a program that is not there, or cannot be run."""
 _SHOWN = 200
 KEPT_HOME = ".home"
+OF_PROJECT: Final = "{project}/"
+"""How an argument begins that is a file of the project."""
 """The agent's home in the session's folder, if it is kept."""
 
 
@@ -30,7 +34,7 @@ async def run_command(
     *,
     project: Path,
     variables: Mapping[str, str],
-    clean: Clean,
+    clean: Cleaner,
     listen: Listen | None = None,
 ) -> Played:
     """Run the command once.
@@ -94,7 +98,7 @@ def readable(agent: AgentSpec, project: Path) -> Iterator[str]:
         yield str(project / Path(filled(path, places)).expanduser())
     for part in agent.command or ():
         path = filled(part, places)
-        if part.startswith("{project}/") and Path(path).exists():
+        if part.startswith(OF_PROJECT) and Path(path).exists():
             yield path
 
 
@@ -104,7 +108,7 @@ def missing_script(agent: AgentSpec, project: Path) -> str | None:
     Later ones may be files that it makes.
     """
     for part in (agent.command or ())[1:]:
-        if part.startswith("{project}/"):
+        if part.startswith(OF_PROJECT):
             path = filled(part, {"project": str(project)})
             return None if Path(path).exists() else path
     return None
@@ -149,9 +153,17 @@ def _is_whole(kept: str, size: int) -> bool:
 
 
 def _broke(ran: CommandResult) -> str:
-    how = f"ended by signal {-ran.code}" if ran.code and ran.code < 0 else f"exit code {ran.code}"
+    how = _ending(ran.code or 0)
     said = _last_line(ran.err) or _last_line(ran.out)
     return f"{how}: {said}" if said else how
+
+
+def _ending(code: int) -> str:
+    """How it ended; a shell, and a sandbox, tell a signal as 128 and its number."""
+    signal = -code if code < 0 else code - 128
+    if 0 < signal < NSIG:
+        return f"ended by signal {signal}" + (f" (exit code {code})" if code > 0 else "")
+    return f"exit code {code}"
 
 
 def _last_line(text: str) -> str:

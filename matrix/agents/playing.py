@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
 from matrix.agents.commands import run_command
 from matrix.agents.functions import run_function
 from matrix.agents.sandbox import Listen
-from matrix.agents.secrets import cleaner
+from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.model.agents import AgentSpec
-from matrix.model.errors import AgentMissing
+from matrix.model.errors import AgentFailed, AgentMissing
 
 
 async def play(
@@ -31,9 +32,10 @@ async def play(
     Raises:
         ProviderError: The agent failed, is not there, or was not reached.
     """
-    clean = cleaner(agent, variables)
+    clean = Cleaner(agent, variables)
     if agent.command is not None:
-        return await run_command(
+        began_ns = time.time_ns()
+        played = await run_command(
             agent,
             turn,
             place,
@@ -43,6 +45,11 @@ async def play(
             clean=clean,
             listen=listen,
         )
+        try:
+            await place.work_on(lambda folder: clean.clean_files(folder, began_ns))
+        except AgentFailed as failed:
+            raise AgentFailed(str(failed), cost=played.told.cost) from None
+        return played
     if agent.http is not None:
         from matrix.agents.services import ask_service
 

@@ -11,8 +11,9 @@ from typing import Protocol
 import orjson
 
 from matrix.agents.playing import play
-from matrix.agents.turns import Place, Turn, carried, facts_of, prompt_of
+from matrix.agents.turns import Place, Played, Turn, carried, facts_of, prompt_of
 from matrix.model.agents import AgentSpec
+from matrix.model.errors import AgentFailed, FolderRefused
 from matrix.model.records import Call
 from matrix.providers.base import Reply
 
@@ -30,7 +31,7 @@ class KeptPlace(Place, Protocol):
 
     @property
     def stored_bytes(self) -> int:
-        """Bytes of files that were new or changed when it was last stored."""
+        """Bytes of files that were new or changed, over every time that it was stored."""
         ...
 
 
@@ -75,7 +76,7 @@ class AgentProvider:
         """
         agent = self._agents[call.model]
         async with self._places.place(call.key.session_id) as place:
-            before = await place.store()
+            before, stored_before = await place.store(), place.stored_bytes
             began = self._clock()
             try:
                 played = await play(
@@ -86,11 +87,11 @@ class AgentProvider:
                     project=self._project,
                     variables=self._variables,
                 )
+                tree = await stored(place, played)
             except BaseException:
                 await place.restore(before)
                 raise
-            tree = await place.store()
-            facts = facts_of(played, tree, place.stored_bytes)
+            facts = facts_of(played, tree, place.stored_bytes - stored_before)
         told = played.told
         return Reply(
             told.text,
@@ -101,6 +102,18 @@ class AgentProvider:
             doubt=told.doubt,
             effect=orjson.dumps(facts).decode(),
         )
+
+
+async def stored(place: KeptPlace, played: Played) -> str:
+    """Keep what a turn left.
+
+    Raises:
+        AgentFailed: It cannot be kept; with what the turn cost.
+    """
+    try:
+        return await place.store()
+    except FolderRefused as refused:
+        raise AgentFailed(f"left what cannot be kept: {refused}", cost=played.told.cost) from None
 
 
 def turn_of(agent: AgentSpec, call: Call, folder: Path, environment: Mapping[str, str]) -> Turn:

@@ -6,33 +6,87 @@ Before, because whatever is cut or quoted may hold half a value, or one in anoth
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Final, Protocol
+import os
+import stat
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Final
 
 from matrix.model.agents import AgentSpec
-from matrix.telemetry.redaction import Redactor
+from matrix.model.errors import AgentFailed
+from matrix.store.trees import CLOCK_GRAIN_NS
+from matrix.telemetry.redaction import REMOVED, Redactor
 
 _SHORTEST_LINE: Final = 8
 """Shorter lines of a value of several lines are ordinary words."""
 
 
-class Clean(Protocol):
-    """Text without secrets; of one that was cut, the end goes that may be the half of one."""
+class Cleaner:
+    """Takes the values of ``pass_env`` out of what an agent says and out of files that it wrote."""
 
-    def __call__(self, text: str, whole: bool = True) -> str: ...
+    def __init__(self, agent: AgentSpec, variables: Mapping[str, str]) -> None:
+        values = [variables[name] for name in agent.pass_env if variables.get(name)]
+        self._redactor = Redactor({form for value in values for form in _forms(value)})
+        self._longest = max(map(len, self._redactor.spelled), default=0)
+
+    def __call__(self, text: str, whole: bool = True) -> str:
+        """Text without secrets; of one that was cut, the end goes that may be the half of one."""
+        cleaned = self._redactor.values(text)
+        return cleaned if whole else cleaned[: len(cleaned) - self._longest]
+
+    def clean_files(self, folder: Path, since_ns: int) -> None:
+        """Take them out of files that have changed, before the folder is kept.
+
+        Args:
+            folder: The agent's folder, in which nobody writes any more.
+            since_ns: When its turn began, by the clock of the file system, in ns since 1970.
+
+        Raises:
+            AgentFailed: One is part of a name, or in a file that cannot be written.
+        """
+        forms = [form.encode(errors="replace") for form in self._redactor.spelled]
+        if not forms:
+            return
+        try:
+            for path, found in _entries(folder):
+                if self(path.name) != path.name:
+                    raise AgentFailed("gave a file a name with the value of a variable of pass_env")
+                if stat.S_ISREG(found.st_mode) and found.st_ctime_ns > since_ns - CLOCK_GRAIN_NS:
+                    _clean_file(path, found, forms)
+        except OSError as error:
+            raise AgentFailed(
+                f"left a folder from which secrets cannot be taken out: {error.strerror}"
+            ) from None
 
 
-def cleaner(agent: AgentSpec, variables: Mapping[str, str]) -> Clean:
-    """What takes the values of ``pass_env`` out."""
-    values = [variables[name] for name in agent.pass_env if variables.get(name)]
-    forms = {form for value in values for form in _forms(value)}
-    redactor, longest = Redactor(forms), max(map(len, forms), default=0)
+def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Everything in a folder; links are not followed."""
+    for place, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            path = Path(place, name)
+            yield path, path.lstat()
 
-    def clean(text: str, whole: bool = True) -> str:
-        cleaned = redactor.values(text)
-        return cleaned if whole else cleaned[: len(cleaned) - longest]
 
-    return clean
+def _clean_file(path: Path, found: os.stat_result, forms: Sequence[bytes]) -> None:
+    """Write a file anew without secrets, if it has any; its mode and its time stay."""
+    if not found.st_size:
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    with os.fdopen(handle, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+        if all(content.find(form) < 0 for form in forms):
+            return
+        cleaned = bytes(content)
+    for form in forms:
+        cleaned = cleaned.replace(form, REMOVED.encode())
+    with NamedTemporaryFile(dir=path.parent, delete=False) as anew:
+        anew.write(cleaned)
+    written = Path(anew.name)
+    written.chmod(stat.S_IMODE(found.st_mode))
+    os.utime(written, ns=(found.st_atime_ns, found.st_mtime_ns))
+    written.replace(path)
 
 
 def _forms(value: str) -> Iterator[str]:
@@ -43,3 +97,21 @@ def _forms(value: str) -> Iterator[str]:
         yield json.dumps(part)[1:-1]
         yield json.dumps(part, ensure_ascii=False)[1:-1]
         yield repr(part)[1:-1]
+        if len(part) >= _SHORTEST_LINE:
+            yield part.encode(errors="replace").hex()
+            yield from _in_base64(part.encode(errors="replace"))
+
+
+def _in_base64(value: bytes) -> Iterator[str]:
+    """What base64 makes of a value that stands anywhere in a text, as in a header of HTTP.
+
+    Of each of the three ways in which it may lie across the groups of three bytes, the letters that
+    its neighbours have no part in.
+    """
+    for before in range(3):
+        padded = bytes(before) + value
+        whole = padded[: len(padded) - len(padded) % 3]
+        for encode in (b64encode, urlsafe_b64encode):
+            letters = encode(whole).decode()[4 if before else 0 :]
+            if len(letters) >= _SHORTEST_LINE:
+                yield letters

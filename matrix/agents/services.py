@@ -16,8 +16,8 @@ from urllib.parse import quote
 import aiohttp
 import orjson
 
-from matrix.agents.answers import cost_in, found_at, read_text, read_value
-from matrix.agents.secrets import Clean
+from matrix.agents.answers import cost_in, found_at, json_in, read_text, read_value
+from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Played, Told, Turn, WorkedFor, conversation_of
 from matrix.model.agents import AgentSpec, AnswerFields, HttpForm, filled, filled_in
 from matrix.model.errors import (
@@ -54,7 +54,7 @@ async def ask_service(
     worked: WorkedFor,
     *,
     variables: Mapping[str, str],
-    clean: Clean,
+    clean: Cleaner,
 ) -> Played:
     """Ask once, and wait for the end of the job.
 
@@ -92,7 +92,7 @@ class _Conversation:
         form: HttpForm,
         answer: AnswerFields,
         turn: Turn,
-        clean: Clean,
+        clean: Cleaner,
     ) -> None:
         self._session, self._form, self._answer, self._turn = session, form, answer, turn
         self._clean = clean
@@ -204,15 +204,15 @@ def _check(heard: _Heard, address: str, cost: int | None) -> None:
 
 def _json_or_none(heard: _Heard) -> JSON:
     try:
-        return orjson.loads(heard.body) if heard.status >= 300 else None
-    except orjson.JSONDecodeError:
+        return json_in(heard.body) if heard.status >= 300 else None
+    except ValueError:
         return None
 
 
 def _json(heard: _Heard) -> JSON:
     try:
-        return orjson.loads(heard.body)
-    except orjson.JSONDecodeError:
+        return json_in(heard.body)
+    except ValueError:
         shown = heard.body[:_SHOWN].strip()
         raise AgentFailed(f"answered no JSON: {shown!r}") from None
 

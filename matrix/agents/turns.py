@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -99,6 +99,10 @@ class Place(Protocol):
         sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """Run a command there; it does not outlive this call."""
+        ...
+
+    async def work_on(self, work: Callable[[Path], None]) -> None:
+        """Do something to what is there, beside the loop; it does not outlive this call."""
         ...
 
 

@@ -66,6 +66,7 @@ def _of_the_run(prepared: Prepared) -> list[Finding]:
         *checkup.limit_findings(prepared),
         *checkup.schema_findings(prepared.models),
         *map(surroundings.address_finding, checkup.addresses(prepared.models.values())),
+        *surroundings.agent_findings(prepared, os.environ),
     ]
 
 

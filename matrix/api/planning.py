@@ -10,6 +10,7 @@ from matrix.engine.prepare import prepare
 from matrix.engine.prepared import Prepared
 from matrix.engine.registry import known_variables
 from matrix.engine.spec_files import find_spec, project_of
+from matrix.engine.surroundings import require_agent_files
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import together
 from matrix.model.overrides import (
@@ -69,9 +70,12 @@ def plan(
 
 
 def validate(spec: str | Path | None = None) -> list[Mistake]:
-    """Every mistake in a spec and the packs it names; an empty list means it would start."""
+    """Every mistake in a spec and the packs it names, and in what its agents run of the project.
+
+    Keys, programs and addresses are not looked at, as they are of the machine: :func:`doctor` does.
+    """
     try:
-        plan(spec)
+        require_agent_files(plan(spec))
     except BadInput as error:
         return list(error.mistakes)
     return []

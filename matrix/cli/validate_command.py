@@ -6,7 +6,8 @@ import typer
 
 from matrix.cli.options import JsonOption, SpecArgument, say_if_built_in
 
-HELP = """Check a run spec and every pack it names. Every mistake is one line.
+HELP = """Check a run spec and every pack it names. Every mistake is one line; the scripts of agents
+are looked at, too. Keys, programs and addresses are of the machine: `matrix doctor` looks at them.
 
 \b
     matrix validate                  ./matrix.yaml, or the built-in matrix

@@ -123,7 +123,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
         SessionStop: The run is ending.
     """
     from matrix.agents.playing import play
-    from matrix.agents.provider import turn_of
+    from matrix.agents.provider import stored, turn_of
 
     models = agents.asks[call.model]
     port = PORT if agent.enclosed and agent.network == "none" else None
@@ -142,6 +142,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
                     variables=agents.variables,
                     listen=None if port is None else address.serve,
                 )
+                await stored(place, played)
             except ProviderError as error:
                 await place.restore(before)  # one that fails leaves the folder as it was
                 return {"failure": [type(error).__name__, str(error)]}

@@ -101,7 +101,8 @@ class Effects:
         return acted.result
 
     async def _act(self, key: CallKey, name: str, digest: str, act: Act) -> Acted:
-        began = self._clock()
+        began, workspace = self._clock(), self.workspace
+        stored_before = 0 if workspace is None else workspace.stored_bytes
         result: JSON = None
         failure = None
         try:
@@ -112,9 +113,9 @@ class Effects:
         except Exception as error:
             text = storable_text(str(error)[:MAX_REASON])
             failure = Failure(type(error).__name__, f"effect {name!r}: {text}")
-        tree = "" if self.workspace is None else await self.workspace.store()
+        tree = "" if workspace is None else await workspace.store()
         took_s = round(self._clock() - began, 6)
-        changed = 0 if self.workspace is None else self.workspace.stored_bytes
+        changed = 0 if workspace is None else workspace.stored_bytes - stored_before
         acted = Acted(key, name, digest, result, failure, tree, took_s, self._utc(), changed)
         await self._save(acted)
         return acted

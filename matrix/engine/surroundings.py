@@ -6,14 +6,14 @@ import platform
 import shutil
 import socket
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from matrix.agents.commands import check_sandbox, missing_script
+from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
 from matrix.agents.functions import load_function
 from matrix.engine.catalogue import AGENT
 from matrix.engine.checkup import Finding, addresses
@@ -21,7 +21,7 @@ from matrix.engine.executor import Checkable, load_executor
 from matrix.engine.keys import open_to_others, variables
 from matrix.engine.prepared import Prepared
 from matrix.kinds.protocol import UsesFolder
-from matrix.model.agents import filled
+from matrix.model.agents import AgentSpec, filled
 from matrix.model.errors import AgentMissing, MatrixError
 from matrix.model.mistakes import Mistakes
 
@@ -128,39 +128,78 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
     Raises:
         BadInput: Programs, functions and variables that are not there.
     """
+    _refuse(prepared, lambda agent: agent_trouble(agent, prepared, environment))
+
+
+def require_agent_files(prepared: Prepared) -> None:
+    """See that what agents run of the project is there, as every machine would find it.
+
+    Raises:
+        BadInput: Scripts and functions that are not there.
+    """
+    _refuse(prepared, lambda agent: _file_trouble(agent, prepared))
+
+
+def _refuse(prepared: Prepared, trouble: Callable[[AgentSpec], Iterable[tuple[str, str]]]) -> None:
     mistakes = Mistakes()
-    used = prepared.agents
-    known = variables(prepared.env_file, environment) if used else {}
-    project = prepared.env_file.parent
-    for name, agent in used.items():
-        where = f"agents.{name}"
-        if agent.command is not None:
-            program = filled(agent.command[0], {"project": str(project)})
-            if shutil.which(program, path=environment.get("PATH")) is None:
-                told = f"found {program!r}, which is no program here; install it, or give its path"
-                mistakes.say(prepared.source, told, f"{where}.command")
-            else:
-                for field, told in check_sandbox(agent, project, environment.get("PATH")):
-                    mistakes.say(prepared.source, told, f"{where}.{field}")
-            if (missing := missing_script(agent, project)) is not None:
-                told = f"found {missing!r}, which is not there; correct it, or write the file"
-                mistakes.say(prepared.source, told, f"{where}.command")
-            if agent.home == "keep" and not isinstance(prepared.kind, UsesFolder):
-                told = (
-                    f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "
-                    "none; use home: scratch"
-                )
-                mistakes.say(prepared.source, told, f"{where}.home")
-        if agent.python is not None:
-            try:
-                load_function(agent.python, project)
-            except AgentMissing as missing:
-                mistakes.say(prepared.source, str(missing), f"{where}.python")
-        for variable in agent.pass_env:
-            if not known.get(variable):
-                told = f"{variable} is not set; set it in the environment or in {prepared.env_file}"
-                mistakes.say(prepared.source, told, f"{where}.pass_env")
+    for name, agent in prepared.agents.items():
+        for field, told in trouble(agent):
+            mistakes.say(prepared.source, told, f"agents.{name}.{field}")
     mistakes.stop_if_any()
+
+
+def agent_trouble(
+    agent: AgentSpec, prepared: Prepared, environment: Mapping[str, str]
+) -> Iterator[tuple[str, str]]:
+    """What keeps an agent from being played here: fields of it, each with the reason."""
+    project, path = prepared.env_file.parent, environment.get("PATH")
+    if agent.command is not None:
+        program = filled(agent.command[0], {"project": str(project)})
+        if shutil.which(program, path=path) is not None:
+            yield from check_sandbox(agent, project, path)
+        elif not agent.command[0].startswith(OF_PROJECT):
+            told = f"found {program!r}, which is no program here; install it, or give its path"
+            yield "command", told
+    yield from _file_trouble(agent, prepared)
+    known = variables(prepared.env_file, environment) if agent.pass_env else {}
+    for variable in agent.pass_env:
+        if not known.get(variable):
+            told = f"{variable} is not set; set it in the environment or in {prepared.env_file}"
+            yield "pass_env", told
+
+
+def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, str]]:
+    project = prepared.env_file.parent
+    if agent.command is not None:
+        program = filled(agent.command[0], {"project": str(project)})
+        if agent.command[0].startswith(OF_PROJECT) and shutil.which(program) is None:
+            told = "which is no program; write the file, or allow it to be executed (chmod +x)"
+            yield "command", f"found {program!r}, {told}"
+        if (missing := missing_script(agent, project)) is not None:
+            told = f"found {missing!r}, which is not there; correct it, or write the file"
+            yield "command", told
+        if agent.home == "keep" and not isinstance(prepared.kind, UsesFolder):
+            yield (
+                "home",
+                f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "
+                "none; use home: scratch",
+            )
+    if agent.python is not None:
+        try:
+            load_function(agent.python, project)
+        except AgentMissing as missing:
+            yield "python", str(missing)
+
+
+def agent_findings(prepared: Prepared, environment: Mapping[str, str]) -> Iterator[Finding]:
+    """Whether each agent can be played here: all that is missing of it, or that nothing is."""
+    for name, agent in prepared.agents.items():
+        trouble = list(agent_trouble(agent, prepared, environment))
+        for field, told in trouble:
+            found, _, remedy = told.partition("; ")
+            yield Finding(f"agent {name}", "missing", f"{field}: {found}", remedy)
+        if not trouble:
+            yield Finding(f"agent {name}", "ok", "what it needs of this machine is here")
 
 
 def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:

@@ -145,7 +145,7 @@ class Workspace:
         self._disk_work, self._commands = disk_work, commands
         self._index, self._begun_with = FolderIndex(), dict[str, str]()
         self.stored_bytes = 0
-        """Bytes of files that were new or changed when the folder was last stored."""
+        """Bytes of files that were new or changed, over every time that the folder was stored."""
 
     async def restore(self, tree: str) -> None:
         """Make the folder what it was when ``tree`` was stored; empty if ``tree`` is.
@@ -169,7 +169,7 @@ class Workspace:
             self._disk_work,
             lambda: store_tree(self.path, self._blobs, self._index, self._limits, self._now_ns()),
         )
-        self.stored_bytes = sum(
+        self.stored_bytes += sum(
             known.stamp.size
             for name, known in self._index.files.items()
             if name not in before or before[name].digest != known.digest
@@ -224,6 +224,10 @@ class Workspace:
         )
         return await _run(self._commands, command)
 
+    async def work_on(self, work: Callable[[Path], None]) -> None:
+        """Do something to the folder, in a thread; it is over when this returns."""
+        await _in(self._disk_work, lambda: work(self.path))
+
     @property
     def tree(self) -> str:
         """The folder when it was last stored or restored."""
@@ -257,6 +261,9 @@ class Scratch:
 
     async def restore(self, tree: str) -> None:
         """It goes with its turn, whatever is in it."""
+
+    async def work_on(self, work: Callable[[Path], None]) -> None:
+        """Nobody looks at it after the turn."""
 
     async def command(
         self,

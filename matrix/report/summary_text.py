@@ -238,8 +238,8 @@ def _doubts(summary: Summary) -> list[tuple[str, str]]:
         rows.append(
             (
                 "implausible",
-                f"accounts by {found}: no such tokens or dollars can have been used, so these "
-                "answers count at what was set aside for them",
+                f"accounts by {found}: they cannot be true, or are no amounts, so these answers "
+                "count at what was set aside for them",
             )
         )
     if summary.equivalent_nano:

@@ -74,11 +74,12 @@ class Redactor:
         """``secrets`` shorter than :data:`SHORTEST_SECRET` are left alone."""
         known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
         spelled = {form for secret in known for form in _spellings(secret)}
-        self._secrets = tuple(sorted(spelled, key=len, reverse=True))
+        self.spelled = tuple(sorted(spelled, key=len, reverse=True))
+        """Every form of every secret that is looked for, the longest first."""
 
     def values(self, text: str) -> str:
         """``text`` without the known secrets; all else stays as it is."""
-        for secret in self._secrets:
+        for secret in self.spelled:
             if secret in text:
                 text = text.replace(secret, REMOVED)
         return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,3 +129,34 @@ def test_a_cap_below_one_turn_is_refused(play: Play) -> None:
     result = play({"it": {**GOOD, "max_usd": 500, "expected_usd": 0.01}})
     assert result.code == 2, result
     assert "$500.00" in result.stderr
+
+
+PROJECTS: dict[str, dict[str, Any]] = {
+    "/gone.sh', which is no program; write the file": {**GOOD, "command": ["{project}/gone.sh"]},
+    "/no.sh', which is not there; correct it": {**GOOD, "command": ["sh", "{project}/no.sh"]},
+    "cannot be imported: ModuleNotFoundError": {"python": "no_such_module:f", "max_usd": 1},
+    "a home that is kept is in the session's folder": {**GOOD, "home": "keep"},
+}
+MACHINES: dict[str, dict[str, Any]] = {
+    "'no-such-program', which is no program here": {**GOOD, "command": ["no-such-program"]},
+    "NO_SUCH_VARIABLE is not set": {**GOOD, "pass_env": ["NO_SUCH_VARIABLE"]},
+}
+
+
+def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks(
+    tmp_path: Path, play: Play
+) -> None:
+    agents = {f"a{n}": one for n, one in enumerate([*PROJECTS.values(), *MACHINES.values()])}
+    assert play(json.loads(json.dumps({**agents, "fine": GOOD}))).code == 2  # no YAML aliases
+    said = run_program(tmp_path, "validate")
+    assert (said.code, len(said.stderr.splitlines())) == (2, len(PROJECTS)), said.stderr
+    for told in PROJECTS:
+        assert told in said.stderr
+    found = run_program(tmp_path, "doctor", "--in-process", "--json")
+    assert found.code == 2
+    rows = [row for row in json.loads(found.stdout)["findings"] if row["what"].startswith("agent ")]
+    missing = {row["what"]: row["found"] for row in rows if row["state"] == "missing"}
+    assert missing.keys() == {f"agent {name}" for name in agents}
+    for name, told in zip(agents, [*PROJECTS, *MACHINES], strict=True):
+        assert told.partition(";")[0] in missing[f"agent {name}"]
+    assert [row["what"] for row in rows if row["state"] == "ok"] == ["agent fine"]

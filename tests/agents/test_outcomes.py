@@ -68,8 +68,13 @@ def trouble(port: int, closed: int) -> Mapping[str, dict[str, Any]]:
         "says no cost": says('{"text": "7"}'),
         "says a cost below zero": says(below),
         "says a cost in words": says(worded),
+        "says a cost in digits that are quoted": says('{"text": "7", "cost": "0.01"}'),
+        "says a cost that is no number (NaN, 1e999)": says('{"text": "7", "cost": NaN}'),
         "says a cost beyond belief (over $100 and 100 holds)": says(cost),
         "prints nothing": command("true", plain=True),
+        "prints an empty text": says('{"text": "", "cost": 0.01}'),
+        "says that it cost nothing": says('{"text": "7", "cost": 0}'),
+        "prints megabytes of errors": command(f"({MANY}) >&2; echo '{GOOD}'"),
         "prints no JSON where JSON was expected": says("well met"),
         "prints two JSON values": says(f"{GOOD}\n{GOOD}"),
         "prints JSON without the text, but with its cost": says('{"cost": 0.01}'),
@@ -188,7 +193,8 @@ def test_each_row_comes_to_what_the_page_says(played: Project, title: str) -> No
     assert last.disposition == row.ledger
     assert ("" if last.isna().error_class else last.error_class) == row.error_class
     assert len(mine[mine.turn == last.turn]) == (2 if row.call == "tried again" else 1)
-    expected = {"settled": 10_000_000, "presumed": 500_000_000, "released": 0}[row.ledger]
+    charged = 0 if title == "says that it cost nothing" else 10_000_000
+    expected = {"settled": charged, "presumed": 500_000_000, "released": 0}[row.ledger]
     assert last.cost_nano == expected
     assert last.held_nano == 500_000_000
 

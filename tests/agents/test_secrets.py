@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
-from matrix.agents.secrets import cleaner
+from matrix.agents.secrets import Cleaner
 from matrix.kinds.context import MOST_OUTPUT
 from matrix.model.agents import AgentSpec
+from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.trees import blobs_of, decode_tree
 from tests.agents.programs import agents, project_of, spec_of
+from tests.faults.test_folder_kills import trees
 
 CANARY = "canary-5d1e7b-sesame"
 TELLS = """
@@ -64,6 +68,10 @@ def test_an_agent_that_tells_its_token_tells_it_nobody(
 PEM = "-----BEGIN KEY-----\nMIIEvQ77zzCanary\n9xTopSecretLastLine\n-----END KEY-----"
 QUOTED = 'can"ary\\7-über'
 WAYS: dict[str, Callable[[str], str]] = {
+    "in base64, alone": lambda token: b64encode(token.encode()).decode(),
+    "in base64, behind a name": lambda token: b64encode(f"me:{token}".encode()).decode(),
+    "in base64, in the middle": lambda token: b64encode(f"mine:{token}!".encode()).decode(),
+    "in hex": lambda token: token.encode().hex(),
     "as it is": str,
     "as JSON": lambda token: json.dumps({"said": token}),
     "as JSON that is no ASCII": lambda token: json.dumps({"said": token}, ensure_ascii=False),
@@ -81,7 +89,7 @@ def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way
     )
     text = WAYS[way](token)
     kept = text[:MOST_OUTPUT]
-    cleaned = cleaner(agent, {"T": token})(kept, len(kept) == len(text))
+    cleaned = Cleaner(agent, {"T": token})(kept, len(kept) == len(text))
     for length in range(8, 24):
         for part in token.splitlines():
             for at in range(len(part) - length + 1):
@@ -112,6 +120,62 @@ def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, 
         assert line not in said
         for file in (tmp_path / "results").rglob("*"):
             assert file.is_dir() or line.encode() not in file.read_bytes(), file
+
+
+WRITES = """
+import base64, os, pathlib, sys
+prompt, token = sys.stdin.read(), os.environ["SOME_TOKEN"]
+kept = pathlib.Path("kept")
+found = kept.read_text() if kept.exists() else ""
+kept.write_text(token)
+kept.chmod(0o440)
+os.utime(kept, (3000, 3000))
+pathlib.Path("deep/er").mkdir(parents=True, exist_ok=True)
+pathlib.Path("deep/er/header").write_bytes(
+    b"\\0Authorization: Basic " + base64.b64encode(b"me:" + token.encode()) + b"\\xff")
+pathlib.Path("plain").write_text("nothing to hide")
+pathlib.Path("empty").touch()
+print("7", found)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ["held", "metered"])
+def test_a_token_that_an_agent_writes_into_its_files_is_in_no_file_that_is_kept(
+    tmp_path: Path, form: str
+) -> None:
+    money = {"meter": "sim/haiku", "expected_usd": 0.01} if form == "metered" else {"max_usd": 0.1}
+    agent = {
+        "command": ["python3", "{project}/writes.py"],
+        "sandbox": "none",
+        "pass_env": ["SOME_TOKEN"],
+        **money,
+    }
+    spec = spec_of({"writer": agent, "mine": agents()["mine"]})
+    project = project_of(tmp_path, spec, SOME_TOKEN=CANARY)
+    (tmp_path / "writes.py").write_text(WRITES)
+    done = project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done.err
+    run_dir = project.path("it")
+    sessions = project.tables("it").frame("sessions").set_index("counter")
+    assert (sessions.loc["writer"].outcome == "completed").all()
+    blobs = BlobStore(run_dir)
+    kept = {tree for tree in trees(run_dir).values() if tree}
+    contents = [blobs.read(digest) for digest in blobs_of(blobs, *kept)]
+    assert b"[redacted]" in contents  # what it had written, and the header beside it
+    assert b"nothing to hide" in contents
+    assert any(one.startswith(b"\0Authorization: Basic bW") for one in contents)
+    for one in contents:
+        assert CANARY.encode() not in one
+        assert b64encode(b"me:" + CANARY.encode())[8:-4] not in one
+    modes = {
+        (entry.mode, entry.mtime_ns)
+        for tree in kept
+        for root in decode_tree(blobs, tree)
+        for entry in decode_tree(blobs, root.ref)
+        if entry.name == "kept"
+    }
+    assert modes == {(0o440, 3000 * 10**9)}
 
 
 @pytest.mark.slow

@@ -190,6 +190,9 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
     (tmp_path / "caps.yaml").write_text(caps, encoding="utf-8")
     assert api.validate(tmp_path / "caps.yaml") == []
     (tmp_path / "agents.yaml").write_text(agents, encoding="utf-8")
+    (missing,) = api.validate(tmp_path / "agents.yaml")
+    assert missing.path == "agents.mine.python"
+    (tmp_path / "my_project.py").write_text("async def reply(turn): ...\n", encoding="utf-8")
     assert api.validate(tmp_path / "agents.yaml") == []
     assert set(api.plan(tmp_path / "agents.yaml").spec.agents) == AGENTS
     api.init(tmp_path)
