@@ -81,13 +81,15 @@ def read_value(fields: AnswerFields, value: JSON) -> Told:
     if fields.cost_usd is not None:
         cost, doubt = read_cost(found_at(value, fields.cost_usd))
     usage = Usage(_count(value, fields.tokens_in), _count(value, fields.tokens_out))
+    state = "" if fields.status is None else found_at(value, fields.status)
+    status = state[:_SHOWN] if isinstance(state, str) else ""
     if fields.text is None:
-        return Told(orjson.dumps(value).decode(), cost, usage, doubt)
+        return Told(orjson.dumps(value).decode(), cost, usage, doubt, status=status)
     words = found_at(value, fields.text)
     if not isinstance(words, str):
         told = "none" if words is None else f"a {type(words).__name__}"
         raise AgentFailed(f"its answer has no text at {fields.text!r}; found {told}", cost=cost)
-    return Told(words, cost, usage, doubt)
+    return Told(words, cost, usage, doubt, status=status)
 
 
 def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
@@ -115,7 +117,8 @@ def read_reply(reply: object) -> Told:
         raise AgentFailed(f"gave back a {type(reply).__name__}; expected a Reply, or text")
     cost, doubt = read_cost(reply.cost_usd)
     counts = (reply.tokens_in, reply.tokens_out)
-    return Told(reply.text, cost, Usage(*map(_whole, counts)), doubt)
+    status = reply.status if isinstance(reply.status, str) else ""
+    return Told(reply.text, cost, Usage(*map(_whole, counts)), doubt, status=status[:_SHOWN])
 
 
 def cost_in(read: Callable[[], Told]) -> NanoUSD | None:

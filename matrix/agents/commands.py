@@ -63,7 +63,8 @@ async def run_command(
     }
     arguments = [filled(part, places) for part in agent.command or ()]
     given = {name: variables[name] for name in agent.pass_env if name in variables}
-    environment = {**_home(agent, place), **given, **turn.environment}
+    fields = {f"MATRIX_{name.upper()}": value for name, value in turn.fields.items()}
+    environment = {**fields, **_home(agent, place), **given, **turn.environment}
     sandbox = sandbox_of(agent, project, listen)
     found = await place.command(
         arguments, turn.prompt, environment, turn.timeout_s, worked, sandbox

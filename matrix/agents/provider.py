@@ -129,4 +129,5 @@ def turn_of(agent: AgentSpec, call: Call, folder: Path, environment: Mapping[str
         folder,
         environment,
         call.timeout_s or agent.timeout_s,
+        call.fields,
     )

@@ -114,7 +114,10 @@ class _Conversation:
             raise AgentFailed(f"took the job, but its answer has no id at {form.id!r}")
         if form.poll is not None:
             value = await self._ended(form.poll, job)
-        return read_value(self._answer, value)._replace(conversation=job)
+        told = read_value(self._answer, value)
+        state = found_at(value, form.status) if form.poll is not None else None
+        status = told.status or (state if isinstance(state, str) else "")
+        return told._replace(conversation=job, status=status)
 
     async def _ended(self, poll: str, job: str) -> JSON:
         """The last answer about a job."""
@@ -169,6 +172,7 @@ class _Conversation:
     def _places(self, prompt: str, job: str) -> dict[str, str]:
         turn = self._turn
         return {
+            **turn.fields,
             "prompt": prompt,
             "session": turn.session,
             "seed": str(turn.seed),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from matrix.agents.sandbox import Sandbox
@@ -27,6 +28,7 @@ class Turn(NamedTuple):
         folder: The session's working folder, or an empty one that nobody keeps.
         environment: Variables by which clients of models find the metered address; none without.
         timeout_s: Longest working time, in seconds.
+        fields: What the kind tells beside the request, by name.
     """
 
     agent: str
@@ -39,6 +41,7 @@ class Turn(NamedTuple):
     folder: Path
     environment: Mapping[str, str]
     timeout_s: float
+    fields: Mapping[str, str] = MappingProxyType({})
 
 
 class Reply(NamedTuple):
@@ -49,12 +52,14 @@ class Reply(NamedTuple):
         cost_usd: What the turn cost; ``None`` if it cannot say: then all of its hold is spent.
         tokens_in: Tokens that it read.
         tokens_out: Tokens that it wrote.
+        status: The state of its work, where its caller goes by one.
     """
 
     text: str
     cost_usd: float | None = None
     tokens_in: int = 0
     tokens_out: int = 0
+    status: str = ""
 
 
 class Told(NamedTuple):
@@ -66,6 +71,7 @@ class Told(NamedTuple):
         usage: Tokens by its own account.
         doubt: Why its account of the cost is not believed; empty if it is.
         conversation: Id under which a service goes on with this conversation.
+        status: The state of its work, such as a job's; empty if it says none.
     """
 
     text: str
@@ -73,6 +79,7 @@ class Told(NamedTuple):
     usage: Usage = Usage()
     doubt: str = ""
     conversation: str = ""
+    status: str = ""
 
 
 class Played(NamedTuple):
@@ -172,7 +179,9 @@ def carried(agent: str, conversation: str) -> str:
 def facts_of(played: Played, tree: str = "", changed_bytes: int = 0) -> dict[str, JSON]:
     """What a turn did to the world, for the ``effects`` table."""
     ran = played.command
+    status = {"status": played.told.status} if played.told.status else {}
     return {
+        **status,
         "code": None if ran is None else ran.code,
         "out_bytes": 0 if ran is None else ran.out_bytes,
         "err_bytes": 0 if ran is None else ran.err_bytes,

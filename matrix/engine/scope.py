@@ -7,6 +7,7 @@ import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import orjson
@@ -82,6 +83,7 @@ class Request(NamedTuple):
     params: Mapping[str, JSON]
     agent: str
     tag: str
+    fields: Mapping[str, str] = MappingProxyType({})
 
 
 class Meter:
@@ -151,6 +153,7 @@ class Scope:
         params: Mapping[str, JSON] | None = None,
         agent: str = "",
         tag: str = "",
+        fields: Mapping[str, str] | None = None,
     ) -> Answer:
         with self._exclusive():
             slot = self._take_slot()
@@ -161,7 +164,9 @@ class Scope:
                 orjson.dumps([tool._asdict() for tool in tools]).decode() if tools else "",
                 tool_choice if tools else "",
             )
-            request = Request(role, model, tuple(messages), asked, params or {}, agent, tag)
+            request = Request(
+                role, model, tuple(messages), asked, params or {}, agent, tag, fields or {}
+            )
             answer = await self._answer(self._session.call(self._step, slot, request))
         self._clock_s += answer.duration_s
         if answer.failure is not None:

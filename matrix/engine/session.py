@@ -289,7 +289,7 @@ class DurableSession:
         Raises:
             ValueError: The kind gives a parameter that no kind may.
         """
-        role, model, messages, asked, own, agent, tag = request
+        role, model, messages, asked, own, agent, tag, fields = request
         for parameter, value in own.items():
             if (why := refused(parameter, value)) is not None:
                 raise ValueError(f"ctx.ask: parameter {parameter!r} {why}")
@@ -313,6 +313,7 @@ class DurableSession:
             agent=agent,
             tag=tag,
             timeout_s=timeout_s,
+            fields=dict(fields),
         )
 
 

@@ -141,6 +141,7 @@ class Context(Protocol):
         params: Mapping[str, JSON] | None = None,
         agent: str = "",
         tag: str = "",
+        fields: Mapping[str, str] | None = None,
     ) -> Answer:
         """Ask the model that plays ``role``; the only way to reach one.
 
@@ -160,6 +161,9 @@ class Context(Protocol):
             params: Further parameters, by litellm's names or those of a run spec.
             agent: The player or agent that asks, for ``calls``; empty for nobody in particular.
             tag: What it is asked for (rubric, assertion, stage), for ``calls``.
+            fields: What an agent is told beside the request, such as a task's type: filled into the
+                ``{name}`` of a service's body and headers, variables ``MATRIX_NAME`` of a command,
+                ``turn.fields`` of a function. The same on resume, as it is no part of the record.
 
         Raises:
             CallFailed: The call ended in a final error; recorded, and the same on resume.

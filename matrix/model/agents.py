@@ -61,6 +61,9 @@ class AnswerFields(_Part):
     cost_usd: FieldPath | None = Field(default=None, description="What the turn cost, in dollars.")
     tokens_in: FieldPath | None = Field(default=None, description="Tokens that it read.")
     tokens_out: FieldPath | None = Field(default=None, description="Tokens that it wrote.")
+    status: FieldPath | None = Field(
+        default=None, description="The state of its work, for kinds that go by one."
+    )
 
     @property
     def is_json(self) -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+import orjson
+
 from matrix.model.money import NanoUSD
 
 JSON: TypeAlias = Any
@@ -168,6 +170,7 @@ class Call:
         tag: What it is asked for (a rubric, an assertion, a stage); empty for nothing special.
         timeout_s: Longest wait for the answer, in seconds; ``None`` for the provider's own.
         raw: The request in a client's own words; then there are no ``messages``.
+        fields: What the kind tells an agent beside the request, by name; models don't see it.
     """
 
     key: CallKey
@@ -183,6 +186,7 @@ class Call:
     tag: str = ""
     timeout_s: float | None = None
     raw: RawRequest | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
 
 class Failure(NamedTuple):
@@ -217,6 +221,12 @@ class Answer(NamedTuple):
     answered_by: str = ""
     media: str = ""
     effect: str = ""
+
+    @property
+    def status(self) -> str:
+        """The state of its work that an agent says, e.g. of a job; empty where nothing says it."""
+        found = orjson.loads(self.effect).get("status") if self.effect else ""
+        return found if isinstance(found, str) else ""
 
     @property
     def message(self) -> ChatMessage:
