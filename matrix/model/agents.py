@@ -27,6 +27,8 @@ PLACES: Final = ("project", "session", "seed", "turn", "role")
 """What stands in braces in a command: the project's folder, and what the turn is of."""
 HTTP_PLACES: Final = ("prompt", "session", "seed", "turn", "id")
 _PLACE: Final = re.compile(r"\{([a-z]+)\}")
+_NAMED: Final = re.compile(r"\{([a-z_]+)\}")
+"""With the names that kinds have for what they tell, which only the kind knows."""
 
 Address = Annotated[str, AfterValidator(lambda text: _address(text))]
 Variable = Annotated[str, AfterValidator(lambda text: _variable(text))]
@@ -313,7 +315,7 @@ def _unknown_places(text: str, known: tuple[str, ...], where: str) -> Iterator[s
 
 def filled(text: str, values: Mapping[str, str]) -> str:
     """``text`` with the names in braces filled in; braces around anything else stay."""
-    return _PLACE.sub(lambda found: values.get(found[1], found[0]), text)
+    return _NAMED.sub(lambda found: values.get(found[1], found[0]), text)
 
 
 def filled_in(value: JSON, values: Mapping[str, str]) -> JSON:
