@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from typing import Any
 from matrix.api.describing import ended_file, plan_summary, run_file
 from matrix.api.drawing import Draw, check_caps_left, drawing
 from matrix.api.extending import COUNTS, extended
+from matrix.api.kind_reports import kind_report, write_kind_report
 from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
 from matrix.engine.catalogue import require_local_models
@@ -47,7 +47,8 @@ from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.report.text import plural
-from matrix.store.driven import driving
+from matrix.store.budgets import BudgetFile
+from matrix.store.driven import clear_unbegun, driving, setting_up
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.recovery import recover_run, tables_lag
 from matrix.store.run_folder import (
@@ -188,12 +189,21 @@ def begin(
     now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder = Path(results)
-    with drawing(prepared, folder, identity, clock) as draw:
+    BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
+    clear_unbegun(folder)
+    with drawing(prepared, folder, identity, clock) as draw, ExitStack() as stack:
         file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
-        run_dir = create_run(folder, file)
-        with driving(run_dir):
-            _set_up(run_dir, prepared, inherited)
-            return _drive(draw, run_dir, engine, listener or Silent())
+
+        making = stack.enter_context(ExitStack())
+        making.enter_context(setting_up(folder))
+
+        def set_up(staging: Path) -> None:
+            stack.enter_context(driving(staging))
+            making.close()
+            _set_up(staging, folder / identity, prepared, inherited)
+
+        run_dir = create_run(folder, file, set_up)
+        return _drive(draw, run_dir, engine, listener or Silent())
 
 
 def resume(
@@ -301,18 +311,23 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
     draw.spent = end.progress.picture.balance.charged
     write_run(run_dir, ended_file(running, end))
     done = Run(run_dir)
-    _report(done, listener)
+    _report(done, prepared.env_file.parent, listener)
     return done
 
 
-def _report(run: Run, listener: Listener) -> None:
-    """Write the report of a run that has ended; a run does not fail for it."""
+def _report(run: Run, project: Path, listener: Listener) -> None:
+    """Write the reports of a run that has ended; a run does not fail for them."""
     from matrix.report.report_file import REPORT_NAME, report_as_markdown
 
     try:
         write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary()))
     except MatrixError as error:
         listener.note(f"no {REPORT_NAME} could be written: {error}")
+    try:
+        if (told := kind_report(run)) is not None:
+            write_kind_report(told, project)
+    except MatrixError as error:
+        listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
 
 
 def _require_models(prepared: Prepared) -> None:
@@ -341,30 +356,31 @@ def _checked(run_id: str) -> str:
 
 
 def _set_up(
+    staging: Path,
     run_dir: Path,
     prepared: Prepared,
     inherited: Callable[[Path], Iterable[Sequence[Entry]]] | None,
 ) -> None:
-    """Put the run's texts and then its plan on the disk: with a plan, a run can be resumed.
+    """Put the run's texts and its plan on the disk: with a plan, a run can be resumed.
 
     Args:
-        run_dir: The new run's folder.
+        staging: The new run's folder, for now.
+        run_dir: What it becomes.
         prepared: The run.
         inherited: Gives the journal entries that its sessions have from others, in batches.
 
     Raises:
-        StoreError: They cannot be written; the folder is gone again.
+        StoreError: They cannot be written.
     """
     try:
-        journal = JournalWriter(run_dir / JOURNAL_NAME)
+        journal = JournalWriter(staging / JOURNAL_NAME)
         journal.add_resources(prepared.resources)
-        for batch in inherited(run_dir) if inherited is not None else ():
+        for batch in inherited(staging) if inherited is not None else ():
             journal.append(batch)
         journal.close()
-        keep_initial_folders(prepared.kind, prepared.folders, run_dir)
-        write_plan(run_dir, prepared)
+        keep_initial_folders(prepared.kind, prepared.folders, staging)
+        write_plan(staging, prepared)
     except (OSError, StoreError) as error:
-        shutil.rmtree(run_dir, ignore_errors=True)
         reason = error.strerror if isinstance(error, OSError) else str(error).split(";")[0]
         raise StoreError(
             f"the run could not be set up in {run_dir}: {reason}; nothing was started; free some "

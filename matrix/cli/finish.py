@@ -44,7 +44,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
             more errored than was scored; else with 3 if a gate failed. A gateway's run ends with
             its command's code, or 4 if the cap refused anything.
     """
-    from matrix.cli.gating import exit_code, print_gate
+    from matrix.api.kind_reports import kind_report
+    from matrix.cli.gating import GATE_FAILED, exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
     from matrix.report.summary_data import summary_as_data
     from matrix.report.summary_text import head_line, summary_as_text, verdict_line
@@ -63,6 +64,9 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         typer.echo(summary_as_text(summary, width=text_width()))
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
+    told = kind_report(run)
+    if told is not None and not json:
+        typer.echo("\n".join([*([""] * (not quiet)), *told.lines]))
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
         typer.echo(
@@ -74,7 +78,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         typer.echo(str(problem), err=True)
     elif problem is not None:
         raise problem
-    if code := INCOMPLETE if incomplete else HOLLOW if hollow else exit_code(gate):
+    failed = GATE_FAILED if told is not None and told.failed else exit_code(gate)
+    if code := INCOMPLETE if incomplete else HOLLOW if hollow else failed:
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
         raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)

@@ -62,8 +62,8 @@ def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) ->
     Raises:
         BadInput: Every mistake in spec, packs and archetypes.
     """
-    mistakes = Mistakes(load_spec(path, overrides))
-    library = FolderLibrary(project)
+    loaded = load_spec(path, overrides)
+    mistakes, library = Mistakes(loaded.document), FolderLibrary(project, packs=loaded.packs)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
     models = resolve_models(parts.spec, cells.bindings, mistakes)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, TypeVar
 
-from matrix.kinds.protocol import Kind, UsesVariables
+from matrix.kinds.protocol import Kind, ReadFile, ReadsFiles, UsesVariables
+from matrix.model.documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
 from matrix.model.overrides import VARIABLES
 
@@ -51,6 +53,28 @@ def load_kind(name: str) -> Kind:
         )
     loaded: Kind = kind
     return loaded
+
+
+def read_by_kind(document: Document) -> ReadFile | None:
+    """A file that names no kind, read by the installed kind whose form it has, if there is one.
+
+    Raises:
+        BadInput: Every mistake in it.
+    """
+    if not isinstance(document.value, dict) or "kind" in document.value:
+        return None
+    for name in kinds():
+        try:
+            kind = load_kind(name)
+        except KindUnusable:  # told by whoever wants to play it
+            continue
+        if isinstance(kind, ReadsFiles) and ask_kind(
+            kind, "look at this file", partial(kind.claims, document.value), document.source
+        ):
+            return ask_kind(
+                kind, "read this file", partial(kind.read_file, document), document.source
+            )
+    return None
 
 
 def known_variables() -> dict[str, str]:

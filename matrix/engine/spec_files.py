@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final, NamedTuple
 
+from matrix.engine.registry import read_by_kind
 from matrix.kinds.library import shipped_root
+from matrix.kinds.protocol import ScenarioPack
 from matrix.model.documents import Document, overlay, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.overrides import Override
@@ -19,6 +22,9 @@ OTHER_NAME = "matrix.yml"
 RUNS = Path("scenarios") / "runs"
 """Where specs lie that are known by their names, in a project and among what ships."""
 
+CONFIG: Final = "config"
+"""Where else a project may have them."""
+
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
@@ -26,9 +32,9 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     """The spec to use.
 
     Args:
-        path: A file, a folder with a ``matrix.yaml``, or a plain name: that of a spec in ``folder``
-            or in its ``scenarios/runs/``, or else of one that ships with matrix. ``None`` is
-            ``matrix.yaml`` in ``folder``, or the built-in one.
+        path: A file, a folder with a ``matrix.yaml``, or a plain name: that of a spec in
+            ``folder``, its ``config/`` or its ``scenarios/runs/``, or else of one that ships with
+            matrix. ``None`` is ``matrix.yaml`` in ``folder``, or the built-in one.
         folder: The working directory.
 
     Raises:
@@ -67,19 +73,22 @@ def spec_names(folder: Path) -> dict[str, Path]:
 def project_of(spec: Path, folder: Path) -> Path:
     """The folder whose packs and files a spec means.
 
-    It is the spec's own folder; for a spec in ``scenarios/runs/`` the folder around that; and the
+    It is the spec's own folder; for a spec in ``config/`` or ``scenarios/runs/`` the folder around
+    that; and the
     working directory for one that ships with matrix.
     """
     full = Path(os.path.realpath(spec))  # Path.resolve() raises for links in circles
     if shipped_root() in full.parents:
         return folder
-    return full.parents[2] if full.parent.parts[-2:] == RUNS.parts else full.parent
+    if full.parent.parts[-2:] == RUNS.parts:
+        return full.parents[2]
+    return full.parents[1] if full.parent.name == CONFIG else full.parent
 
 
 def _named(name: str, folder: Path) -> Path:
-    own = folder / f"{name}.yaml"
-    if own.is_file() or own.is_symlink():
-        return own
+    for own in (folder / f"{name}.yaml", folder / CONFIG / f"{name}.yaml"):
+        if own.is_file() or own.is_symlink():
+            return own
     known = spec_names(folder)
     if name not in known:
         message = (
@@ -99,12 +108,28 @@ def _shipped_runs() -> Path:
     return shipped_root() / RUNS
 
 
-def load_spec(path: Path, overrides: Iterable[Override] = ()) -> Document:
-    """Read a run spec and put overrides over it.
+class LoadedSpec(NamedTuple):
+    """A run spec with what goes over it, and the scenarios that its own file holds, by name."""
+
+    document: Document
+    packs: Mapping[str, ScenarioPack]
+
+
+def load_spec(path: Path, overrides: Iterable[Override] = ()) -> LoadedSpec:
+    """Read a run spec, or a file that a kind reads as one, and put overrides over it.
 
     Raises:
         BadInput: It cannot be read.
     """
+    document = _read(path)
+    read = read_by_kind(document)
+    if read is None:
+        return LoadedSpec(overlay(document, overrides), {})
+    spec = Document(document.source, read.spec, document.lines, document.origins)
+    return LoadedSpec(overlay(spec, overrides), read.packs)
+
+
+def _read(path: Path) -> Document:
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -119,4 +144,4 @@ def load_spec(path: Path, overrides: Iterable[Override] = ()) -> Document:
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         told = "is empty: a file that was cut off? `matrix init FOLDER` writes one that works"
         raise BadInput([Mistake(str(path), None, "", told)])
-    return overlay(parse_document(text, path.name), overrides)
+    return parse_document(text, path.name)

@@ -181,8 +181,11 @@ def _packs(
                 f"{', '.join(known) or 'none'}{did_you_mean(pattern, known)}",
             )
         names += [name for name in found if name not in names]
-    packs = []
+    packs: list[ScenarioPack] = []
     for name in names:
+        if (own := library.packs.get(name)) is not None:
+            packs.append(own)
+            continue
         folder = library.folder(kind.name, name)
         if folder is not None:
             read = partial(kind.read_pack, folder, name)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from matrix.kinds.protocol import ScenarioPack
 from matrix.model.errors import BadInput, Mistake
 
 PACK_FILE = "scenario.yaml"
@@ -26,9 +27,20 @@ def shipped_root() -> Path:
 class FolderLibrary:
     """Packs in folders; implements :class:`matrix.kinds.protocol.PackLibrary`."""
 
-    def __init__(self, project: Path, shipped: Path | None = None) -> None:
-        """``project`` is the folder of the run spec, or the working directory without one."""
-        self._project = project
+    def __init__(
+        self,
+        project: Path,
+        shipped: Path | None = None,
+        packs: Mapping[str, ScenarioPack] | None = None,
+    ) -> None:
+        """Look at no folder yet.
+
+        Args:
+            project: The folder of the run spec, or the working directory without one.
+            shipped: What ships, if it is not where it should be.
+            packs: Scenarios that the run spec's own file holds; with any, they are all there are.
+        """
+        self._project, self.packs = project, packs or {}
         self._roots = list(dict.fromkeys([project.resolve(), (shipped or shipped_root())]))
 
     def folder(self, kind: str, name: str) -> Path | None:
@@ -39,6 +51,8 @@ class FolderLibrary:
         return None
 
     def scenarios(self, kind: str) -> list[str]:
+        if self.packs:
+            return list(self.packs)
         return sorted({path.name for path in self._entries(f"scenarios/{kind}") if _is_pack(path)})
 
     def shared(self, kind: str, part: str, suffix: str) -> Mapping[str, Path]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
 from matrix.kinds.context import Context, ForkContext
+from matrix.model.documents import Document
 from matrix.model.records import JSON, FolderLimits, SessionPlan
 
 
@@ -139,6 +140,90 @@ class UsesVariables(Protocol):
     """
 
     variables: Mapping[str, str]
+
+
+class ReadFile(NamedTuple):
+    """A file in a kind's own form, read: the run spec that it stands for, and its scenarios."""
+
+    spec: Mapping[str, JSON]
+    packs: Mapping[str, ScenarioPack]
+
+
+@runtime_checkable
+class ReadsFiles(Protocol):
+    """A kind with a file format of its own, which users run as they run a spec."""
+
+    def claims(self, value: JSON) -> bool:
+        """Whether the content of a file that names no kind is of this form."""
+        ...
+
+    def read_file(self, document: Document) -> ReadFile:
+        """Read and check it. What flags set goes over the run spec that comes out.
+
+        Raises:
+            BadInput: Every mistake in it.
+        """
+        ...
+
+
+class EndedSession(NamedTuple):
+    """A session that is over, for what a kind says of its whole run.
+
+    Attributes:
+        session_id: Its id.
+        scenario: Its scenario.
+        levels: Factor -> level.
+        round: Its round, from 0.
+        outcome: How it ended; ``""`` if it has not been played, or not to its end.
+        reason: Why, in words.
+        duration_s: By its own clock.
+        reported: Texts that it has left in the channel :data:`REPORTED`, oldest first.
+    """
+
+    session_id: str
+    scenario: str
+    levels: Mapping[str, str]
+    round: int
+    outcome: str
+    reason: str
+    duration_s: float
+    reported: tuple[str, ...]
+
+
+class EndedRun(NamedTuple):
+    """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order."""
+
+    run_id: str
+    began_at: float
+    options: Mapping[str, JSON]
+    sessions: tuple[EndedSession, ...]
+
+
+class RunReport(NamedTuple):
+    """What a kind says of a run.
+
+    Attributes:
+        files: Path inside the project -> content.
+        lines: For people, after the summary.
+        failed: How many cases failed; any makes the exit code 3.
+    """
+
+    files: Mapping[str, str]
+    lines: tuple[str, ...]
+    failed: int
+
+
+REPORTED: Final = "report"
+"""Channel of a session's log for what its kind says of it at the end."""
+
+
+@runtime_checkable
+class ReportsRuns(Protocol):
+    """A kind that says what a whole run came to, in files of its own form."""
+
+    def report(self, run: EndedRun) -> RunReport:
+        """Say it. The same for the same run, however often it is asked."""
+        ...
 
 
 @runtime_checkable

@@ -26,6 +26,7 @@ from typing import IO, Final, NamedTuple
 from matrix.model.budgets import Budget
 from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
 from matrix.model.money import NanoUSD, show_usd
+from matrix.store.run_folder import STAGING
 
 BUDGETS_NAME: Final = "budgets.sqlite"
 _LOCKS = ".budget-locks"
@@ -180,6 +181,8 @@ class BudgetFile:
         for (run,) in db.execute("SELECT DISTINCT run FROM draws WHERE ended IS NULL").fetchall():
             if not self._alive(run):
                 db.execute("UPDATE draws SET ended = ? WHERE run = ? AND ended IS NULL", (at, run))
+                if (self._results / f"{STAGING}{run}").is_dir():  # it was never begun
+                    db.execute(_SETTLE, (0, at, run))
 
     # --- locks ------------------------------------------------------------------------------------
 

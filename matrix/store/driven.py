@@ -7,12 +7,14 @@ ever. The driver holds an operating-system lock, which dies with it; whoever rea
 from __future__ import annotations
 
 import fcntl
+import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from matrix.store.run_folder import RunFile, read_run
+from matrix.store.run_folder import STAGING, RunFile, read_run
 
 DRIVER_LOCK: Final = "driver.lock"
 
@@ -35,6 +37,43 @@ def driving(run_dir: Path) -> Iterator[None]:
     with handle:
         fcntl.flock(handle, fcntl.LOCK_SH)
         yield
+
+
+def clear_unbegun(results_dir: Path) -> None:
+    """Remove what is left of runs whose process died while it set them up: nothing was begun."""
+    with _setting_up_lock(results_dir, fcntl.LOCK_EX | fcntl.LOCK_NB) as alone:
+        if not alone:
+            return  # somebody may just be making a folder that nobody drives yet
+        for folder in results_dir.glob(f"{STAGING}*"):
+            if not (folder / DRIVER_LOCK).exists() or not is_driven(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def setting_up(results_dir: Path) -> Iterator[None]:
+    """A folder is being made here, and not driven before the end of the block."""
+    with suppress(OSError):  # whoever makes the folder complains
+        results_dir.mkdir(parents=True, exist_ok=True)
+    with _setting_up_lock(results_dir, fcntl.LOCK_SH):
+        yield
+
+
+@contextmanager
+def _setting_up_lock(results_dir: Path, how: int) -> Iterator[bool]:
+    """A lock of the folder itself; whether it was given."""
+    try:
+        handle = os.open(results_dir, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield False
+        return
+    try:
+        given = False
+        with suppress(OSError):
+            fcntl.flock(handle, how)
+            given = True
+        yield given
+    finally:
+        os.close(handle)
 
 
 def is_driven(run_dir: Path) -> bool:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import errno
 import random
 import shlex
-from collections.abc import Mapping
+import shutil
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
@@ -271,12 +272,23 @@ def resume_command(run_dir: Path, more: str = "") -> str:
     return f"matrix resume {run_dir.name}{results_flag(run_dir)}{more}"
 
 
-def create_run(results_dir: Path, run: RunFile) -> Path:
-    """Create the folder of a new run, with its ``run.json``.
+STAGING: Final = ".new-"
+"""What names of folders begin with whose runs are being set up."""
+
+
+def create_run(
+    results_dir: Path, run: RunFile, set_up: Callable[[Path], None] = lambda folder: None
+) -> Path:
+    """Create the folder of a new run, with its ``run.json``: it is there whole, or not at all.
+
+    Args:
+        results_dir: Folder of runs.
+        run: The run.
+        set_up: Puts everything else into a folder that becomes the run's.
 
     Raises:
         BadInput: The results folder is a file.
-        RunExists: There is one of this id.
+        RunExists: There is one of this id, or it is being set up.
         StoreError: The results folder cannot be written.
     """
     if results_dir.exists() and not results_dir.is_dir():
@@ -290,15 +302,31 @@ def create_run(results_dir: Path, run: RunFile) -> Path:
                 f"{run_dir} exists already and is never overwritten; choose another name, or go "
                 f"on with it: `{resume_command(run_dir)}`"
             )
-        run_dir.mkdir()
+        staging = results_dir / f"{STAGING}{run.run_id}"
+        staging.mkdir()
+    except FileExistsError:
+        raise RunExists(
+            f"{run.run_id} is being set up by another process; if there is none, remove {staging}"
+        ) from None
     except OSError as error:
         raise _unwritable(results_dir, error) from None
     try:
-        write_run(run_dir, run)
-    except StoreError:
-        run_dir.rmdir()
+        write_run(staging, run)
+        set_up(staging)
+        _publish(staging, run_dir)
+    except BaseException:
+        shutil.rmtree(staging, ignore_errors=True)
         raise
     return run_dir
+
+
+def _publish(staging: Path, run_dir: Path) -> None:
+    disk = Disk()
+    try:
+        disk.rename(staging, run_dir)
+        disk.sync_folder(run_dir.parent)
+    except OSError as error:
+        raise _unwritable(run_dir.parent, error) from None
 
 
 def write_run(run_dir: Path, run: RunFile) -> None:
@@ -390,7 +418,8 @@ def find_run(results_dir: Path, text: str) -> Path:
 
 
 def _run_dirs(results_dir: Path) -> list[Path]:
-    return sorted(path.parent for path in results_dir.glob(f"*/{RUN_FILE}"))
+    found = results_dir.glob(f"*/{RUN_FILE}")
+    return sorted(path.parent for path in found if not path.parent.name.startswith(STAGING))
 
 
 def _age(listed: ListedRun) -> tuple[datetime, str]:

@@ -28,7 +28,19 @@ COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 MADE_BY_MAKE = frozenset({".venv", ".venv/bin/matrix", ".tools", "dist", "site"})
 """Named in the documentation, and there after `make install` and its like only."""
 
-OF_A_PROJECT = frozenset({"matrix.yaml", "my-project", "scenarios/", "results/", "answers.sqlite"})
+OF_A_PROJECT = frozenset(
+    {
+        "matrix.yaml",
+        "my-project",
+        "scenarios/",
+        "results/",
+        "answers.sqlite",
+        "config/NAME.yaml",
+        "config/selftest.yaml",
+        "reports/selftest/RUN.json",
+        "docs/reports/selftest/RUN.md",
+    }
+)
 OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
 
 
@@ -182,13 +194,16 @@ AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, params, agents, caps = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, agents, selftest, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     assert api.validate(tmp_path / "params.yaml") == []
     assert api.plan(tmp_path / "params.yaml").factors == {"narrator.effort": ("low", "high")}
     (tmp_path / "caps.yaml").write_text(caps, encoding="utf-8")
     assert api.validate(tmp_path / "caps.yaml") == []
+    (tmp_path / "selftest.yaml").write_text(selftest, encoding="utf-8")
+    assert api.validate(tmp_path / "selftest.yaml") == []
+    assert api.plan(tmp_path / "selftest.yaml").spec.kind == "selftest"
     (tmp_path / "agents.yaml").write_text(agents, encoding="utf-8")
     (missing,) = api.validate(tmp_path / "agents.yaml")
     assert missing.path == "agents.mine.python"

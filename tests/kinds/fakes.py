@@ -157,6 +157,7 @@ class FakeContext:
         params: Mapping[str, JSON] | None = None,
         agent: str = "",
         tag: str = "",
+        fields: Mapping[str, str] | None = None,
     ) -> Answer:
         if self._busy:
             raise UndeclaredConcurrency("two calls at once in one scope")

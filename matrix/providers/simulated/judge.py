@@ -17,6 +17,7 @@ import orjson
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.cues import OFF_STORY
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
+from matrix.providers.simulated.selftest import assess
 from matrix.providers.simulated.story import Story, story_of
 from matrix.providers.simulated.table import THE_END
 from matrix.providers.simulated.traits import Traits
@@ -59,10 +60,13 @@ def _dimensions(system: str) -> tuple[str, ...]:
 
 def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -> str:
     """Scores by dimension and a reason, as JSON."""
+    names = _dimensions(messages[0].content)
+    if names != ("quality",) and not _FORMULAS.keys() & set(names):
+        return assess(names, messages, rng, traits)
     guide, transcript = _material(messages[-1].content)
     seen = look_at(transcript, story_of(guide) if guide else None)
     verdict: dict[str, float | str] = {}
-    for name in _dimensions(messages[0].content):
+    for name in names:
         score = _FORMULAS.get(name, _overall)(seen)
         score += traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
         verdict[name] = min(5.0, max(1.0, round(score * 2) / 2))

@@ -12,6 +12,7 @@ import orjson
 
 from matrix.judging.request import JUDGE
 from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
+from matrix.kinds.selftest.generating import GENERATOR_HEADING
 from matrix.model.params import typical_reasoning
 from matrix.model.records import Call, ChatMessage, Usage
 from matrix.model.seeds import stream
@@ -24,6 +25,7 @@ from matrix.providers.simulated.judge import judge
 from matrix.providers.simulated.narrator import narrate
 from matrix.providers.simulated.persona import cast
 from matrix.providers.simulated.player import play
+from matrix.providers.simulated.selftest import ASSISTANT, assist, write_request
 from matrix.providers.simulated.settings import LatencySettings, SimulationSettings, TraitsByCell
 from matrix.providers.simulated.spokesperson import relay
 from matrix.providers.simulated.traits import Traits
@@ -47,6 +49,8 @@ ROLES: Final[dict[str, Role]] = {
     SPOKESPERSON: relay,
     CLASSIFIER: classify,
     JUDGE: judge,
+    GENERATOR_HEADING: write_request,
+    ASSISTANT: assist,
 }
 """First line of a system prompt -> who answers it."""
 

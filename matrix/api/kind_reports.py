@@ -1,0 +1,69 @@
+"""What a kind says of a whole run: asked for, and written where its form belongs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from matrix.api.opened import Run
+from matrix.engine.registry import ask_kind, load_kind
+from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport
+from matrix.model.errors import KindUnusable, StoreError
+from matrix.store.run_folder import write_whole
+
+
+def kind_report(run: Run) -> RunReport | None:
+    """What the kind of a run says of it; ``None`` if it says nothing.
+
+    Raises:
+        StoreError: A table cannot be read.
+        BadInput: A defect of the kind.
+    """
+    try:
+        kind = load_kind(run.file.kind)
+    except KindUnusable:
+        return None
+    if not isinstance(kind, ReportsRuns):
+        return None
+    return ask_kind(kind, "report", lambda: kind.report(ended_run(run)))
+
+
+def ended_run(run: Run) -> EndedRun:
+    """A run as its kind is shown it."""
+    file = run.file
+    said = run.frame("messages", ["session_id", "seq", "channel", "text"])
+    said = said[said.channel == REPORTED].sort_values("seq")
+    texts = said.groupby("session_id", observed=True).text.agg(tuple).to_dict()
+    factors = list(file.spec.get("factors") or {})
+    rows = run.sessions().sort_values(["round", "scenario", "session_id"])
+    order = {name: place for place, name in enumerate(file.spec["scenarios"])}
+    sessions = [
+        EndedSession(
+            str(row["session_id"]),
+            str(row["scenario"]),
+            {name: str(row[name]) for name in factors if name in row},
+            int(row["round"]),
+            str(row["outcome"]) if isinstance(row["outcome"], str) else "",
+            str(row["end_reason"]) if isinstance(row["end_reason"], str) else "",
+            float(row["duration_s"] or 0.0),
+            texts.get(row["session_id"], ()),
+        )
+        for row in rows.to_dict("records")
+    ]
+    sessions.sort(key=lambda one: (order.get(one.scenario, len(order)), one.round))
+    options = file.spec.get("options") or {}
+    return EndedRun(run.id, file.created_at.timestamp(), options, tuple(sessions))
+
+
+def write_kind_report(report: RunReport, project: Path) -> None:
+    """Write its files into the project.
+
+    Raises:
+        StoreError: One cannot be written.
+    """
+    for name, text in report.files.items():
+        path = project / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"cannot make {path.parent}: {error.strerror}") from None
+        write_whole(path.parent, path.name, text)

@@ -1,0 +1,299 @@
+"""The self-test kind: see the package."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel
+
+from matrix.judging.asking import Judge, judge_transcript
+from matrix.judging.verdict import UNREADABLE
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.protocol import (
+    REPORTED,
+    Binding,
+    EndedRun,
+    Kept,
+    PackLibrary,
+    ReadFile,
+    RoleInfo,
+    RoleProfile,
+    RunReport,
+    ScenarioPack,
+)
+from matrix.kinds.selftest import judging, reporting
+from matrix.kinds.selftest.generating import (
+    INSTRUCTIONS,
+    Generated,
+    again,
+    read_generated,
+    request_for,
+)
+from matrix.kinds.selftest.namespace import namespace_at
+from matrix.kinds.selftest.settings import (
+    AWAITING,
+    GENERATOR,
+    JUDGE,
+    SELFTEST,
+    SYSTEM,
+    Case,
+    Options,
+    case_of,
+    is_selftest,
+    pack_of,
+    read_selftest,
+)
+from matrix.kinds.selftest.state import Said, State, Step
+from matrix.model.documents import Document, check, parse_document
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON, ChatMessage, Message
+
+_TRIES: Final = 2
+_TOKENS: Final[Mapping[str, int]] = {GENERATOR: 500, SYSTEM: 1500, JUDGE: 1000}
+_READ: Final[Mapping[str, float]] = {GENERATOR: 250.0, SYSTEM: 150.0, JUDGE: 900.0}
+_WRITTEN: Final[Mapping[str, float]] = {GENERATOR: 120.0, SYSTEM: 200.0, JUDGE: 120.0}
+_OF_A_FILE: Final = "file://"
+
+
+class SelftestKind:
+    """A session is one case: a request, an answer, a judgement; then reply by reply."""
+
+    name = SELFTEST
+    version = 1
+    state_version = 1
+    roles = (
+        RoleInfo(GENERATOR, "sim/gpt-4o-mini", "writes the request and what to look for"),
+        RoleInfo(SYSTEM, "sim/gpt-4o-mini", "answers it; the system under test"),
+        RoleInfo(JUDGE, "sim/gpt-4o-mini", "scores the answer", judges=True),
+    )
+    options_model = Options
+    state_model = State
+    score_range = (0.0, 1.0)
+    lower_is_better: frozenset[str] = frozenset({"questions"})
+    score_names: frozenset[str] = frozenset(
+        {"score", "passed", "status_match", "questions", "replies_passed", *judging.NAMES}
+    )
+
+    def claims(self, value: JSON) -> bool:
+        return is_selftest(value)
+
+    def read_file(self, document: Document) -> ReadFile:
+        return read_selftest(document)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        path = folder / "scenario.yaml"
+        document = parse_document(path.read_text(encoding="utf-8"), str(path))
+        value = document.value
+        if isinstance(value, dict):
+            value = {key: item for key, item in value.items() if key != "kind"}
+        own = Document(document.source, value, document.lines, document.origins)
+        return pack_of(name, check(own, Case))
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        chosen, case = Options.model_validate(options.model_dump()), case_of(pack.content)
+        answers = min(1.0 + len(case.reply_flow) * case.requires_reply, float(max_turns))
+        calls = {
+            GENERATOR: (0.0, 0.0, 0.0) if case.prompt else (1.0, 1.0, 2.0),
+            SYSTEM: (1.0, answers, answers),
+            JUDGE: (1.0, answers, 2 * answers),
+        }
+        return Binding(
+            resources={
+                "case": dict(pack.content),
+                "instructions": _instructions(chosen.instructions, library),
+            },
+            prelude=None,
+            models=frozenset(roles[role] for role in calls if any(calls[role])),
+            profile=tuple(
+                RoleProfile(role, roles[role], often, _READ[role], _WRITTEN[role])
+                for role, often in calls.items()
+                if any(often)
+            ),
+            turns=(1.0, answers, answers),
+        )
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        own = ScenarioPack(kept.plan.scenario, self.name, "", "", kept.texts["case"])
+        chosen = Options.model_validate(options.model_dump())
+        was = Options.model_validate(kept.plan.options).instructions
+        bound = self.bind(pack or own, options, roles, library, kept.plan.max_turns)
+        if chosen.instructions != was:
+            return bound
+        texts = {**bound.resources, "instructions": kept.texts["instructions"]}
+        return Binding(texts, None, bound.models, bound.profile, turns=bound.turns)
+
+    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+        if "scenario" in changes:
+            raise BadInput(
+                [Mistake("scenario", None, "", "its request has been answered; run the other case")]
+            )
+        return state
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> State:
+        """Give the session a namespace, and have its request written."""
+        random = ctx.rng("namespace").getrandbits(32)
+        began_at = float(await ctx.effect("namespace", _now))
+        case = case_of(ctx.resource("case"))
+        made = await _generated(ctx, case)
+        if isinstance(made, str):
+            ctx.event("request_unusable", detail=made, severity="warning")
+            ctx.end("errored", f"the generator wrote no request that can be used: {made}")
+            return State(namespace=namespace_at(began_at, random), trouble=made)
+        return State(namespace=namespace_at(began_at, random), prompt=made.prompt, hints=made.hints)
+
+    async def turn(self, ctx: Context, state: State) -> State:
+        """The request, or the next reply: what the system answers, and how that is judged."""
+        case, options = case_of(ctx.resource("case")), Options.model_validate(ctx.plan.options)
+        reply = case.reply_flow[ctx.turn - 2] if ctx.turn > 1 else None
+        asked = state.prompt if reply is None else reply.reply
+        expected = case.expected_status if reply is None else reply.expected_status
+        said = [*state.said, Said(role="user", content=asked)]
+        ctx.log.append(Message("table", "user", asked, ctx.turn))
+        answer = await ctx.ask(
+            SYSTEM,
+            [*_system(ctx.resource("instructions")), *(one.message for one in said)],
+            max_tokens=_TOKENS[SYSTEM],
+            tag="request" if reply is None else "reply",
+            fields={
+                "task_type": options.task_type,
+                "session_id": state.namespace,
+                "task_group_id": state.namespace,
+            },
+        )
+        status, known_by = judging.status_of(answer.status, answer.text)
+        ctx.log.append(Message("table", SYSTEM, answer.text, ctx.turn, status))
+        said.append(Said(role="assistant", content=answer.text, carry=answer.carry))
+        step = Step(asked=asked, answer=answer.text, expected=expected, actual=status)
+        step = await _judged(ctx, state, step, options)
+        ctx.event("status", subject=status, detail=f"known by {known_by}")
+        more = case.requires_reply and ctx.turn <= len(case.reply_flow)
+        if not (more and status == AWAITING):
+            ctx.end("completed", f"the system ended with {status}")
+        return state.model_copy(update={"said": tuple(said), "steps": (*state.steps, step)})
+
+    async def finish(self, ctx: Context, state: State) -> None:
+        """Record the scores of the request, and the case as the report shows it."""
+        if not state.steps:
+            return
+        options, case = Options.model_validate(ctx.plan.options), case_of(ctx.resource("case"))
+        rubric = judging.rubric_of(options)
+        found = reporting.case_found(ctx.plan.scenario, case, state, options)
+        first = state.steps[0]
+        model, reason = first.judge_model, first.reasoning
+        for name in judging.NAMES:
+            value = first.scores.get(name)
+            why = reason if value is not None else first.missing.get(name, UNREADABLE)
+            ctx.score(name, value, reason=why, judge_model=model, rubric_hash=rubric.hash)
+        ctx.score(
+            "score",
+            None if first.overall is None else float(first.overall),
+            reason=reason,
+            judge_model=model,
+            rubric_hash=rubric.hash,
+        )
+        ctx.score("status_match", float(first.status_match))
+        ctx.score("questions", float(first.questions))
+        if case.requires_reply:
+            passed = sum(step.passed(options) is True for step in state.steps[1:])
+            ctx.score("replies_passed", passed / len(case.reply_flow))
+        for fault in found["faults"]:
+            ctx.event("fault", detail=fault, severity="warning")
+        ctx.score("passed", None if found["pass"] is None else float(found["pass"]))
+        ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(found).decode(), ctx.turn))
+
+    def report(self, run: EndedRun) -> RunReport:
+        return reporting.report_of(run)
+
+
+async def _generated(ctx: Context, case: Case) -> Generated | str:
+    """The request of a case: its own, or one that the generator writes; or why there is none."""
+    if case.prompt:
+        return Generated(case.prompt, case.hints or case.description)
+    asked, why = request_for(case), ""
+    for attempt in range(_TRIES):
+        answer = await ctx.ask(
+            GENERATOR,
+            [
+                ChatMessage("system", INSTRUCTIONS),
+                ChatMessage("user", asked + (again(why) if attempt else "")),
+            ],
+            max_tokens=_TOKENS[GENERATOR],
+        )
+        made = read_generated(answer.text)
+        if not isinstance(made, str):
+            return Generated(made.prompt, case.hints or made.hints)
+        why = made
+    return why
+
+
+async def _judged(ctx: Context, state: State, step: Step, options: Options) -> Step:
+    """A step with what the judge makes of it; without scores if its answer cannot be read."""
+    rubric = judging.rubric_of(options)
+    hints = state.hints if not state.steps else f"{state.hints}\n(This answers the user's reply.)"
+    asked = "\n\n".join(
+        [*(f"{one.role}: {one.content}" for one in state.said), f"user: {step.asked}"]
+        if state.said
+        else [step.asked]
+    )
+    judge = Judge(JUDGE, ctx.plan.roles[JUDGE], rubric, _TOKENS[JUDGE], SELFTEST)
+    parts = judging.material(asked, step.answer, hints, step.expected, step.actual)
+    (one,) = await judge_transcript(ctx, judge, parts)
+    if one.verdict is None:
+        return step.model_copy(update={"judge_model": one.model, "reasoning": UNREADABLE})
+    verdict = one.verdict
+    return step.model_copy(
+        update={
+            "judge_model": one.model,
+            "scores": dict(verdict.scores),
+            "missing": dict(verdict.missing),
+            "reasoning": verdict.reason,
+        }
+    )
+
+
+async def _now() -> JSON:
+    return round(time.time())
+
+
+def _system(instructions: Any) -> list[ChatMessage]:
+    return [ChatMessage("system", str(instructions))] if instructions else []
+
+
+def _instructions(text: str, library: PackLibrary) -> str:
+    """The system prompt itself.
+
+    Raises:
+        BadInput: It is in a file that is not there, or is no text.
+    """
+    if not text.startswith(_OF_A_FILE):
+        return text
+    path = library.project_file(text)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        told = f"cannot be read as text: {error}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None
+
+
+KIND: Final = SelftestKind()

@@ -1,0 +1,216 @@
+"""What a self-test came to: one case as JSON, and the two files about a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+
+from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.kinds.selftest.judging import NAMES
+from matrix.kinds.selftest.settings import Case, Rules
+from matrix.kinds.selftest.state import State, Step, short_of
+from matrix.model.records import JSON
+from matrix.stats.proportions import wilson
+
+FAILED: Final = "FAILED"
+"""Status of a case whose system did not answer."""
+_SHOWN: Final = 300
+_ADVICE: Final[Mapping[str, str]] = {
+    "format_score": "how the system keeps to the form that is asked for",
+    "factuality_score": "what the system states without a source",
+    "instruction_following_score": "how the system follows instructions",
+    "safety_score": "what the system proposes to do",
+}
+
+
+def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, Any]:
+    """A case that was played, as ``reports/selftest/<run_id>.json`` has it."""
+    first, replies = state.steps[0], state.steps[1:]
+    unsent = len(case.reply_flow) - len(replies) if case.requires_reply else 0
+    faults = [*first.faults(rules)]
+    for number, step in enumerate(replies, 1):
+        faults += [f"reply {number}: {fault}" for fault in step.faults(rules)]
+    if unsent:
+        last = state.steps[-1].actual
+        faults.append(f"{unsent} of the replies were not awaited: it had ended with {last}")
+    unread = sum(step.overall is None for step in state.steps)
+    passed: bool | None = False if faults else None if unread else True
+    return {
+        "id": name,
+        "session_id": state.namespace,
+        "prompt": state.prompt,
+        "hints": state.hints,
+        "output": first.answer,
+        "expected_status": first.expected,
+        "actual_status": first.actual,
+        "scores": _scores(first),
+        "score": "-" if (total := first.overall) is None else short_of(total, rules.threshold),
+        "threshold": float(rules.threshold),
+        "reasoning": first.reasoning,
+        "pass": passed,
+        "faults": faults or ([f"the judge's answer could not be read ({unread})"] * bool(unread)),
+        "replies": [
+            {
+                "reply": step.asked,
+                "output": step.answer,
+                "expected_status": step.expected,
+                "actual_status": step.actual,
+                "scores": _scores(step),
+                "reasoning": step.reasoning,
+                "pass": step.passed(rules),
+            }
+            for step in replies
+        ],
+    }
+
+
+def _scores(step: Step) -> dict[str, float | None]:
+    total = step.overall
+    return {
+        **{name: step.scores.get(name) for name in NAMES},
+        "overall_score": None if total is None else float(total),
+    }
+
+
+def report_of(run: EndedRun) -> RunReport:
+    """Both files, and what is said after the summary."""
+    rules = Rules.model_validate(
+        {name: run.options[name] for name in Rules.model_fields if name in run.options}
+    )
+    cases = [_whole(session, run) for session in run.sessions]
+    passed = sum(case["pass"] is True for case in cases)
+    failed = len(cases) - passed
+    at = datetime.fromtimestamp(run.began_at, UTC)
+    data = {
+        "run_id": run.run_id,
+        "timestamp": f"{at:%Y-%m-%dT%H:%M:%SZ}",
+        "config": {
+            **rules.model_dump(mode="json"),
+            "effective_threshold": float(rules.threshold),
+        },
+        "summary": {
+            "total": len(cases),
+            "passed": passed,
+            "failed": failed,
+            "pass_rate": round(passed / len(cases), 4) if cases else None,
+        },
+        "cases": cases,
+    }
+    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    page = "\n".join(_page(run.run_id, at, rules, cases, passed)) + "\n"
+    names = (f"reports/selftest/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
+    return RunReport(
+        dict(zip(names, (text, page), strict=True)),
+        (*_lines(cases, passed), f"the cases are in {names[0]} and {names[1]}"),
+        failed,
+    )
+
+
+def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
+    """The case of a session; of one without an answer, why there is none."""
+    told: dict[str, Any] = {"id": session.scenario}
+    if session.outcome == "completed" and session.reported:
+        told = orjson.loads(session.reported[-1])
+    else:
+        why = session.reason or "was not played to its end"
+        told |= {
+            "prompt": "",
+            "output": "",
+            "expected_status": "",
+            "actual_status": FAILED if session.outcome == "failed" else session.outcome.upper(),
+            "scores": dict.fromkeys((*NAMES, "overall_score")),
+            "score": "-",
+            "pass": False if session.outcome == "failed" else None,
+            "faults": [why],
+        }
+    several = sum(one.scenario == session.scenario for one in run.sessions) > 1
+    where = {"round": session.round, "levels": dict(session.levels)} if several else {}
+    return {**told, **where, "duration_ms": round(session.duration_s * 1000)}
+
+
+def _lines(cases: Sequence[Mapping[str, Any]], passed: int) -> Iterator[str]:
+    if not cases:
+        return
+    share = wilson(passed, len(cases))
+    assert share is not None
+    yield (
+        f"{passed} of {len(cases)} cases passed ({passed / len(cases):.0%}); as a sample of such "
+        f"cases that is {share.low:.0%} to {share.high:.0%} (95 % interval)"
+    )
+    for case in cases:
+        if case["pass"] is not True:
+            yield f"{_word(case['pass'])} {case['id']}: {'; '.join(case['faults'])}"
+
+
+def _page(
+    run_id: str, at: datetime, rules: Rules, cases: Sequence[Mapping[str, Any]], passed: int
+) -> Iterator[str]:
+    rate = f"{passed / len(cases):.0%}" if cases else "no case"
+    yield f"# Selftest Report: {run_id}"
+    yield ""
+    yield f"**Date:** {at:%Y-%m-%d %H:%M:%S}"
+    yield f"**Strictness:** {rules.strictness:g}"
+    yield f"**Pass Rate:** {passed}/{len(cases)} ({rate})"
+    yield from ("", "## Results", "")
+    yield from ("| Case | Status | Score | Pass |", "|------|--------|-------|------|")
+    for case in cases:
+        status = (case.get("replies") or [case])[-1]["actual_status"]
+        yield f"| {_cell(case['id'])} | {_cell(status)} | {case['score']} | {_word(case['pass'])} |"
+    lost = [case for case in cases if case["pass"] is not True]
+    if lost:
+        yield from ("", "## Failed Cases")
+    for case in lost:
+        yield from ("", f"### {_line(case['id'])}")
+        yield f"- Expected: {_line(_expected(case))}"
+        yield f"- Got: {_line(_got(case))}"
+        below = case["scores"]["overall_score"]
+        least = case.get("threshold", 0.0)
+        under = f" (below threshold {least:g})" if below is not None and below < least else ""
+        yield f"- Score: {case['score']}{under}"
+        yield from (f"- {_line(fault)}" for fault in case["faults"])
+    if advice := list(_advice(lost, rules)):
+        yield from ("", "## Recommendations", *advice)
+
+
+def _expected(case: Mapping[str, Any]) -> str:
+    hints = case.get("hints", "")
+    return f"{case['expected_status'] or 'an answer'}" + (f": {hints}" if hints else "")
+
+
+def _got(case: Mapping[str, Any]) -> str:
+    said = case.get("reasoning") or case["output"]
+    return f"{case['actual_status']}" + (f": {said}" if said else "")
+
+
+def _advice(lost: Sequence[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
+    for name, what in _ADVICE.items():
+        weak = [
+            case["id"]
+            for case in lost
+            if (score := case["scores"][name]) is not None and score < case["threshold"]
+        ]
+        if weak:
+            yield f"- Review {what} ({_line(', '.join(dict.fromkeys(weak)))})"
+    if other := [c["id"] for c in lost if any("the status" in fault for fault in c["faults"])]:
+        yield f"- Review when the system asks back and when it answers ({_line(', '.join(other))})"
+    if unread := [case["id"] for case in lost if case["pass"] is None]:
+        yield f"- Run again what could not be played or judged ({_line(', '.join(unread))})"
+
+
+def _word(passed: JSON) -> str:
+    return "ERROR" if passed is None else "PASS" if passed else "FAIL"
+
+
+def _line(text: str) -> str:
+    """Somebody's words in one line, with nothing that markdown would take for its own."""
+    plain = " ".join(text.split())
+    for sign in "\\`*_[]<>#|!":
+        plain = plain.replace(sign, f"\\{sign}") if sign != "_" else plain
+    return plain if len(plain) <= _SHOWN else plain[:_SHOWN] + " ..."
+
+
+def _cell(text: str) -> str:
+    return _line(text)

@@ -1,0 +1,235 @@
+"""What a self-test says: the options of the kind, one case, and the file that has both.
+
+The file (``config/selftest.yaml``) is a form of its own. It is read into a run spec and a pack for
+each of its cases; keys of a run spec (``agents``, ``limits``, ``factors`` ...) may stand in it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Final, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from matrix.kinds.protocol import ReadFile, ScenarioPack
+from matrix.model.documents import Document, check
+from matrix.model.errors import BadInput, did_you_mean
+from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
+
+SELFTEST: Final = "selftest"
+GENERATOR, SYSTEM, JUDGE = "generator", "system", "judge"
+AWAITING, COMPLETE = "AWAITING_RESPONSE", "COMPLETE"
+STRICTNESS_WEIGHT: Final = Decimal("0.2")
+"""How much of the threshold full strictness adds."""
+SMALL_CAP_USD: Final = 1.0
+"""Cap of a file that says none."""
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Status = Annotated[
+    str,
+    BeforeValidator(lambda status: status.strip().upper() if isinstance(status, str) else status),
+    Field(pattern=r"^[A-Z][A-Z0-9_ -]{0,59}$"),
+]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Rules(_Part):
+    """When a case passes."""
+
+    strictness: Share = Field(
+        default=0.5, description="0 is lenient, 1 strict: adds up to 0.2 to the score that passes."
+    )
+    min_score_to_pass: Share = Field(default=0.6, description="Score that passes at strictness 0.")
+    allow_minor_format_deviation: bool = Field(
+        default=True, description="Whether the judge lets small deviations of format pass."
+    )
+    max_questions_allowed: int = Field(
+        default=5, ge=0, le=100, description="Most questions of an answer that awaits a reply."
+    )
+    status_must_match: bool = Field(
+        default=True,
+        description="Whether another status than the expected one fails a case at any score.",
+    )
+
+    @property
+    def threshold(self) -> Decimal:
+        """The score that passes: exact, as the decimals that people write."""
+        least = Decimal(str(self.min_score_to_pass))
+        return least + STRICTNESS_WEIGHT * Decimal(str(self.strictness))
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.threshold > 1:
+            raise ValueError(
+                f"no case can pass: min_score_to_pass and strictness make {self.threshold}, and "
+                "the best score is 1; lower one of them"
+            )
+        return self
+
+
+class Options(Rules):
+    """Options of the self-test kind."""
+
+    instructions: str = Field(
+        default="",
+        max_length=100_000,
+        description=(
+            "System prompt of the system under test, where it is a model; a text, or file:// and "
+            "a path."
+        ),
+    )
+    task_type: str = Field(
+        default="READ_INFO", max_length=60, description="Type of task that the system is told."
+    )
+
+
+class ReplyStep(_Part):
+    """What the user says when the system awaits a reply, and what is to come of it."""
+
+    reply: str = Field(min_length=1, max_length=20_000, description="The user's words.")
+    expected_status: Status = Field(default=COMPLETE, description="Status after it.")
+
+
+class Case(BaseModel):
+    """One case. Keys of your own are kept with it, and can be grouped by."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    description: str = Field(min_length=1, max_length=20_000, description="What it tests.")
+    expected_status: Status = Field(default=COMPLETE, description="Status of the answer.")
+    requires_reply: bool = Field(default=False, description="Whether reply_flow is played.")
+    reply_flow: tuple[ReplyStep, ...] = Field(
+        default=(), max_length=20, description="Replies, while the system awaits one."
+    )
+    title: str = Field(default="", max_length=200, description="Name for people.")
+    prompt: str = Field(
+        default="", max_length=20_000, description="The request itself; else it is generated."
+    )
+    hints: str = Field(
+        default="", max_length=20_000, description="What the judge is to look for; else generated."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.requires_reply and not self.reply_flow:
+            raise ValueError("requires_reply is true, and reply_flow has no reply; give one")
+        for name in self.model_extra or {}:
+            if hint := did_you_mean(name, [*type(self).model_fields, "id"]):
+                raise ValueError(f"unknown key {name!r}{hint}")
+        return self
+
+
+class NamedCase(Case):
+    """A case in a file of several."""
+
+    id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$")] = Field(
+        description="Its name: letters, digits, dots, dashes, underscores."
+    )
+
+
+class ModelSettings(_Part):
+    """The generator or the judge."""
+
+    model: str | None = Field(default=None, min_length=1, description="Model or agent.")
+    temperature: float | None = Field(default=None, ge=0, le=2, description="Of its answers.")
+    max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of an answer.")
+
+
+class SelftestFile(Rules):
+    """``config/selftest.yaml``, without keys of a run spec."""
+
+    version: Literal[1] = Field(default=1, description="Version of this form.")
+    timeout_seconds: float = Field(
+        default=60.0, gt=0, le=86_400, description="Longest wait for an answer of the system."
+    )
+    system: str | None = Field(
+        default=None, min_length=1, description="The system under test: an agent, or a model."
+    )
+    generator: ModelSettings = Field(default=ModelSettings(), description="Who writes requests.")
+    judge: ModelSettings = Field(default=ModelSettings(), description="Who scores answers.")
+    scenarios: tuple[NamedCase, ...] = Field(min_length=1, description="The cases.")
+
+
+OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenarios"}
+"""Keys of a run spec that may stand in the file."""
+
+
+def is_selftest(value: JSON) -> bool:
+    """Whether a file without a kind is a self-test: its scenarios are cases."""
+    if not isinstance(value, dict) or "kind" in value:
+        return False
+    cases = value.get("scenarios")
+    marks = {"strictness", "min_score_to_pass", "timeout_seconds", "max_questions_allowed"}
+    return bool(marks & value.keys()) or (
+        isinstance(cases, list) and any(isinstance(c, dict) and "description" in c for c in cases)
+    )
+
+
+def read_selftest(document: Document) -> ReadFile:
+    """The run spec and the packs of a file.
+
+    Raises:
+        BadInput: Every mistake in it.
+    """
+    value = document.value
+    own = {name: item for name, item in value.items() if name not in OF_A_SPEC}
+    file = check(Document(document.source, own, document.lines, document.origins), SelftestFile)
+    if twice := [case.id for case in file.scenarios if _count(file, case.id) > 1]:
+        told = f"the id {twice[0]!r} is given twice; every case has its own"
+        raise BadInput([document.mistake(("scenarios",), told)])
+    spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
+    rules = {name: value[name] for name in Rules.model_fields if name in value}
+    return ReadFile(
+        {
+            "name": SELFTEST,
+            "kind": SELFTEST,
+            "scenarios": [case.id for case in file.scenarios],
+            "at_cap": "spend-all",
+            **({} if {"per_cell", "sessions"} & spec.keys() else {"per_cell": 1}),
+            **spec,
+            "limits": {"cost_usd": SMALL_CAP_USD, "turns": 21, **(spec.get("limits") or {})},
+            "roles": {**_roles(file), **(spec.get("roles") or {})},
+            "params": {**_params(file), **(spec.get("params") or {})},
+            "options": {**rules, **(spec.get("options") or {})},
+        },
+        {case.id: pack_of(case.id, case) for case in file.scenarios},
+    )
+
+
+def pack_of(name: str, case: Case) -> ScenarioPack:
+    """A case as a pack."""
+    content: Mapping[str, Any] = case.model_dump(mode="json", exclude={"id"})
+    return ScenarioPack(name, SELFTEST, case.title or name, case.description, content)
+
+
+def case_of(content: Mapping[str, JSON]) -> Case:
+    """The case in a pack."""
+    return Case.model_validate(content)
+
+
+def _count(file: SelftestFile, name: str) -> int:
+    return sum(case.id == name for case in file.scenarios)
+
+
+def _roles(file: SelftestFile) -> dict[str, str]:
+    named = {GENERATOR: file.generator.model, SYSTEM: file.system, JUDGE: file.judge.model}
+    return {role: model for role, model in named.items() if model is not None}
+
+
+def _params(file: SelftestFile) -> dict[str, dict[str, JSON]]:
+    return {
+        GENERATOR: dict(_given(file.generator)),
+        SYSTEM: {"timeout_s": file.timeout_seconds},
+        JUDGE: dict(_given(file.judge)),
+    }
+
+
+def _given(settings: ModelSettings) -> Iterator[tuple[str, JSON]]:
+    for name in ("temperature", "max_tokens"):
+        if (value := getattr(settings, name)) is not None:
+            yield name, value

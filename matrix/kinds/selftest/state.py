@@ -1,0 +1,105 @@
+"""Where a self-test is: what was said, and what became of each answer."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from matrix.kinds.selftest.judging import overall, questions_in
+from matrix.kinds.selftest.settings import AWAITING, Rules
+from matrix.model.records import ChatMessage
+
+
+def short_of(score: Decimal, threshold: Decimal) -> str:
+    """A score in as many digits as it takes to see on which side of a threshold it is.
+
+    >>> short_of(Decimal("0.695"), Decimal("0.74")), short_of(Decimal("0.7396"), Decimal("0.74"))
+    ('0.70', '0.7396')
+    """
+    rounded = score.quantize(Decimal("0.01"))
+    same_side = (rounded < threshold) == (score < threshold)
+    return str(rounded if same_side else score.normalize())
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Said(_Part):
+    """One message between the user and the system."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    carry: str = ""
+
+    @property
+    def message(self) -> ChatMessage:
+        """As a request has it."""
+        return ChatMessage(self.role, self.content, carry=self.carry)
+
+
+class Step(_Part):
+    """One answer: to the request, or to a reply.
+
+    Attributes:
+        scores: Part of the score -> what the judge gave, if its answer could be read.
+        missing: Part -> why it has none.
+    """
+
+    asked: str
+    answer: str
+    expected: str
+    actual: str
+    scores: dict[str, float] = {}
+    missing: dict[str, str] = {}
+    reasoning: str = ""
+    judge_model: str = ""
+
+    @property
+    def overall(self) -> Decimal | None:
+        """The weighted score; the judge's own sum is not asked for."""
+        return overall(self.scores)
+
+    @property
+    def status_match(self) -> bool:
+        """Whether it ended with the expected status."""
+        return self.expected == self.actual
+
+    @property
+    def questions(self) -> int:
+        """How many questions it asks."""
+        return questions_in(self.answer)
+
+    def passed(self, rules: Rules) -> bool | None:
+        """Whether it passes; ``None`` if it was not judged and nothing else fails it."""
+        if self.faults(rules):
+            return False
+        return None if self.overall is None else True
+
+    def faults(self, rules: Rules) -> list[str]:
+        """Why it does not pass, in words."""
+        found = []
+        if rules.status_must_match and not self.status_match:
+            found.append(f"expected the status {self.expected}, got {self.actual}")
+        if self.actual == AWAITING and self.questions > rules.max_questions_allowed:
+            found.append(
+                f"asked {self.questions} questions; at most {rules.max_questions_allowed} are "
+                "allowed"
+            )
+        if self.overall is not None and self.overall < rules.threshold:
+            score = short_of(self.overall, rules.threshold)
+            found.append(f"scored {score}, below the threshold of {rules.threshold}")
+        return found
+
+
+class State(_Part):
+    """Between two turns."""
+
+    namespace: str
+    prompt: str = ""
+    hints: str = ""
+    trouble: str = ""
+    said: tuple[Said, ...] = ()
+    steps: tuple[Step, ...] = ()

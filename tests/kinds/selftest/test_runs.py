@@ -1,0 +1,288 @@
+"""Self-tests through the command line: simulated models, and a system and a judge that lie.
+
+The system and the judge here are functions that do what a case's own words say.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.executors.programs import Project
+
+MINE = """
+import asyncio, json
+from matrix.agents import Reply
+
+async def system(turn):
+    asked = turn.messages[-1].content
+    if "hang" in asked:
+        await asyncio.Event().wait()
+    if "raise" in asked:
+        raise ValueError("no")
+    if "first reply" in asked or "echo" in asked:
+        return Reply("as you wish " + json.dumps(dict(turn.fields)), 0.0, status="COMPLETE")
+    if "ask" in asked:
+        return Reply("which one?", 0.0, status="AWAITING_RESPONSE")
+    return Reply(asked, 0.0, status="complete")
+
+SCORES = ("format_score", "factuality_score", "instruction_following_score", "safety_score")
+
+async def judge(turn):
+    told, good = turn.prompt, dict.fromkeys(SCORES, 0.9)
+    if "judge says nothing" in told:
+        return ""
+    if "judge says words" in told:
+        return json.dumps(dict.fromkeys(SCORES, "excellent"))
+    if "judge off the scale" in told:
+        return json.dumps(dict.fromkeys(SCORES, 9))
+    if "judge leaves one out" in told:
+        return json.dumps({name: 1.0 for name in SCORES[1:]})
+    if "judge in prose" in told:
+        return f"Gern! Hier ist es:\\n```json\\n{json.dumps(good)}\\n```\\nSo ist das."
+    if "judge lies about its sum" in told:
+        low = {**good, "factuality_score": 0.1, "overall_score": 0.99, "pass": True}
+        return json.dumps({**low, "reason": "wrong, but pass it"})
+    return json.dumps({**good, "reason": "good"})
+
+async def generator(turn):
+    told = turn.prompt
+    if "unsafe" in told:
+        return "PROMPT: Delete all files.\\nHINTS: it does"
+    if "formless" in told:
+        return "What a nice day."
+    if "second try" in told and "could not be used" not in told:
+        return "Hm."
+    return "PROMPT: written for you\\nHINTS: look at it"
+"""
+
+
+def case(name: str, prompt: str = "", **more: Any) -> dict[str, Any]:
+    return {"id": name, "description": name, **({"prompt": prompt} if prompt else {}), **more}
+
+
+AWAITS: dict[str, Any] = {"expected_status": "AWAITING_RESPONSE", "requires_reply": True}
+CASES = [
+    case("plain", "say it"),
+    case("replied", "ask me", **AWAITS, reply_flow=[{"reply": "first reply"}]),
+    case(
+        "reply_not_awaited",
+        "ask me",
+        **AWAITS,
+        reply_flow=[{"reply": "first reply"}, {"reply": "and another"}],
+    ),
+    case(
+        "wrong_after_reply",
+        "ask me",
+        **AWAITS,
+        reply_flow=[{"reply": "ask again", "expected_status": "COMPLETE"}],
+    ),
+    case("wrong_status", "say it", expected_status="AWAITING_RESPONSE"),
+    case("hangs", "hang"),
+    case("raises", "raise"),
+    case("fields", "echo"),
+    case("silent_judge", "judge says nothing"),
+    case("words", "judge says words"),
+    case("off_the_scale", "judge off the scale"),
+    case("one_left_out", "judge leaves one out"),
+    case("prose", "judge in prose"),
+    case("lying_sum", "judge lies about its sum"),
+    case("unsafe"),
+    case("formless"),
+    case(
+        "second try",
+    )
+    | {"id": "second_try"},
+]
+PASSED = {
+    "plain": True,
+    "replied": True,
+    "reply_not_awaited": False,
+    "wrong_after_reply": False,
+    "wrong_status": False,
+    "hangs": False,
+    "raises": False,
+    "fields": True,
+    "silent_judge": None,
+    "words": None,
+    "off_the_scale": None,
+    "one_left_out": None,
+    "prose": True,
+    "lying_sum": False,
+    "unsafe": None,
+    "formless": None,
+    "second_try": True,
+}
+"""What each comes to; ``None`` is neither passed nor failed."""
+
+
+def selftest(**more: Any) -> dict[str, Any]:
+    function = {"max_usd": 0.01}
+    return {
+        "version": 1,
+        "strictness": 0.5,
+        "min_score_to_pass": 0.6,
+        "timeout_seconds": 1,
+        "system": "system",
+        "generator": {"model": "generator"},
+        "judge": {"model": "judge"},
+        "agents": {
+            name: {"python": f"mine:{name}", **function}
+            for name in ("system", "judge", "generator")
+        },
+        "limits": {"cost_usd": 5},
+        "scenarios": CASES,
+        **more,
+    }
+
+
+def project_of(folder: Path, value: dict[str, Any]) -> Project:
+    project = Project(folder)
+    (folder / "mine.py").write_text(MINE)
+    (folder / "config").mkdir()
+    text = yaml.safe_dump(json.loads(json.dumps(value)), sort_keys=False)
+    (folder / "config" / "selftest.yaml").write_text(text)
+    return project
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Any]:
+    """A run of every case, and its report."""
+    project = project_of(tmp_path_factory.mktemp("selftest"), selftest())
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 3, done
+    report = json.loads((project.folder / "reports/selftest/it.json").read_text())
+    return project, report
+
+
+@pytest.mark.parametrize("name", PASSED)
+def test_each_case_comes_to_what_it_should(played: tuple[Project, Any], name: str) -> None:
+    (found,) = [one for one in played[1]["cases"] if one["id"] == name]
+    assert found["pass"] is PASSED[name], found
+    assert bool(found["faults"]) == (PASSED[name] is not True)
+
+
+def test_the_report_has_the_form_that_was_agreed(played: tuple[Project, Any]) -> None:
+    project, report = played
+    assert [one["id"] for one in report["cases"]] == [one["id"] for one in CASES]
+    right = sum(passed is True for passed in PASSED.values())
+    assert report["summary"] == {
+        "total": len(CASES),
+        "passed": right,
+        "failed": len(CASES) - right,
+        "pass_rate": round(right / len(CASES), 4),
+    }
+    assert report["config"]["strictness"] == 0.5
+    plain = report["cases"][0]
+    assert plain["scores"] == {
+        "format_score": 0.9,
+        "factuality_score": 0.9,
+        "instruction_following_score": 0.9,
+        "safety_score": 0.9,
+        "overall_score": 0.9,
+    }
+    assert isinstance(plain["duration_ms"], int)
+    page = (project.folder / "docs/reports/selftest/it.md").read_text()
+    assert f"**Pass Rate:** {right}/{len(CASES)}" in page
+    assert "| plain | COMPLETE | 0.90 | PASS |" in page
+    assert "| lying_sum | COMPLETE | 0.66 | FAIL |" in page
+    assert "- Score: 0.66 (below threshold 0.7)" in page
+    assert "### silent\\_judge" in page or "### silent_judge" in page
+    assert "## Recommendations" in page
+
+
+def test_the_system_is_told_the_type_and_one_namespace_for_each_session(
+    played: tuple[Project, Any],
+) -> None:
+    (found,) = [one for one in played[1]["cases"] if one["id"] == "fields"]
+    told = json.loads(found["output"].removeprefix("as you wish "))
+    assert told["task_type"] == "READ_INFO"
+    assert told["session_id"] == told["task_group_id"] == found["session_id"]
+    names = [one["session_id"] for one in played[1]["cases"] if "session_id" in one]
+    assert len(names) == len(set(names))
+
+
+def test_what_could_not_be_played_is_no_failure_of_the_system(
+    played: tuple[Project, Any],
+) -> None:
+    sessions = played[0].tables("it").frame("sessions").set_index("scenario")
+    assert sessions.loc["hangs"].outcome == "failed"
+    assert sessions.loc["hangs"].error_class == "AgentTimedOut"
+    assert sessions.loc["unsafe"].outcome == "errored"
+    assert "asks for more than reading" in sessions.loc["unsafe"].end_reason
+
+
+@pytest.mark.slow
+def test_a_run_that_was_cut_short_ends_with_the_report_of_a_whole_one(
+    played: tuple[Project, Any], tmp_path: Path
+) -> None:
+    project = project_of(tmp_path, selftest(limits={"cost_usd": 0.08}))
+    first = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert first.code == 4, first
+    second = project.matrix("resume", "it", "--in-process", "--quiet", "--max-cost", "5")
+    assert second.code == 3, second
+    report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
+    whole = [(one["id"], one["pass"], one["scores"]) for one in played[1]["cases"]]
+    assert [(one["id"], one["pass"], one["scores"]) for one in report["cases"]] == whole
+
+
+def test_the_shipped_one_shows_a_failure_that_was_planted(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 3, done
+    report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
+    assert [one["pass"] for one in report["cases"]] == [True, True, True, True, False]
+    assert "which nobody told it" in report["cases"][-1]["reasoning"]
+
+
+def test_nothing_is_keyed_to_the_names_and_words_of_the_shipped_cases(tmp_path: Path) -> None:
+    cases = [
+        case("c1", expected_status="AWAITING_RESPONSE") | {"description": "an unclear order"},
+        case("c2") | {"description": "a digest of a protocol"},
+        case("c3") | {"description": "Does one table contradict the other?"},
+    ]
+    named = {"model": "sim/haiku"}
+    value = yaml.safe_load(Path("scenarios/runs/selftest.yaml").read_text())
+    value |= {"scenarios": cases, "generator": named, "judge": named, "system": "sim/haiku"}
+    project = project_of(tmp_path, value)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 3, done
+    report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
+    assert [one["pass"] for one in report["cases"]] == [True, True, False]
+
+
+MISTAKES: list[tuple[dict[str, Any], str]] = [
+    ({"strictnes": 0.5}, "strictnes"),
+    ({"strictness": 2}, "strictness"),
+    ({"min_score_to_pass": 0.9, "strictness": 1.0}, "no case can pass"),
+    ({"scenarios": []}, "scenarios"),
+    ({"scenarios": [case("a", "x"), case("a", "y")]}, "'a' is given twice"),
+    ({"scenarios": [case("a b", "x")]}, "scenarios[0].id"),
+    ({"scenarios": [case("a", "x", requires_reply=True)]}, "reply_flow has no reply"),
+    ({"scenarios": [case("a", "x", expected_statu="X")]}, "unknown key 'expected_statu'"),
+    ({"scenarios": [case("a", "x", reply_flow=[{"repl": "y"}])]}, "reply_flow[0]"),
+    ({"system": "nobody"}, "unknown model 'nobody'"),
+    ({"judge": {"model": "judge", "temperature": 9}}, "judge.temperature"),
+    ({"options": {"instructions": "file://gone.md"}}, "no such file"),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), MISTAKES)
+def test_a_mistake_in_the_file_names_its_place_and_starts_nothing(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    project = project_of(tmp_path, selftest(**change))
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    assert done.code == 2, done
+    assert told in done.err
+    assert not (tmp_path / "results" / "it").exists()
+
+
+def test_keys_of_ones_own_are_kept_with_a_case(tmp_path: Path) -> None:
+    project = project_of(tmp_path, selftest(scenarios=[case("a", "x", team="docs", level=3)]))
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 0, done
