@@ -10,6 +10,7 @@ import importlib
 import inspect
 import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
@@ -70,10 +71,18 @@ async def run_function(reference: str, turn: Turn, worked: WorkedFor, *, project
     except AgentTimedOut:
         raise
     except Exception as error:
-        raise AgentFailed(f"{type(error).__name__}: {error}"[:_SHOWN]) from None
+        raise AgentFailed(_told(error, project)) from None
     finally:
         running.stop()
     return Played(read_reply(reply), worked())
+
+
+def _told(error: Exception, project: Path) -> str:
+    """An exception of a function, with the last line of the project's own code that it went by."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [one for one in frames if Path(one.filename).is_relative_to(project)]
+    place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
+    return f"{type(error).__name__}: {error}"[:_SHOWN] + place
 
 
 class _Thread:

@@ -68,8 +68,12 @@ class Looking:
     def _told(self, before: Looked | None, look: Looked) -> list[str]:
         known = () if before is None else before.dropped
         told = [
-            f"after round {look.rounds}: {one.level} is beaten by {one.by} and gets no more "
-            f"sessions from round {one.from_round + 1} on"
+            f"after round {look.rounds}: {one.level} is beaten by {one.by}"
+            + (
+                f" and gets no more sessions from round {one.from_round + 1} on"
+                if one.from_round < self.looks.plan.rounds
+                else ""
+            )
             for one in look.dropped
             if one not in known
         ]

@@ -44,12 +44,14 @@ def round_has_no_room(found: NoRoom, bound: Bound | None = None) -> str:
     needs, left = show_usd_apart(found.needs, found.left)
     on = f" on role {found.role}" if found.role else ""
     whose = f"{'its' if on else 'the'} cap of {show_usd(found.cap)}"
+    lacking, of_what, amount = found.needs - found.left, "", found.cap
     if bound is not None and not found.role:
         whose = f"the {show_usd(found.cap)} that {_left_by(bound)}"
-    enough = show_usd(_whole_cents(found.cap - found.left + found.needs))
+        of_what, amount = "a budget of ", bound.budget.amount
+    enough = show_usd(_whole_cents(amount + lacking))
     return (
         f"another whole round may cost up to {needs}{on}, and {left} is left of {whose}: "
-        f"with {enough} there would be room for it"
+        f"with {of_what}{enough} there would be room for it"
     )
 
 

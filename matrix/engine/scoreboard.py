@@ -80,11 +80,23 @@ class Scoreboard:
         )
         if cost.middle <= limits.cap_nano:
             return text
-        part = limits.cap_nano / cost.middle * self._prepared.plan.sessions
         return (
             f"{text}; the cap of {show_usd(limits.cap_nano)} will end it after about "
-            f"{part:,.0f} of {self._prepared.plan.sessions:,} sessions"
+            f"{self._under(cost.middle):,} of {self._prepared.plan.sessions:,} sessions"
         )
+
+    def _under(self, cost: NanoUSD) -> int:
+        """Sessions that fit under the cap, if all of them together are expected to cost this.
+
+        A whole round is begun only if there is room for the most that one may cost.
+        """
+        prepared, cap = self._prepared, self._prepared.spec.limits.cap_nano
+        planned = prepared.plan.sessions
+        if prepared.spec.at_cap != "whole-rounds":
+            return round(cap / cost * planned)
+        in_a_round = len(prepared.plan.cells)
+        before = max(0.0, cap - prepared.round_cost.high) / (cost / planned * in_a_round)
+        return min(planned, (int(before) + 1) * in_a_round)
 
 
 def _spread(cost: Interval) -> float:

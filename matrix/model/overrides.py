@@ -10,10 +10,10 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from matrix.model.documents import PathKey, parse_document, show_path
-from matrix.model.errors import Mistake, did_you_mean
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
 
 Override = tuple[PathKey, Any, str]
@@ -33,6 +33,9 @@ FLAGS: Mapping[str, PathKey] = {
     "cache": ("cache",),
 }
 """Flag (and ``MATRIX_<FLAG>`` variable) -> the field it sets."""
+
+LOG_LEVELS: Final = ("debug", "info", "warning", "error")
+"""What ``MATRIX_LOG`` may be."""
 
 VARIABLES: Mapping[str, str] = {
     **{f"MATRIX_{flag.upper()}": show_path(path) for flag, path in FLAGS.items()},
@@ -93,9 +96,12 @@ def check_variables(
         environment: The variables; those of the process if left out.
 
     Raises:
-        BadInput: Each variable that is set, not empty, and known to nobody.
+        BadInput: Each variable that is set, not empty, and known to nobody; or the log's level.
     """
     variables = os.environ if environment is None else environment
+    if (level := variables.get("MATRIX_LOG", "").strip().lower()) and level not in LOG_LEVELS:
+        told = f"found {level[:40]!r}; allowed: {', '.join(LOG_LEVELS)}"
+        raise BadInput([Mistake("MATRIX_LOG", None, "", told)])
     given = [name for name, text in variables.items() if name.startswith("MATRIX_") and text]
     if all(name in VARIABLES for name in given):
         return

@@ -64,13 +64,13 @@ def _shown(shown: Shown, question: Question) -> str:
 
 
 def cannot_win(question: Question, rounds: int, gate_pairs: int) -> str:
-    """Why so many rounds cannot name a winner whatever happens, and what would help."""
+    """Why so many rounds cannot name a winner by its scores alone, and what would help."""
     pairs = rounds * question.pairs
     needed = -(-gate_pairs // question.pairs)
     if needed <= MIN_ROUNDS:
         return f"No winner can be named: a verdict takes {MIN_ROUNDS} {question.unit}s."
     return (
-        f"No winner can be named, whatever happens: that a variant fails at most "
+        f"No winner can be named unless the better one also fails less: that it fails at most "
         f"{100 * question.failure_margin:.3g} points more often takes {gate_pairs} pairs without a "
         f"failure, and {plural(rounds, question.unit)} have {pairs:,}. Plan "
         f"{plural(needed, question.unit)}, or declare a larger compare.failure_margin."

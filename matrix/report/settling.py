@@ -51,18 +51,18 @@ def settling_of(judged: Judged) -> Settling:
             else "The plan has said what it can: the difference is known to within the margin."
         )
         told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
-        return Settling(None, None, None, each, f"{told} {_PLAN}")
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     rounds = verdict.extra_rounds
     if rounds is None:
-        told = f"How many more {unit}s would settle it cannot be said from these scores. {_PLAN}"
-        return Settling(None, None, None, each, told)
+        told = f"How many more {unit}s would settle it cannot be said from these scores."
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     cost = None if each is None else rounds * each
     about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
     lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
     needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
     told = (
         f"{needed[0].upper()}{needed[1:]} would be needed to say more"
-        f"{_to_win(judged, rounds, each)}. {_anew(judged, each)}{_PLAN}"
+        f"{_to_win(judged, rounds, each)}. {_anew(judged, each)}{_plan(judged)}"
     )
     return Settling(rounds, verdict.winner_rounds, cost, each, told)
 
@@ -79,7 +79,7 @@ def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
 def _anew(judged: Judged, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
-    wanted = verdict.rounds_used + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
+    wanted = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
     if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
         return ""
     if verdict.rules.engine == "open-ended":
@@ -89,7 +89,9 @@ def _anew(judged: Judged, each: NanoUSD | None) -> str:
     return f"This run's plan may not grow: that takes a new run of {unit}{cost}. "
 
 
-_PLAN = "`matrix power` plans it in full."
+def _plan(judged: Judged) -> str:
+    run = judged.matchup.sources[0].run.run_id
+    return f"`matrix power --from {run}` plans it in full, with the failures that were seen."
 
 
 def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:

@@ -68,7 +68,7 @@ def _head(study: Study, width: int) -> str:
 
 def _variants(study: Study) -> str:
     confidence = f"{100 * (1 - study.verdict.rules.alpha):.4g} % interval"
-    headers = [study.factor, "n", study.metric, confidence, "failed", "errored", "censored"]
+    headers = [study.factor, "ended", study.metric, confidence, "failed", "errored", "censored"]
     headers.append("$ per completed")
     figures = Figures(study.metric)
     rows = [_variant_cells(row, figures) for row in study.rows]
@@ -133,12 +133,21 @@ def _pairs(study: Study, width: int) -> str:
     confidence = f"{100 * (1 - one.level):.4g} % interval"
     tests = ["e"] if rules.engine == "open-ended" else ["p"] if rules.engine == "fixed" else []
     tests += ["Holm's p"] if study.against is not None and tests else []
-    headers = ["better mean", "other", "rounds", "difference", confidence, *tests, "finding"]
+    ordered = any(row.difference is not None for row in study.pairs)
+    headers = [
+        "better mean" if ordered else "variant",
+        "other",
+        "rounds",
+        "difference",
+        confidence,
+        *tests,
+        "finding",
+    ]
     headers[2] = f"{study.unit}s"
     figures = Figures(study.metric)
     rows = [_pair_cells(row, figures, tests) for row in study.pairs]
     right = (2, 3, *range(5, 5 + len(tests)))
-    title = f"Differences on {study.metric}, the better mean first"
+    title = f"Differences on {study.metric}" + (", the better mean first" if ordered else "")
     if study.against is not None:
         title += f", against {study.against} only"
     notes = _pair_notes(study, one)

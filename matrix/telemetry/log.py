@@ -15,12 +15,13 @@ from typing import Any, Final, Protocol
 
 import orjson
 
+from matrix.model.overrides import LOG_LEVELS
 from matrix.telemetry.flood import Flood
 from matrix.telemetry.redaction import Redactor
 
 LOG_NAME: Final = "log.jsonl"
 LEVEL_VARIABLE: Final = "MATRIX_LOG"
-LEVELS: Final = ("debug", "info", "warning", "error")
+LEVELS: Final = LOG_LEVELS
 LONGEST_TEXT: Final = 2_000
 """Characters of one field; what follows is cut off."""
 

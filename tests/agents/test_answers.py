@@ -52,6 +52,37 @@ def test_whatever_json_says_only_a_plain_amount_is_a_cost(text: Any, cost: Any) 
     assert found == (from_usd(repr(cost)) if plain else None)
 
 
+@pytest.mark.parametrize(
+    ("said", "cost"),
+    [
+        ('"0.25"', 250_000_000),
+        ('" 12 "', 12 * 10**9),
+        ('"1e-3"', 1_000_000),
+        ('"-1"', None),
+        ('"NaN"', None),
+        ('"0x10"', None),
+        ('"1,5"', None),
+        ('"$1"', None),
+        ("NaN", None),
+        ("-Infinity", None),
+        ("1e999", None),
+        ("1" + "0" * 400, None),
+    ],
+)
+def test_digits_in_quotes_are_an_amount_and_no_number_costs_the_answer(
+    said: str, cost: int | None
+) -> None:
+    told = read_text(FIELDS, f'{{"a": {{"text": "well", "cost": {said}}}}}')
+    assert (told.text, told.cost) == ("well", cost)
+    assert told.doubt == ("" if cost is not None else BAD_COST)
+
+
+@pytest.mark.parametrize("text", ['{"a": "\\ud800", "b": NaN}', "[" * 100_000, "{'a': 1}", ""])
+def test_what_is_no_json_in_any_language_is_none(text: str) -> None:
+    with pytest.raises(AgentFailed):
+        read_text(FIELDS, text)
+
+
 def test_the_exact_amount_is_read() -> None:
     assert read_cost(0.1) == (100_000_000, "")
     assert read_cost(1e-9) == (1, "")

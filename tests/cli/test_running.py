@@ -158,7 +158,7 @@ def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
     for said in (result.stderr, " ".join(result.stdout.split())):
         assert "another whole round may cost up to $0." in said
         assert f", and {left} is left of the $0.40 that budget nightly ($0.40 per day)" in said
-        assert "(its own cap is $30.00): with $0.4" in said
+        assert "(its own cap is $30.00): with a budget of $0.4" in said
     for told in (result.stdout, matrix("show", "capped").stdout):
         assert "matrix resume capped --budget nightly=USD/day\n" in told, "what gets it further"
     assert matrix("resume", "capped", "--in-process", "--max-cost", "50").code == 4

@@ -21,7 +21,7 @@ REAL = (
 )
 """Lines about real models: without a key they say which one is missing, and start nothing."""
 
-GATED = ("--fail-on",)
+GATED = ("--fail-on", "run selftest")
 
 FIRST = {"MATRIX_MAX_TURNS": "1"}
 PROJECT = {"MATRIX_MAX_TURNS": "6", "MATRIX_PER_CELL": "2", "MATRIX_YES": "1"}
