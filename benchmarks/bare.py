@@ -177,6 +177,7 @@ class _Scope:
         params: Mapping[str, JSON] | None = None,
         agent: str = "",
         tag: str = "",
+        fields: Mapping[str, str] | None = None,
     ) -> Answer:
         form = orjson.dumps(schema).decode() if schema else None
         asked = CallParams(max_tokens, temperature, form)

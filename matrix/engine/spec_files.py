@@ -22,6 +22,9 @@ OTHER_NAME = "matrix.yml"
 RUNS = Path("scenarios") / "runs"
 """Where specs lie that are known by their names, in a project and among what ships."""
 
+EXAMPLES: Final = "examples"
+"""Where projects lie that ship with matrix."""
+
 CONFIG: Final = "config"
 """Where else a project may have them."""
 
@@ -73,12 +76,13 @@ def spec_names(folder: Path) -> dict[str, Path]:
 def project_of(spec: Path, folder: Path) -> Path:
     """The folder whose packs and files a spec means.
 
-    It is the spec's own folder; for a spec in ``config/`` or ``scenarios/runs/`` the folder around
-    that; and the
-    working directory for one that ships with matrix.
+    It is the spec's own folder, also of an example; for a spec in ``config/`` or
+    ``scenarios/runs/`` the folder around that; and the working directory for one that ships with
+    matrix.
     """
     full = Path(os.path.realpath(spec))  # Path.resolve() raises for links in circles
-    if shipped_root() in full.parents:
+    shipped = shipped_root()
+    if shipped in full.parents and EXAMPLES not in full.relative_to(shipped).parts:
         return folder
     if full.parent.parts[-2:] == RUNS.parts:
         return full.parents[2]

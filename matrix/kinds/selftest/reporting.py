@@ -142,7 +142,8 @@ def _lines(cases: Sequence[Mapping[str, Any]], passed: int) -> Iterator[str]:
     )
     for case in cases:
         if case["pass"] is not True:
-            yield f"{_word(case['pass'])} {case['id']}: {'; '.join(case['faults'])}"
+            levels = "".join(f", {name} {level}" for name, level in case.get("levels", {}).items())
+            yield f"{_word(case['pass'])} {case['id']}{levels}: {'; '.join(case['faults'])}"
 
 
 def _page(

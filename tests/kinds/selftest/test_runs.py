@@ -5,13 +5,16 @@ The system and the judge here are functions that do what a case's own words say.
 
 from __future__ import annotations
 
+import asyncio
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from matrix.serving.process import SimServer
 from tests.executors.programs import Project
 
 MINE = """
@@ -228,6 +231,33 @@ def test_a_run_that_was_cut_short_ends_with_the_report_of_a_whole_one(
     report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
     whole = [(one["id"], one["pass"], one["scores"]) for one in played[1]["cases"]]
     assert [(one["id"], one["pass"], one["scores"]) for one in report["cases"]] == whole
+
+
+@pytest.mark.slow
+def test_the_example_plays_a_command_a_function_and_a_model_with_tools(tmp_path: Path) -> None:
+    example = tmp_path / "agents"
+    shutil.copytree("scenarios/examples/agents", example)
+    project = Project(tmp_path)
+    done = project.matrix("run", "agents/forms.yaml", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 0, done
+    report = json.loads((example / "reports/selftest/it.json").read_text())
+    assert {one["levels"]["system"] for one in report["cases"]} == {
+        "as-command",
+        "as-function",
+        "as-model-with-tools",
+    }
+    assert report["summary"]["passed"] == report["summary"]["total"] == 12
+
+
+@pytest.mark.slow
+async def test_the_example_of_a_service_plays_against_simulated_jobs(tmp_path: Path) -> None:
+    shutil.copytree("scenarios/examples/agents", tmp_path / "agents")
+    async with SimServer() as server:
+        spec = tmp_path / "agents" / "service.yaml"
+        spec.write_text(spec.read_text().replace("http://127.0.0.1:8080", server.root))
+        command = ["run", "agents/service.yaml", "--in-process", "--quiet"]
+        done = await asyncio.to_thread(Project(tmp_path).matrix, *command)
+    assert done.code == 0, done
 
 
 def test_the_shipped_one_shows_a_failure_that_was_planted(tmp_path: Path) -> None:
