@@ -38,6 +38,7 @@ from matrix.kinds.selftest.settings import (
     AWAITING,
     GENERATOR,
     JUDGE,
+    OF_A_SIMULATED_SYSTEM,
     SELFTEST,
     SYSTEM,
     Case,
@@ -48,6 +49,7 @@ from matrix.kinds.selftest.settings import (
     read_selftest,
 )
 from matrix.kinds.selftest.state import Said, State, Step
+from matrix.model.aliases import SIMULATED_PREFIX
 from matrix.model.documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
@@ -111,7 +113,7 @@ class SelftestKind:
         return Binding(
             resources={
                 "case": dict(pack.content),
-                "instructions": _instructions(chosen.instructions, library),
+                "instructions": _instructions(chosen.instructions, roles[SYSTEM], library),
             },
             prelude=None,
             models=frozenset(roles[role] for role in calls if any(calls[role])),
@@ -280,12 +282,14 @@ def _system(instructions: Any) -> list[ChatMessage]:
     return [ChatMessage("system", str(instructions))] if instructions else []
 
 
-def _instructions(text: str, library: PackLibrary) -> str:
+def _instructions(text: str, system: str, library: PackLibrary) -> str:
     """The system prompt itself.
 
     Raises:
         BadInput: It is in a file that is not there, or is no text.
     """
+    if not text and system.startswith(SIMULATED_PREFIX):
+        return OF_A_SIMULATED_SYSTEM
     if not text.startswith(_OF_A_FILE):
         return text
     path = library.project_file(text)

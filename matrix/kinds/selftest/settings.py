@@ -26,6 +26,14 @@ STRICTNESS_WEIGHT: Final = Decimal("0.2")
 SMALL_CAP_USD: Final = 1.0
 """Cap of a file that says none."""
 
+ASSISTANT: Final = "# You are an assistant"
+"""First line of the instructions of a simulated system: it is told what it is, as all of them."""
+OF_A_SIMULATED_SYSTEM: Final = f"""{ASSISTANT}
+
+Answer the user's request from what the request itself says. If it leaves open what is wanted,
+ask, in a few questions. End with one line, STATUS: {COMPLETE}, or STATUS: {AWAITING}.
+"""
+
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Status = Annotated[
     str,
@@ -80,7 +88,7 @@ class Options(Rules):
         max_length=100_000,
         description=(
             "System prompt of the system under test, where it is a model; a text, or file:// and "
-            "a path."
+            "a path. A simulated one has instructions of its own if there are none."
         ),
     )
     task_type: str = Field(

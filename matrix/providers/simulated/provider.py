@@ -13,6 +13,7 @@ import orjson
 from matrix.judging.request import JUDGE
 from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
 from matrix.kinds.selftest.generating import GENERATOR_HEADING
+from matrix.kinds.selftest.settings import ASSISTANT
 from matrix.model.params import typical_reasoning
 from matrix.model.records import Call, ChatMessage, Usage
 from matrix.model.seeds import stream
@@ -25,7 +26,7 @@ from matrix.providers.simulated.judge import judge
 from matrix.providers.simulated.narrator import narrate
 from matrix.providers.simulated.persona import cast
 from matrix.providers.simulated.player import play
-from matrix.providers.simulated.selftest import ASSISTANT, assist, write_request
+from matrix.providers.simulated.selftest import assist, write_request
 from matrix.providers.simulated.settings import LatencySettings, SimulationSettings, TraitsByCell
 from matrix.providers.simulated.spokesperson import relay
 from matrix.providers.simulated.traits import Traits

@@ -21,9 +21,6 @@ from matrix.model.records import ChatMessage
 from matrix.providers.simulated.phrasebook.bank import pick
 from matrix.providers.simulated.traits import Traits
 
-ASSISTANT: Final = "# You are an assistant"
-"""First line of a system prompt that the simulated assistant answers to."""
-
 _TESTS = re.compile(r"tests this: (.*?)(?:\n\n|\Z)", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z][A-Za-z-]{3,}")
 _PLAIN = frozenset(

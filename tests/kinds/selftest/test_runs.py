@@ -260,6 +260,24 @@ async def test_the_example_of_a_service_plays_against_simulated_jobs(tmp_path: P
     assert done.code == 0, done
 
 
+def test_a_file_without_a_system_plays_on_simulated_models(tmp_path: Path) -> None:
+    value = {
+        "strictness": 0.7,
+        "min_score_to_pass": 0.6,
+        "generator": {"model": "gpt-4o-mini"},
+        "judge": {"model": "gpt-4o-mini", "temperature": 0.0},
+        "scenarios": [
+            case("unclear")
+            | {"description": "too little said", "expected_status": "AWAITING_RESPONSE"},
+            case("short") | {"description": "a short digest"},
+        ],
+    }
+    project = project_of(tmp_path, value)
+    models = ["--model", "all=sim/gpt-4o-mini"]
+    done = project.matrix("run", "selftest", "--in-process", "--quiet", *models)
+    assert done.code == 0, done
+
+
 def test_the_shipped_one_shows_a_failure_that_was_planted(tmp_path: Path) -> None:
     project = Project(tmp_path)
     done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
