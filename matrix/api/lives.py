@@ -86,6 +86,7 @@ def run(
     executor: str = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
+    options: Mapping[str, str | bool] | None = None,
     finish_last: bool = False,
     clock: Clock = time.time,
 ) -> Run:
@@ -108,6 +109,7 @@ def run(
         executor: ``ray`` or ``in-process``.
         listener: Told about progress.
         overrides: Ready-made overrides, over everything else.
+        options: Flag -> value of options that a kind has for its own files, ``True`` for a switch.
         finish_last: Go on first with the newest run of the same name if it did not reach its end;
             if it does not reach it now either, that run is returned and no other one started.
         clock: Unix time in seconds, by which the run is named and dated and its budget kept.
@@ -130,6 +132,7 @@ def run(
         models=models,
         settings=settings,
         overrides=overrides,
+        options=options,
     )
     begun: Callable[..., Run] = start
     if finish_last:

@@ -36,10 +36,12 @@ def plan(
     models: Mapping[str, str] | None = None,
     settings: Mapping[str, Any] | None = None,
     overrides: Iterable[Override] = (),
+    options: Mapping[str, str | bool] | None = None,
 ) -> Prepared:
     """Check everything and expand the plan, without starting anything.
 
     Arguments are those of :func:`run`; ``MATRIX_*`` variables go under them, over the file.
+    ``options`` are those that a kind has for its own files, such as ``{"--inputs": "T1,T2"}``.
 
     Raises:
         BadInput: Every mistake.
@@ -66,7 +68,7 @@ def plan(
         *from_flags(flags, "{}"),
         *overrides,
     ]
-    return prepare(path, layers, project=project_of(path, here))
+    return prepare(path, layers, project=project_of(path, here), given=options)
 
 
 def validate(spec: str | Path | None = None) -> list[Mistake]:

@@ -83,7 +83,8 @@ for module in (
 ):
     module.register(app)
 for command in app.registered_commands:
-    command.cls = Careful
+    if command.cls is None or not issubclass(command.cls, Careful):
+        command.cls = Careful
 
 
 _ABORTED = 130

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.file_options import SpecCommand, given_to
 from matrix.cli.options import (
     AtCapOption,
     BudgetOption,
@@ -42,10 +43,11 @@ The same as `matrix run --dry-run`.
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("plan", help=HELP)(plan)
+    app.command("plan", cls=SpecCommand, help=HELP)(plan)
 
 
 def plan(
+    ctx: typer.Context,
     spec: SpecArgument = None,
     sessions: SessionsOption = None,
     per_cell: PerCellOption = None,
@@ -85,7 +87,7 @@ def plan(
         stop_early=stop_early,
     )
     say_if_built_in(spec)
-    prepared = api.plan(spec, overrides=layers)
+    prepared = api.plan(spec, overrides=layers, options=given_to(ctx))
     seen = None if pilot is None else api.pilot_for(prepared, pilot, results)
     print_plan(prepared, json=json, pilot=seen)
 

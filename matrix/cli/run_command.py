@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.file_options import SpecCommand, given_to
 from matrix.cli.gating import (
     AllowErroredOption,
     BaselineOption,
@@ -60,12 +61,13 @@ Twice: stop at once. Gates (--baseline, --threshold) are decided at the end: exi
 --fail-on names is shown. Too little data is told, and fails only with --fail-on not-enough-data,
 or when more than --allow-errored of the sessions errored.
 Flags that set a number or a name are also variables: MATRIX_SESSIONS=500.
+Files of self-tests and criteria have options of their own: `matrix run FILE --help`.
 """
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("run", help=HELP)(run)
+    app.command("run", cls=SpecCommand, help=HELP)(run)
 
 
 def run(
@@ -138,11 +140,13 @@ def run(
     if resume is not None:
         _refuse_both(finish_last)
         gates = gates_of(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
+        _refuse_of_file(ctx)
         resume_run(resume, results, layers, executor, quiet=quiet, json=json, gates=gates)
         return
     say_if_built_in(spec)
     prepared, wish = together(
-        lambda: api.plan(spec, overrides=layers), lambda: wanted_gates(*wished)
+        lambda: api.plan(spec, overrides=layers, options=given_to(ctx)),
+        lambda: wanted_gates(*wished),
     )
     if dry_run:
         gates_of(wish, prepared, results)
@@ -163,6 +167,14 @@ def _refuse_both(finish_last: bool) -> None:
     if finish_last:
         told = "a run is named with --resume already; give one of the two"
         raise BadInput([Mistake("--finish-last", None, "", told)])
+
+
+def _refuse_of_file(ctx: typer.Context) -> None:
+    from matrix.model.errors import BadInput, Mistake
+
+    told = "is of a run that begins; one that is resumed has its cases already"
+    if given := given_to(ctx):
+        raise BadInput([Mistake(flag, None, "", told) for flag in given])
 
 
 def _confirm(prepared: Prepared, yes: bool) -> None:

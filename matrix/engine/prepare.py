@@ -51,18 +51,25 @@ DEFAULT_ROUNDS = 10
 """Rounds when a spec says neither sessions nor per_cell: the fewest that a verdict needs."""
 
 
-def prepare(path: Path, overrides: Sequence[Override] = (), *, project: Path) -> Prepared:
+def prepare(
+    path: Path,
+    overrides: Sequence[Override] = (),
+    *,
+    project: Path,
+    given: Mapping[str, str | bool] | None = None,
+) -> Prepared:
     """Check everything and expand the plan.
 
     Args:
         path: The run spec.
         overrides: What goes over it, lowest first.
         project: Folder whose own packs come first.
+        given: Flag -> value of options that kinds bring for their own files.
 
     Raises:
         BadInput: Every mistake in spec, packs and archetypes.
     """
-    loaded = load_spec(path, overrides)
+    loaded = load_spec(path, overrides, project=project, given=given)
     mistakes, library = Mistakes(loaded.document), FolderLibrary(project, packs=loaded.packs)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)

@@ -7,18 +7,30 @@ input, is told in one line with the place in its code, and nothing is started.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
-from matrix.kinds.protocol import Kind, ReadFile, ReadsFiles, UsesVariables
-from matrix.model.documents import Document
+from matrix.kinds.protocol import (
+    FileOption,
+    FileRequest,
+    Kind,
+    ReadFile,
+    ReadsFiles,
+    UsesVariables,
+)
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import VARIABLES
 
 T = TypeVar("T")
+
+
+class ReadingKind(Kind, ReadsFiles, Protocol):
+    """A kind with a file format of its own."""
+
 
 _NEEDED = tuple(name for name in (*Kind.__annotations__, *vars(Kind)) if not name.startswith("_"))
 """What every kind has."""
@@ -55,26 +67,51 @@ def load_kind(name: str) -> Kind:
     return loaded
 
 
-def read_by_kind(document: Document) -> ReadFile | None:
+def file_options() -> dict[str, list[tuple[str, FileOption]]]:
+    """Flag -> (kind, option) of every installed kind that has an option of this name."""
+    found: dict[str, list[tuple[str, FileOption]]] = {}
+    for kind in _readers():
+        for option in kind.file_options:
+            found.setdefault(option.flag, []).append((kind.name, option))
+    return found
+
+
+def read_by_kind(request: FileRequest) -> ReadFile | None:
     """A file that names no kind, read by the installed kind whose form it has, if there is one.
 
     Raises:
         BadInput: Every mistake in it.
     """
-    if not isinstance(document.value, dict) or "kind" in document.value:
-        return None
+    document = request.document
+    if isinstance(document.value, dict) and "kind" not in document.value:
+        for kind in _readers():
+            claims = partial(kind.claims, document.value)
+            if ask_kind(kind, "look at this file", claims, document.source):
+                _refuse_others_options(request, kind)
+                read = partial(kind.read_file, request)
+                return ask_kind(kind, "read this file", read, document.source)
+    _refuse_others_options(request, None)
+    return None
+
+
+def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:
+    """An option that means nothing for this file is a mistake, not passed over."""
+    own = set() if kind is None else {option.flag for option in kind.file_options}
+    mistakes, known = Mistakes(), file_options() if request.given else {}
+    for flag in request.given.keys() - own:
+        whose = " or ".join(name for name, _ in known.get(flag, ()))
+        mistakes.say(flag, f"is an option of a {whose} file, and {request.document.source} is none")
+    mistakes.stop_if_any()
+
+
+def _readers() -> Iterator[ReadingKind]:
     for name in kinds():
         try:
             kind = load_kind(name)
         except KindUnusable:  # told by whoever wants to play it
             continue
-        if isinstance(kind, ReadsFiles) and ask_kind(
-            kind, "look at this file", partial(kind.claims, document.value), document.source
-        ):
-            return ask_kind(
-                kind, "read this file", partial(kind.read_file, document), document.source
-            )
-    return None
+        if isinstance(kind, ReadsFiles):
+            yield cast(ReadingKind, kind)
 
 
 def known_variables() -> dict[str, str]:

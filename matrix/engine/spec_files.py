@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from matrix.engine.registry import read_by_kind
 from matrix.kinds.library import shipped_root
-from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.protocol import FileRequest, ScenarioPack
 from matrix.model.documents import Document, overlay, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.overrides import Override
@@ -119,14 +119,26 @@ class LoadedSpec(NamedTuple):
     packs: Mapping[str, ScenarioPack]
 
 
-def load_spec(path: Path, overrides: Iterable[Override] = ()) -> LoadedSpec:
+def load_spec(
+    path: Path,
+    overrides: Iterable[Override] = (),
+    *,
+    project: Path,
+    given: Mapping[str, str | bool] | None = None,
+) -> LoadedSpec:
     """Read a run spec, or a file that a kind reads as one, and put overrides over it.
+
+    Args:
+        path: The file.
+        overrides: What goes over the run spec, lowest first.
+        project: Folder that paths in it are relative to.
+        given: Flag -> value of options that kinds bring for their own files.
 
     Raises:
         BadInput: It cannot be read.
     """
     document = _read(path)
-    read = read_by_kind(document)
+    read = read_by_kind(FileRequest(document, project, given or {}))
     if read is None:
         return LoadedSpec(overlay(document, overrides), {})
     spec = Document(document.source, read.spec, document.lines, document.origins)

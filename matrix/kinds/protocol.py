@@ -149,16 +149,50 @@ class ReadFile(NamedTuple):
     packs: Mapping[str, ScenarioPack]
 
 
+class FileOption(NamedTuple):
+    """An option of the command line that a kind's own file takes.
+
+    Attributes:
+        flag: With its dashes, as ``--inputs``.
+        value: What its value is called in help, as ``N``; ``""`` for a switch.
+        help: What it does.
+    """
+
+    flag: str
+    value: str
+    help: str
+
+
+class FileRequest(NamedTuple):
+    """A file that is to be read.
+
+    Attributes:
+        document: The file.
+        project: Folder that paths in it are relative to.
+        given: Flag -> value of the options that were given; ``True`` for a switch.
+    """
+
+    document: Document
+    project: Path
+    given: Mapping[str, str | bool] = {}
+
+
 @runtime_checkable
 class ReadsFiles(Protocol):
-    """A kind with a file format of its own, which users run as they run a spec."""
+    """A kind with a file format of its own, which users run as they run a spec.
+
+    ``file_options`` are what ``matrix run`` and ``matrix plan`` take beside their own for such a
+    file.
+    """
+
+    file_options: tuple[FileOption, ...]
 
     def claims(self, value: JSON) -> bool:
         """Whether the content of a file that names no kind is of this form."""
         ...
 
-    def read_file(self, document: Document) -> ReadFile:
-        """Read and check it. What flags set goes over the run spec that comes out.
+    def read_file(self, request: FileRequest) -> ReadFile:
+        """Read and check it. What flags of the core set goes over the run spec that comes out.
 
         Raises:
             BadInput: Every mistake in it.

@@ -17,6 +17,7 @@ from matrix.kinds.protocol import (
     REPORTED,
     Binding,
     EndedRun,
+    FileRequest,
     Kept,
     PackLibrary,
     ReadFile,
@@ -26,6 +27,7 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.kinds.selftest import judging, reporting
+from matrix.kinds.selftest.file import FILE_OPTIONS, is_selftest, pack_of, read_selftest
 from matrix.kinds.selftest.generating import (
     INSTRUCTIONS,
     Generated,
@@ -44,9 +46,6 @@ from matrix.kinds.selftest.settings import (
     Case,
     Options,
     case_of,
-    is_selftest,
-    pack_of,
-    read_selftest,
 )
 from matrix.kinds.selftest.state import Said, State, Step
 from matrix.model.aliases import SIMULATED_PREFIX
@@ -65,6 +64,7 @@ class SelftestKind:
     """A session is one case: a request, an answer, a judgement; then reply by reply."""
 
     name = SELFTEST
+    file_options = FILE_OPTIONS
     version = 1
     state_version = 1
     roles = (
@@ -83,8 +83,8 @@ class SelftestKind:
     def claims(self, value: JSON) -> bool:
         return is_selftest(value)
 
-    def read_file(self, document: Document) -> ReadFile:
-        return read_selftest(document)
+    def read_file(self, request: FileRequest) -> ReadFile:
+        return read_selftest(request)
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"

@@ -9,6 +9,7 @@ from typing import Any, Final
 import orjson
 
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, Rules
 from matrix.kinds.selftest.state import State, Step, short_of
@@ -101,7 +102,7 @@ def report_of(run: EndedRun) -> RunReport:
     }
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     page = "\n".join(_page(run.run_id, at, rules, cases, passed)) + "\n"
-    names = (f"reports/selftest/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
+    names = (f"{REPORTS}/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
     return RunReport(
         dict(zip(names, (text, page), strict=True)),
         (*_lines(cases, passed), f"the cases are in {names[0]} and {names[1]}"),

@@ -1,22 +1,15 @@
-"""What a self-test says: the options of the kind, one case, and the file that has both.
-
-The file (``config/selftest.yaml``) is a form of its own. It is read into a run spec and a pack for
-each of its cases; keys of a run spec (``agents``, ``limits``, ``factors`` ...) may stand in it too.
-"""
+"""What a self-test says: the options of the kind, one case, and the file that has both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Final, Literal, Self
+from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from matrix.kinds.protocol import ReadFile, ScenarioPack
-from matrix.model.documents import Document, check
-from matrix.model.errors import BadInput, did_you_mean
+from matrix.model.errors import did_you_mean
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
 
 SELFTEST: Final = "selftest"
 GENERATOR, SYSTEM, JUDGE = "generator", "system", "judge"
@@ -163,81 +156,6 @@ class SelftestFile(Rules):
     scenarios: tuple[NamedCase, ...] = Field(min_length=1, description="The cases.")
 
 
-OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenarios"}
-"""Keys of a run spec that may stand in the file."""
-
-
-def is_selftest(value: JSON) -> bool:
-    """Whether a file without a kind is a self-test: its scenarios are cases."""
-    if not isinstance(value, dict) or "kind" in value:
-        return False
-    cases = value.get("scenarios")
-    marks = {"strictness", "min_score_to_pass", "timeout_seconds", "max_questions_allowed"}
-    return bool(marks & value.keys()) or (
-        isinstance(cases, list) and any(isinstance(c, dict) and "description" in c for c in cases)
-    )
-
-
-def read_selftest(document: Document) -> ReadFile:
-    """The run spec and the packs of a file.
-
-    Raises:
-        BadInput: Every mistake in it.
-    """
-    value = document.value
-    own = {name: item for name, item in value.items() if name not in OF_A_SPEC}
-    file = check(Document(document.source, own, document.lines, document.origins), SelftestFile)
-    if twice := [case.id for case in file.scenarios if _count(file, case.id) > 1]:
-        told = f"the id {twice[0]!r} is given twice; every case has its own"
-        raise BadInput([document.mistake(("scenarios",), told)])
-    spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
-    rules = {name: value[name] for name in Rules.model_fields if name in value}
-    return ReadFile(
-        {
-            "name": SELFTEST,
-            "kind": SELFTEST,
-            "scenarios": [case.id for case in file.scenarios],
-            "at_cap": "spend-all",
-            **({} if {"per_cell", "sessions"} & spec.keys() else {"per_cell": 1}),
-            **spec,
-            "limits": {"cost_usd": SMALL_CAP_USD, "turns": 21, **(spec.get("limits") or {})},
-            "roles": {**_roles(file), **(spec.get("roles") or {})},
-            "params": {**_params(file), **(spec.get("params") or {})},
-            "options": {**rules, **(spec.get("options") or {})},
-        },
-        {case.id: pack_of(case.id, case) for case in file.scenarios},
-    )
-
-
-def pack_of(name: str, case: Case) -> ScenarioPack:
-    """A case as a pack."""
-    content: Mapping[str, Any] = case.model_dump(mode="json", exclude={"id"})
-    return ScenarioPack(name, SELFTEST, case.title or name, case.description, content)
-
-
 def case_of(content: Mapping[str, JSON]) -> Case:
     """The case in a pack."""
     return Case.model_validate(content)
-
-
-def _count(file: SelftestFile, name: str) -> int:
-    return sum(case.id == name for case in file.scenarios)
-
-
-def _roles(file: SelftestFile) -> dict[str, str]:
-    named = {GENERATOR: file.generator.model, SYSTEM: file.system, JUDGE: file.judge.model}
-    return {role: model for role, model in named.items() if model is not None}
-
-
-def _params(file: SelftestFile) -> dict[str, dict[str, JSON]]:
-    return {
-        GENERATOR: dict(_given(file.generator)),
-        SYSTEM: {"timeout_s": file.timeout_seconds},
-        JUDGE: dict(_given(file.judge)),
-    }
-
-
-def _given(settings: ModelSettings) -> Iterator[tuple[str, JSON]]:
-    for name in ("temperature", "max_tokens"):
-        if (value := getattr(settings, name)) is not None:
-            yield name, value
