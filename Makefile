@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install system-deps run test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install system-deps run test-agents test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -17,6 +17,11 @@ system-deps:  ## install what is not of Python: bubblewrap, for sandboxes of com
 
 run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500
+
+SPEC ?= criteria-pilot
+OPTIONS ?=
+test-agents: install  ## the pilot of the criteria test, simulated; SPEC=... OPTIONS="--model all=..."
+	$(BIN)/matrix run $(SPEC) $(OPTIONS)
 
 test: install  ## the tests, with short samples and without those that take many seconds
 	$(BIN)/pytest -n 2 --dist worksteal -m "not slow and not long"

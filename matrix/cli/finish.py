@@ -53,18 +53,20 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
 
     gate, problem = _decided(run, gates)
     summary = run.summary() if gate is None else _kept(run, gate)
+    told = kind_report(run)
     if json:
         from matrix.report.gating import gate_as_data
 
         data = summary_as_data(summary)
-        print_json(data if gate is None else {**data, "gate": gate_as_data(gate)})
+        if gate is not None:
+            data |= {"gate": gate_as_data(gate)}
+        print_json({**data, "report": told.data} if told is not None and told.data else data)
     elif quiet:
         typer.echo(verdict_line(summary))
     else:
         typer.echo(summary_as_text(summary, width=text_width()))
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
-    told = kind_report(run)
     if told is not None and not json:
         typer.echo("\n".join([*([""] * (not quiet)), *told.lines]))
     incomplete = run.status != "complete"

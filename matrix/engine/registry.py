@@ -76,6 +76,11 @@ def file_options() -> dict[str, list[tuple[str, FileOption]]]:
     return found
 
 
+def file_names() -> list[str]:
+    """What files of installed kinds are called in a folder that has no run spec."""
+    return list(dict.fromkeys(name for kind in _readers() for name in kind.file_names))
+
+
 def read_by_kind(request: FileRequest) -> ReadFile | None:
     """A file that names no kind, read by the installed kind whose form it has, if there is one.
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.engine.registry import read_by_kind
+from matrix.engine.registry import file_names, read_by_kind
 from matrix.kinds.library import shipped_root
 from matrix.kinds.protocol import FileRequest, ScenarioPack
 from matrix.model.documents import Document, overlay, parse_document
@@ -35,9 +35,9 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     """The spec to use.
 
     Args:
-        path: A file, a folder with a ``matrix.yaml``, or a plain name: that of a spec in
-            ``folder``, its ``config/`` or its ``scenarios/runs/``, or else of one that ships with
-            matrix. ``None`` is ``matrix.yaml`` in ``folder``, or the built-in one.
+        path: A file, a folder with a ``matrix.yaml`` (or the file of a kind), or a plain name: that
+            of a spec in ``folder``, its ``config/`` or its ``scenarios/runs/``, or else of one that
+            ships with matrix. ``None`` is ``matrix.yaml`` in ``folder``, or the built-in one.
         folder: The working directory.
 
     Raises:
@@ -53,10 +53,18 @@ def find_spec(path: Path | None, folder: Path) -> Path:
     if _NAME.fullmatch(str(path)) and not os.path.lexists(folder / path):
         return _named(str(path), folder)
     if path.is_dir():
-        path = path / SPEC_NAME
+        path = _in_folder(path)
     if not (path.is_file() or path.is_symlink()):  # a broken link is there, and cannot be read
         raise BadInput([Mistake(str(path), None, "", "no such file; `matrix init` makes one")])
     return path
+
+
+def _in_folder(folder: Path) -> Path:
+    """The run spec of a folder, or the file of a kind if it has none."""
+    spec = folder / SPEC_NAME
+    if not os.path.lexists(spec):
+        return next((p for name in file_names() if (p := folder / name).is_file()), spec)
+    return spec
 
 
 def is_built_in(path: Path | None, folder: Path) -> bool:

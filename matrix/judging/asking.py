@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from matrix.judging.forms import Form, Unread
 from matrix.judging.repeats import MAX_REPEATS
-from matrix.judging.request import Part, again, judge_request, judge_system, verdict_schema
-from matrix.judging.rubric import Rubric
-from matrix.judging.verdict import Verdict, parse_verdict
+from matrix.judging.request import Part, judge_request
 from matrix.model.records import Answer, ChatMessage
 
 T = TypeVar("T")
+V = TypeVar("V")
 
 TRIES: Final = 2
 """How often one verdict is asked for at most: once more than the first time."""
@@ -47,29 +47,30 @@ class JudgeContext(Protocol):
     ) -> None: ...
 
 
-class Judge(NamedTuple):
-    """Who judges by what: a role of the kind, its model, the rubric, and tokens of one answer.
+class Judge(NamedTuple, Generic[V]):
+    """Who judges by what: a role of the kind, its model, the form, and tokens of one answer.
 
     ``tag`` is the rubric's name in ``calls``.
     """
 
     role: str
     model: str
-    rubric: Rubric
+    form: Form[V]
     max_tokens: int
     tag: str = ""
 
 
-class Judged(NamedTuple):
-    """One judging of a transcript: its verdict, if it could be read, and the model's name."""
+class Judged(NamedTuple, Generic[V]):
+    """One judging: its verdict, if it could be read, the model's name, and why it could not."""
 
-    verdict: Verdict | None
+    verdict: V | None
     model: str
+    why: str = ""
 
 
 async def judge_transcript(
-    ctx: JudgeContext, judge: Judge, material: Sequence[Part], repeats: int = 1
-) -> list[Judged]:
+    ctx: JudgeContext, judge: Judge[V], material: Sequence[Part], repeats: int = 1
+) -> list[Judged[V]]:
     """Have the same material judged ``repeats`` times, side by side, as calls of their own.
 
     A single judging is asked in the scope it is called from, several in one of ``ctx.parallel``
@@ -89,30 +90,32 @@ async def judge_transcript(
     """
     if not 1 <= repeats <= MAX_REPEATS:
         raise ValueError(f"{repeats} repeats of the judge; allowed are 1 to {MAX_REPEATS}")
-    request = judge_request(material)
+    request = judge_request(material, judge.form.closing)
 
-    async def once(scope: JudgeContext) -> Judged:
+    async def once(scope: JudgeContext) -> Judged[V]:
         return await _judge_once(scope, judge, request)
 
     return [await once(ctx)] if repeats == 1 else await ctx.parallel([once] * repeats)
 
 
-async def _judge_once(ctx: JudgeContext, judge: Judge, request: str) -> Judged:
+async def _judge_once(ctx: JudgeContext, judge: Judge[V], request: str) -> Judged[V]:
     """Ask until the answer can be read, :data:`TRIES` times at most."""
-    system = ChatMessage("system", judge_system(judge.rubric))
+    form, why = judge.form, ""
+    system = ChatMessage("system", form.system)
     for attempt in range(TRIES):
-        asked = request + again(judge.rubric) if attempt else request
+        asked = request + form.again if attempt else request
         answer = await ctx.ask(
             judge.role,
             [system, ChatMessage("user", asked)],
             model=judge.model,
             max_tokens=judge.max_tokens,
-            schema=verdict_schema(judge.rubric),
+            schema=form.schema,
             tag=judge.tag,
         )
-        verdict = parse_verdict(answer.text, judge.rubric)
-        if verdict is not None:
+        verdict = form.parse(answer.text)
+        if not isinstance(verdict, Unread):
             return Judged(verdict, answer.model)
+        why = verdict.why
     shown = answer.text[:_SHOWN_CHARS]
     ctx.event("judge_unparsed", subject=answer.model, detail=shown, severity="warning")
-    return Judged(None, answer.model)
+    return Judged(None, answer.model, why)

@@ -18,6 +18,9 @@ JUDGE: Final = "# You are the judge"
 MAX_PART: Final = 200_000
 """Characters of one part of the material, unless it has a limit of its own."""
 
+SCORE_IT: Final = "Score it."
+"""Last line of a request for scores."""
+
 _OPEN, _CLOSE = "<<<", ">>>"
 
 
@@ -41,13 +44,13 @@ def judge_system(rubric: Rubric) -> str:
     )
 
 
-def judge_request(material: Iterable[Part]) -> str:
+def judge_request(material: Iterable[Part], closing: str = SCORE_IT) -> str:
     """User message: the parts of the material, each bounded and fenced so that it stays data."""
     parts = [
         f"## {title}\n{_OPEN}\n{_unfenced(cut(text, limit))}\n{_CLOSE}"
         for title, text, limit in material
     ]
-    return "\n\n".join(parts) + "\n\nScore it."
+    return "\n\n".join(parts) + f"\n\n{closing}"
 
 
 def again(rubric: Rubric) -> str:

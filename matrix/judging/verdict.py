@@ -9,6 +9,8 @@ from typing import Any, Final
 import orjson
 
 from matrix.judging.answers import read_json_object
+from matrix.judging.forms import Form, Unread
+from matrix.judging.request import SCORE_IT, again, judge_system, verdict_schema
 from matrix.judging.rubric import Rubric, Scale
 
 UNREADABLE: Final = "the judge's answer could not be read"
@@ -52,6 +54,18 @@ def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
     if not scores:
         return None
     return Verdict(scores, str(found.get("reason", ""))[:_REASON_CHARS], missing)
+
+
+def scores_form(rubric: Rubric) -> Form[Verdict]:
+    """A score for each criterion of a rubric, as JSON."""
+    return Form(
+        system=judge_system(rubric),
+        closing=SCORE_IT,
+        again=again(rubric),
+        schema=verdict_schema(rubric),
+        parse=lambda text: parse_verdict(text, rubric) or Unread(UNREADABLE),
+        hash=rubric.hash,
+    )
 
 
 def _score(value: Any, scale: Scale) -> float | None:

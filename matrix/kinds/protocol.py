@@ -181,11 +181,13 @@ class FileRequest(NamedTuple):
 class ReadsFiles(Protocol):
     """A kind with a file format of its own, which users run as they run a spec.
 
-    ``file_options`` are what ``matrix run`` and ``matrix plan`` take beside their own for such a
-    file.
+    Attributes:
+        file_options: What ``matrix run`` and ``matrix plan`` take beside their own for such a file.
+        file_names: What such a file is called in a folder that has no run spec, first one first.
     """
 
     file_options: tuple[FileOption, ...]
+    file_names: tuple[str, ...]
 
     def claims(self, value: JSON) -> bool:
         """Whether the content of a file that names no kind is of this form."""
@@ -240,11 +242,13 @@ class RunReport(NamedTuple):
         files: Path inside the project -> content.
         lines: For people, after the summary.
         failed: How many cases failed; any makes the exit code 3.
+        data: The same for programs: ``report`` in what ``--json`` prints.
     """
 
     files: Mapping[str, str]
     lines: tuple[str, ...]
     failed: int
+    data: Mapping[str, JSON] = {}
 
 
 REPORTED: Final = "report"

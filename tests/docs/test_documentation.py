@@ -39,6 +39,8 @@ OF_A_PROJECT = frozenset(
         "config/selftest.yaml",
         "reports/selftest/RUN.json",
         "docs/reports/selftest/RUN.md",
+        "reports/criteria/RUN.json",
+        "made/{input}.md",
     }
 )
 OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
@@ -194,7 +196,7 @@ AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, params, agents, selftest, caps = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, agents, selftest, criteria, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     assert api.validate(tmp_path / "params.yaml") == []
@@ -204,6 +206,9 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
     (tmp_path / "selftest.yaml").write_text(selftest, encoding="utf-8")
     assert api.validate(tmp_path / "selftest.yaml") == []
     assert api.plan(tmp_path / "selftest.yaml").spec.kind == "selftest"
+    (tmp_path / "criteria.yaml").write_text(criteria, encoding="utf-8")
+    assert api.validate(tmp_path / "criteria.yaml") == []
+    assert api.plan(tmp_path / "criteria.yaml").factors == {"variant": ("as-written", "shorter")}
     (tmp_path / "agents.yaml").write_text(agents, encoding="utf-8")
     (missing,) = api.validate(tmp_path / "agents.yaml")
     assert missing.path == "agents.mine.python"

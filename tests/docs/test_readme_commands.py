@@ -21,7 +21,10 @@ REAL = (
 )
 """Lines about real models: without a key they say which one is missing, and start nothing."""
 
-GATED = ("--fail-on", "run selftest")
+GATED = ("--fail-on", "run selftest", "run criteria")
+
+CRITERIA = 4
+"""Which of the README's files is the one that a line of the README plays."""
 
 FIRST = {"MATRIX_MAX_TURNS": "1"}
 PROJECT = {"MATRIX_MAX_TURNS": "6", "MATRIX_PER_CELL": "2", "MATRIX_YES": "1"}
@@ -53,7 +56,12 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     project, seen = tmp_path / "my-project", []
     (project / "my_agent.py").write_text("print('done')\n")
     for line in rest:
-        done = played(project, line, PROJECT)
+        if line.startswith("run criteria/"):
+            (project / "criteria").mkdir()
+            criteria = code_blocks(ROOT / "README.md", "yaml")[CRITERIA]
+            (project / "criteria" / "agents.yaml").write_text(criteria)
+        chain = {"MATRIX_YES": "1"} if line.startswith("run criteria") else PROJECT
+        done = played(project, line, chain)
         allowed = (0, 3) if any(flag in line for flag in GATED) else (0,)
         if line.startswith(REAL):
             assert done.code == 2, f"{line}\n{done.stderr}"

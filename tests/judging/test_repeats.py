@@ -15,16 +15,16 @@ from matrix.judging.recording import record_criteria, record_repeats
 from matrix.judging.repeats import MAX_REPEATS, mean_of, repeat_name, spread
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
-from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.judging.verdict import UNREADABLE, Verdict, scores_form
 from tests.kinds.fakes import FakeContext, Handler
 from tests.kinds.playtest.script import plan
 
 RUBRIC = Rubric("Judge it.", (Criterion("clarity", "Clear?"), Criterion("fun", "Fun?")))
-JUDGE = Judge("judge", "sim/judge", RUBRIC, 600)
+JUDGE = Judge("judge", "sim/judge", scores_form(RUBRIC), 600)
 GOOD = json.dumps({"clarity": 4, "fun": 2, "reason": "so"})
 
 
-def judged(handler: Handler, repeats: int) -> tuple[list[Judged], FakeContext]:
+def judged(handler: Handler, repeats: int) -> tuple[list[Judged[Verdict]], FakeContext]:
     """A transcript judged so often, and the context that it was judged in."""
     ctx = FakeContext(plan(), {}, handler, phase="finish")
     material = [Part("Transcript", "Narrator: It rains.")]

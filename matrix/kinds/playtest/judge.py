@@ -8,6 +8,7 @@ from typing import Final
 from matrix.judging.asking import Judge, Judged, judge_transcript
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
+from matrix.judging.verdict import Verdict, scores_form
 from matrix.kinds.context import Context, Log
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.asides import heard
@@ -48,10 +49,11 @@ QUALITY: Final = "quality_"
 """Goes before the name of a criterion in the scores that are recorded."""
 
 
-async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged]:
+async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged[Verdict]]:
     """Have the session judged, as often as the options say."""
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
-    judge = Judge(roles.JUDGE, model, RUBRIC, roles.TOKENS[roles.JUDGE], roles.PLAYTEST_RUBRIC)
+    form, tokens = scores_form(RUBRIC), roles.TOKENS[roles.JUDGE]
+    judge = Judge(roles.JUDGE, model, form, tokens, roles.PLAYTEST_RUBRIC)
     material = (
         Part("Story guide", table.guide, MAX_GUIDE),
         Part("The group", describe_group(ctx.log, state)),

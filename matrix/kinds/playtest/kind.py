@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_criteria
+from matrix.judging.verdict import Verdict
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.casting import cast_group
@@ -126,7 +127,7 @@ class PlaytestKind:
         table = Table.of(ctx)
         state, findings = close_tangent(state)
         emit(ctx, findings)
-        judged: Sequence[Judged] = ()
+        judged: Sequence[Judged[Verdict]] = ()
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)
             record_criteria(ctx, RUBRIC, judged, QUALITY)

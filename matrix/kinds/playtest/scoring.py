@@ -32,6 +32,7 @@ from typing import Final, NamedTuple
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
+from matrix.judging.verdict import Verdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.judge import QUALITY, RUBRIC
 from matrix.kinds.playtest.options import Weights
@@ -204,7 +205,11 @@ def record_counts(ctx: Context, state: State, expected: int) -> None:
 
 
 def record_composite(
-    ctx: Context, state: State, expected: int, judged: Sequence[Judged], weights: Weights
+    ctx: Context,
+    state: State,
+    expected: int,
+    judged: Sequence[Judged[Verdict]],
+    weights: Weights,
 ) -> None:
     """Record the parts and the composite, which is the session's ``score``.
 

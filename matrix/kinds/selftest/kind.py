@@ -11,7 +11,7 @@ import orjson
 from pydantic import BaseModel
 
 from matrix.judging.asking import Judge, judge_transcript
-from matrix.judging.verdict import UNREADABLE
+from matrix.judging.verdict import UNREADABLE, scores_form
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.protocol import (
     REPORTED,
@@ -65,6 +65,7 @@ class SelftestKind:
 
     name = SELFTEST
     file_options = FILE_OPTIONS
+    file_names = ("selftest.yaml",)
     version = 1
     state_version = 1
     roles = (
@@ -258,7 +259,7 @@ async def _judged(ctx: Context, state: State, step: Step, options: Options) -> S
         if state.said
         else [step.asked]
     )
-    judge = Judge(JUDGE, ctx.plan.roles[JUDGE], rubric, _TOKENS[JUDGE], SELFTEST)
+    judge = Judge(JUDGE, ctx.plan.roles[JUDGE], scores_form(rubric), _TOKENS[JUDGE], SELFTEST)
     parts = judging.material(asked, step.answer, hints, step.expected, step.actual)
     (one,) = await judge_transcript(ctx, judge, parts)
     if one.verdict is None:

@@ -107,6 +107,7 @@ def report_of(run: EndedRun) -> RunReport:
         dict(zip(names, (text, page), strict=True)),
         (*_lines(cases, passed), f"the cases are in {names[0]} and {names[1]}"),
         failed,
+        data,
     )
 
 

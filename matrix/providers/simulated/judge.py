@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import orjson
 
 from matrix.model.records import ChatMessage
+from matrix.providers.simulated.checklist import evaluate, is_checklist
 from matrix.providers.simulated.cues import OFF_STORY
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
 from matrix.providers.simulated.selftest import assess
@@ -60,6 +61,8 @@ def _dimensions(system: str) -> tuple[str, ...]:
 
 def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -> str:
     """Scores by dimension and a reason, as JSON."""
+    if is_checklist(messages[0].content):
+        return evaluate(messages, rng, traits)
     names = _dimensions(messages[0].content)
     if names != ("quality",) and not _FORMULAS.keys() & set(names):
         return assess(names, messages, rng, traits)

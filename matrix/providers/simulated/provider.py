@@ -26,6 +26,7 @@ from matrix.providers.simulated.judge import judge
 from matrix.providers.simulated.narrator import narrate
 from matrix.providers.simulated.persona import cast
 from matrix.providers.simulated.player import play
+from matrix.providers.simulated.sections import wanted_sections, write_sections
 from matrix.providers.simulated.selftest import assist, write_request
 from matrix.providers.simulated.settings import LatencySettings, SimulationSettings, TraitsByCell
 from matrix.providers.simulated.spokesperson import relay
@@ -144,6 +145,8 @@ def answer(call: Call, traits: Traits) -> str:
         return role(messages, stream(call.seed, "answer"), traits)
     if heading.startswith(COUNTER):
         return count_on(messages)
+    if wanted_sections(system) and call.params.schema is None:
+        return write_sections(messages, stream(call.seed, "answer"), traits)
     return answer_any(call.params.schema, stream(call.seed, "answer"))
 
 

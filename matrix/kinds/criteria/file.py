@@ -1,0 +1,313 @@
+"""The file of a criteria test: a form of its own, read as a run spec.
+
+It is read into a run spec and a pack for each of its inputs; keys of a run spec (``limits``,
+``factors``, ``per_cell`` ...) may stand in it too, but for ``agents``, which are the tested ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from matrix.kinds.criteria.chain import before, circle, in_order, needed
+from matrix.kinds.criteria.inputs import read_inputs
+from matrix.kinds.criteria.recorded import Recorded, read_recorded
+from matrix.kinds.criteria.settings import (
+    AS_WRITTEN,
+    CRITERIA,
+    JUDGE,
+    TAKEN,
+    AgentEntry,
+    CriteriaFile,
+    Given,
+    Link,
+    Task,
+)
+from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.model.documents import Document, check
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
+from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
+
+AGENTS, INPUTS, RECORD, USE = "--agents", "--inputs", "--record", "--use-recorded"
+
+FILE_OPTIONS: Final = (
+    FileOption(AGENTS, "A,B", "Only these agents, and what they read of others."),
+    FileOption(INPUTS, "T1,T2", "Only these inputs."),
+    FileOption(RECORD, "", "Keep the outputs in the file that `recorded` names."),
+    FileOption(USE, "", "Judge the recorded outputs; no agent is called."),
+)
+"""What the command line takes for such a file."""
+
+OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenarios", "agents"}
+"""Keys of a run spec that may stand in the file."""
+
+SMALL_CAP_USD: Final = 10.0
+"""Cap of a file that says none."""
+
+REPORTS: Final = Path("reports") / CRITERIA
+"""Where in a project each run is written to."""
+
+
+def is_criteria(value: JSON) -> bool:
+    """Whether a file without a kind is a criteria test: it has agents with criteria, and inputs."""
+    if not isinstance(value, dict) or "kind" in value or "inputs" not in value:
+        return False
+    agents = value.get("agents")
+    return isinstance(agents, dict) and any(
+        isinstance(agent, dict) and "criteria" in agent for agent in agents.values()
+    )
+
+
+def read_criteria(request: FileRequest) -> ReadFile:
+    """The run spec and the packs of a file.
+
+    Raises:
+        BadInput: Every mistake in it, and in the options that were given.
+    """
+    document, mistakes = request.document, Mistakes(request.document)
+    file = _checked(document)
+    _check_agents(file, mistakes)
+    tasks = mistakes.collect(lambda: read_inputs(file.inputs, request.project, document.source))
+    mistakes.stop_if_any()
+    assert tasks is not None
+    wanted = mistakes.collect(lambda: _picked(AGENTS, request.given, list(file.agents)))
+    inputs = mistakes.collect(lambda: _picked(INPUTS, request.given, [task.id for task in tasks]))
+    recorded = mistakes.collect(lambda: _recorded(request, file))
+    mistakes.stop_if_any()
+    assert wanted is not None
+    assert inputs is not None
+    chosen = [task for task in tasks if task.id in inputs]
+    return _as_run(request, file, _links(file, wanted, chosen, request.project, recorded), recorded)
+
+
+class _Chain:
+    """Links in order, and the inputs with what is given for them."""
+
+    def __init__(self, links: Sequence[Link], tasks: Sequence[Task]) -> None:
+        self.links, self.tasks = links, tasks
+
+
+def _links(
+    file: CriteriaFile,
+    wanted: Sequence[str],
+    tasks: Sequence[Task],
+    project: Path,
+    recorded: Recorded | None,
+) -> _Chain:
+    mistakes, chosen = Mistakes(), []
+    fixtures = [name for name, agent in file.agents.items() if _is_given(name, agent, wanted)]
+    names = needed(file.agents, wanted, fixtures) | _read_fixtures(file, wanted, fixtures)
+    for task in tasks:
+        given: dict[str, Given] = {}
+        if recorded is not None:
+            given = _of_recording(recorded, task, names, mistakes)
+        for name in [one for one in fixtures if one in names and one not in given]:
+            text = mistakes.collect(partial(_fixture, file.agents[name].fixture, task, project))
+            if text is not None:
+                given[name] = Given(output=text, source="fixture")
+        chosen.append(task.model_copy(update={"given": given}))
+    mistakes.stop_if_any()
+    order = [name for name in in_order(file.agents) if name in names]
+    return _Chain([_link(name, file.agents[name], name in wanted) for name in order], chosen)
+
+
+def _is_given(name: str, agent: AgentEntry, wanted: Sequence[str]) -> bool:
+    """Whether a fixture stands for its output: it is not tested, or nothing can run it."""
+    runs = agent.prompt or agent.model or agent.run
+    return bool(agent.fixture) and (name not in wanted or not runs)
+
+
+def _read_fixtures(file: CriteriaFile, wanted: Sequence[str], fixtures: Sequence[str]) -> set[str]:
+    running = needed(file.agents, wanted, fixtures)
+    return {one for name in running for one in before(file.agents[name]) if one in fixtures}
+
+
+def _fixture(reference: str, task: Task, project: Path) -> str:
+    path = project / reference.removeprefix("file://").replace("{input}", task.id)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        told = f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None
+
+
+def _of_recording(
+    recorded: Recorded, task: Task, names: Iterable[str], mistakes: Mistakes
+) -> dict[str, Given]:
+    there = {one.agent: one for one in recorded.outputs if one.input == task.id}
+    if lacking := sorted(set(names) - there.keys()):
+        told = f"nothing is recorded of {', '.join(lacking)} with {task.id}; --record it first"
+        mistakes.say(USE, told)
+    return {
+        name: Given(output=one.output, source="recorded", task=one.task, ran=one.ran)
+        for name, one in there.items()
+        if name in names
+    }
+
+
+def _link(name: str, agent: AgentEntry, wanted: bool) -> Link:
+    return Link(
+        name=name,
+        title=agent.name,
+        stage=agent.stage,
+        prompt=agent.prompt,
+        own_model=name if agent.run is not None else agent.model,
+        max_tokens=agent.max_tokens,
+        reads=agent.reads,
+        when=agent.when,
+        criteria=agent.criteria,
+        fail_threshold=agent.fail_threshold,
+        judged=wanted and bool(agent.criteria),
+    )
+
+
+def _as_run(
+    request: FileRequest, file: CriteriaFile, chain: _Chain, recorded: Recorded | None
+) -> ReadFile:
+    value = request.document.value
+    spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
+    links = [link.model_dump(mode="json") for link in chain.links]
+    variants = {name: dict(prompts) for name, prompts in file.variants.items()}
+    packs = {
+        task.id: ScenarioPack(
+            task.id,
+            CRITERIA,
+            task.category or task.id,
+            task.text[:200],
+            {"task": task.model_dump(mode="json"), "chain": links, "variants": variants},
+        )
+        for task in chain.tasks
+    }
+    options: dict[str, JSON] = {"judge_instructions": file.judge.instructions}
+    if RECORD in request.given:
+        options["record"] = _recording_path(request, file)
+    if recorded is not None:
+        options["pinned"] = {
+            name: one.model_dump(mode="json") for name, one in recorded.judged_by.items()
+        }
+    judge = {"temperature": file.judge.temperature, "max_tokens": file.judge.max_tokens}
+    if file.judge.run is not None:
+        judge = {"max_tokens": file.judge.max_tokens}
+    params = {JUDGE: {name: item for name, item in judge.items() if item is not None}}
+    run = {
+        "name": CRITERIA,
+        "kind": CRITERIA,
+        "scenarios": list(packs),
+        "at_cap": "spend-all",
+        **({} if {"per_cell", "sessions"} & spec.keys() else {"per_cell": 1}),
+        **({"factors": {"variant": [AS_WRITTEN, *variants]}} if variants else {}),
+        **spec,
+        "agents": _agents(value, chain.links),
+        "limits": {
+            "cost_usd": SMALL_CAP_USD,
+            "turns": len(links),
+            **(spec.get("limits") or {}),
+        },
+        "roles": {**_roles(file), **(spec.get("roles") or {})},
+        "params": {**params, **(spec.get("params") or {})},
+        "options": {**options, **(spec.get("options") or {})},
+    }
+    return ReadFile(run, packs)
+
+
+def _agents(value: Mapping[str, Any], links: Sequence[Link]) -> dict[str, JSON]:
+    """The commands, services and functions, as a run spec has them."""
+    entries = value["agents"]
+    found = {
+        link.name: entries[link.name]["run"] for link in links if entries[link.name].get("run")
+    }
+    judge = (value.get("judge") or {}).get("run")
+    return found | ({JUDGE: judge} if judge else {})
+
+
+def _roles(file: CriteriaFile) -> dict[str, str]:
+    judge = JUDGE if file.judge.run is not None else file.judge.model
+    return {} if judge is None else {JUDGE: judge}
+
+
+def _recording_path(request: FileRequest, file: CriteriaFile) -> str:
+    return file.recorded or f"{Path(request.document.source).stem}.recorded.json"
+
+
+def _recorded(request: FileRequest, file: CriteriaFile) -> Recorded | None:
+    if USE not in request.given:
+        return None
+    if RECORD in request.given:
+        raise BadInput([Mistake(USE, None, "", f"is given with {RECORD}; give one of the two")])
+    return read_recorded(request.project / _recording_path(request, file), USE)
+
+
+def _picked(flag: str, given: Mapping[str, str | bool], known: Sequence[str]) -> list[str]:
+    """What an option names, by names or their beginnings; all that is known without it.
+
+    Raises:
+        BadInput: A name that stands for none, or for several.
+    """
+    if flag not in given:
+        return list(known)
+    found, mistakes = [], Mistakes()
+    for name in filter(None, (part.strip() for part in str(given[flag]).split(","))):
+        meant = [name] if name in known else [one for one in known if one.startswith(name)]
+        if len(meant) == 1:
+            found += meant
+        elif meant:
+            mistakes.say(flag, f"found {name!r}, which may be {', '.join(meant)}; say which")
+        else:
+            hint = did_you_mean(name, known)
+            mistakes.say(flag, f"found {name!r}; there are: {', '.join(known)}{hint}")
+    if not found and not mistakes.found:
+        mistakes.say(flag, f"names none; there are: {', '.join(known)}")
+    mistakes.stop_if_any()
+    return found
+
+
+def _checked(document: Document) -> CriteriaFile:
+    own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
+    return check(Document(document.source, own, document.lines, document.origins), CriteriaFile)
+
+
+def _check_agents(file: CriteriaFile, mistakes: Mistakes) -> None:
+    names = list(file.agents)
+    if file.judge.run is not None and file.judge.model:
+        mistakes.fault(("judge", "model"), "is given beside run; give one of the two")
+    for name, agent in file.agents.items():
+        for part, why in _faults(agent, name, names):
+            mistakes.fault(("agents", name, *part), why)
+    for variant, prompts in file.variants.items():
+        if variant == AS_WRITTEN:
+            mistakes.fault(("variants", variant), "is what the agents say themselves; rename it")
+        for one in prompts:
+            if one not in names:
+                told = f"found {one!r}; there are: {', '.join(names)}{did_you_mean(one, names)}"
+                mistakes.fault(("variants", variant), told)
+    if not mistakes.found and (around := circle(file.agents)):
+        mistakes.fault(("agents",), f"they wait for each other: {' -> '.join(around)}")
+
+
+def _faults(
+    agent: AgentEntry, name: str, names: Sequence[str]
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    if name in TAKEN:
+        yield (), "is the name of a score, or of the judge; give it another"
+    if not (agent.prompt or agent.run or agent.model or agent.fixture):
+        yield (), "nothing says what it is; give prompt, run, model or fixture"
+    if agent.run is not None and agent.model:
+        yield ("model",), "is given beside run; give one of the two"
+    for one in agent.reads:
+        if one not in names or one == name:
+            yield ("reads",), f"found {one!r}; it is another agent{did_you_mean(one, names)}"
+    if agent.when is not None and (agent.when.agent not in names or agent.when.agent == name):
+        hint = did_you_mean(agent.when.agent, names)
+        yield ("when", "agent"), f"found {agent.when.agent!r}; it is another agent{hint}"
+    if len(set(agent.criteria)) < len(agent.criteria):
+        yield ("criteria",), "has a criterion twice; each is judged once"
+    if agent.criteria and agent.fail_threshold > len(agent.criteria):
+        many = len(agent.criteria)
+        yield (
+            ("fail_threshold",),
+            f"found {agent.fail_threshold}; with {many} criteria it could never fail",
+        )

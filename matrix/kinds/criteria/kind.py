@@ -1,0 +1,392 @@
+"""The criteria kind: see the package."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel
+
+from matrix.judging.asking import Judge, judge_transcript
+from matrix.judging.criteria import Checklist
+from matrix.judging.request import Part
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.criteria import reporting
+from matrix.kinds.criteria.chain import before, says
+from matrix.kinds.criteria.file import FILE_OPTIONS, is_criteria, read_criteria
+from matrix.kinds.criteria.settings import (
+    AGENT,
+    AS_WRITTEN,
+    CRITERIA,
+    JUDGE,
+    Given,
+    Link,
+    Options,
+    Task,
+)
+from matrix.kinds.criteria.state import Result, State, share_passed
+from matrix.kinds.protocol import (
+    REPORTED,
+    Binding,
+    EndedRun,
+    FileRequest,
+    Kept,
+    PackLibrary,
+    ReadFile,
+    RoleInfo,
+    RoleProfile,
+    RunReport,
+    ScenarioPack,
+)
+from matrix.model.documents import parse_document
+from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
+from matrix.model.mistakes import Mistakes
+from matrix.model.records import JSON, ChatMessage, Message
+from matrix.model.seeds import content_hash
+
+OUTPUTS: Final = "table"
+"""Channel of a session's log that outputs are in."""
+
+MAX_PROMPT: Final = 200_000
+_TOKENS_OF_A_FINDING: Final = 120
+_TOKENS_AROUND: Final = 300
+_EXPECTED_OUTPUT: Final = 700.0
+_EXPECTED_FINDING: Final = 35.0
+_OF_A_FILE: Final = "file://"
+
+
+class CriteriaKind:
+    """A session is one input, a turn one agent of the chain."""
+
+    name = CRITERIA
+    version = 1
+    state_version = 1
+    file_options = FILE_OPTIONS
+    file_names = ("agents.yaml", "criteria.yaml")
+    roles = (
+        RoleInfo(AGENT, "sim/gpt-4o-mini", "plays every agent that has no model of its own"),
+        RoleInfo(JUDGE, "sim/gpt-4o-mini", "finds which criteria are met", judges=True),
+    )
+    options_model = Options
+    state_model = State
+    score_range = (0.0, 1.0)
+    lower_is_better: frozenset[str] = frozenset({"judge_disagrees"})
+
+    def claims(self, value: JSON) -> bool:
+        return is_criteria(value)
+
+    def read_file(self, request: FileRequest) -> ReadFile:
+        return read_criteria(request)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        path = folder / "scenario.yaml"
+        document = parse_document(path.read_text(encoding="utf-8"), str(path))
+        if isinstance(document.value, dict):
+            document.value.pop("kind", None)
+        packs = list(read_criteria(FileRequest(document, folder)).packs.values())
+        if len(packs) != 1:
+            told = f"found {len(packs)} inputs; a scenario of its own has one"
+            raise BadInput([Mistake(str(path), None, "inputs", told)])
+        return ScenarioPack(name, CRITERIA, packs[0].title, packs[0].summary, packs[0].content)
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        chosen = Options.model_validate(options.model_dump())
+        content = pack.content
+        chain, task = _chain(content["chain"]), Task.model_validate(content["task"])
+        prompts = _prompts(chain, content["variants"], chosen, library)
+        return _bound(content, chain, task, prompts, roles, max_turns)
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        chosen = Options.model_validate(options.model_dump())
+        was = Options.model_validate(kept.plan.options)
+        content = kept.texts if pack is None else pack.content
+        chain, task = _chain(content["chain"]), Task.model_validate(content["task"])
+        if pack is None and chosen.variant == was.variant:
+            prompts = dict(kept.texts["prompts"])
+        else:
+            prompts = _prompts(chain, content["variants"], chosen, library)
+        return _bound(content, chain, task, prompts, roles, kept.plan.max_turns)
+
+    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+        if "scenario" in changes:
+            told = "agents have answered this input already; run the other one"
+            raise BadInput([Mistake("scenario", None, "", told)])
+        return state
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> State:
+        return State()
+
+    async def turn(self, ctx: Context, state: State) -> State:
+        """The next agent: its output, and what the judge finds."""
+        chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
+        link = chain[ctx.turn - 1]
+        result = await _played(ctx, link, task, state)
+        if result.has_output and link.judged:
+            result = await _judged(ctx, link, task, state, result)
+        _tell(ctx, link, result)
+        if ctx.turn == len(chain):
+            ctx.end("completed", "every agent has had its turn")
+        return state.model_copy(update={"results": (*state.results, result)})
+
+    async def finish(self, ctx: Context, state: State) -> None:
+        """Record what passed, and every cell as the report shows it."""
+        chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
+        pairs = [(link, state.of(link.name) or _never(link)) for link in chain]
+        words = [one.word(link) for link, one in pairs if link.judged]
+        by_error = any(one.outcome == "errored" for _, one in pairs)
+        share = None if by_error else share_passed(words)
+        for link, one in pairs:
+            if link.judged:
+                word = one.word(link)
+                value = {"PASS": 1.0, "FAIL": 0.0}.get(word)
+                ctx.score(
+                    link.name,
+                    value,
+                    label=word,
+                    reason=reporting.why(one, link),
+                    judge_model=one.judge_model,
+                    rubric_hash=_checklist(ctx, link).form.hash,
+                )
+        met = [one.met for _, result in pairs for one in result.findings]
+        ctx.score("score", None if share is None else float(share))
+        ctx.score("criteria_met", sum(met) / len(met) if met else None)
+        ctx.score("judge_disagrees", float(sum(one.disagrees(link) for link, one in pairs)))
+        told = reporting.cells(task, pairs, lambda link: _checklist(ctx, link).form.hash, ctx.log)
+        ctx.log.append(Message(REPORTED, CRITERIA, orjson.dumps(told).decode(), ctx.turn))
+
+    def report(self, run: EndedRun) -> RunReport:
+        return reporting.report_of(run)
+
+
+def _never(link: Link) -> Result:
+    """What is to be said of an agent that the session ended before."""
+    return Result(agent=link.name, outcome="errored", reason="the session ended before its turn")
+
+
+def _chain(value: Any) -> list[Link]:
+    return [Link.model_validate(one) for one in value]
+
+
+def _bound(
+    content: Mapping[str, Any],
+    chain: Sequence[Link],
+    task: Task,
+    prompts: Mapping[str, str],
+    roles: Mapping[str, str],
+    max_turns: int,
+) -> Binding:
+    turns = float(min(len(chain), max_turns))
+    profile = [*_expected(chain, task, prompts, roles)]
+    return Binding(
+        resources={
+            "task": task.model_dump(mode="json"),
+            "chain": [link.model_dump(mode="json") for link in chain],
+            "variants": dict(content["variants"]),
+            "prompts": dict(prompts),
+        },
+        prelude=None,
+        models=frozenset(one.model for one in profile),
+        profile=tuple(profile),
+        turns=(turns, turns, turns),
+    )
+
+
+def _expected(
+    chain: Sequence[Link], task: Task, prompts: Mapping[str, str], roles: Mapping[str, str]
+) -> list[RoleProfile]:
+    found = []
+    for link in chain:
+        read = len(task.text) / 4 + _EXPECTED_OUTPUT * len(link.reads)
+        often = (1.0, 1.0, 1.0) if link.when is None else (0.0, 0.5, 1.0)
+        if link.name not in task.given:
+            model = link.own_model or roles[AGENT]
+            asked = read + len(prompts[link.name]) / 4
+            written = min(_EXPECTED_OUTPUT, float(link.max_tokens))
+            found.append(RoleProfile(AGENT, model, often, asked, written))
+        if link.judged:
+            many = len(link.criteria)
+            shown = read + _EXPECTED_OUTPUT + 250 + _EXPECTED_FINDING * many
+            twice = (often[0], often[1], 2 * often[2])
+            wrote = 60 + _EXPECTED_FINDING * many
+            found.append(RoleProfile(JUDGE, roles[JUDGE], twice, shown, wrote))
+    return found
+
+
+def _prompts(
+    chain: Sequence[Link],
+    variants: Mapping[str, Mapping[str, str]],
+    options: Options,
+    library: PackLibrary,
+) -> dict[str, str]:
+    """Agent -> its system prompt itself.
+
+    Raises:
+        BadInput: No such variant, or a file that is not there or is no text.
+    """
+    known = [AS_WRITTEN, *variants]
+    if options.variant not in known:
+        told = f"found {options.variant!r}; there are: {', '.join(known)}"
+        raise BadInput([Mistake("run spec", None, "options.variant", told)])
+    others, mistakes, found = variants.get(options.variant, {}), Mistakes(), {}
+    for link in chain:
+        reference = others.get(link.name, link.prompt)
+        found[link.name] = mistakes.collect(partial(_prompt, reference, library))
+    mistakes.stop_if_any()
+    return {name: text or "" for name, text in found.items()}
+
+
+def _prompt(reference: str, library: PackLibrary) -> str:
+    shipped = library.shared(CRITERIA, "prompts", ".md") if reference.isidentifier() else {}
+    if reference in shipped:
+        path = shipped[reference]
+    elif reference.startswith(_OF_A_FILE):
+        path = library.project_file(reference)
+    else:
+        return reference
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        told = f"cannot be read as text: {getattr(error, 'strerror', None) or 'it is no UTF-8'}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None
+    if not text.strip() or len(text) > MAX_PROMPT:
+        told = f"found {len(text)} characters; a prompt has 1 to {MAX_PROMPT}"
+        raise BadInput([Mistake(str(path), None, "", told)])
+    return text
+
+
+async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
+    """What the agent makes of it, or why it does not run."""
+    given = task.given.get(link.name)
+    if given is None and (missing := _missing(link, state)) is not None:
+        what = "is blocked" if missing.outcome == "blocked" else "gave no answer"
+        reason = f"{missing.agent} {what}"
+        return Result(agent=link.name, outcome="blocked", reason=reason)
+    if (held := _held_back(ctx, link, state, given)) is not None:
+        return Result(agent=link.name, outcome="skipped", reason=held)
+    asked = _asked(ctx, link, task, state)
+    digest = content_hash([[one.role, one.content] for one in asked])
+    if given is not None:
+        other = bool(given.task) and given.task != digest
+        at = ctx.log.append(Message(OUTPUTS, link.name, given.output, ctx.turn, given.source))
+        return Result(
+            agent=link.name,
+            outcome="ran",
+            at=at,
+            source=given.source,
+            task=given.task,
+            other_task=other,
+        )
+    try:
+        answer = await ctx.ask(
+            AGENT,
+            asked,
+            model=link.own_model or None,
+            max_tokens=link.max_tokens,
+            agent=link.name,
+            tag=link.stage or link.name,
+        )
+    except CallFailed as failure:
+        by_itself = failure.error_class in FAILED_BY_ITSELF
+        outcome = "failed" if by_itself else "errored"
+        return Result(agent=link.name, outcome=outcome, reason=str(failure)[:2000], task=digest)
+    at = ctx.log.append(Message(OUTPUTS, link.name, answer.text, ctx.turn, answer.status))
+    return Result(agent=link.name, outcome="ran", at=at, task=digest)
+
+
+def _missing(link: Link, state: State) -> Result | None:
+    """The first agent that it depends on and that has no output, though it was to have one."""
+    for name in before(link):
+        one = state.of(name)
+        if one is not None and one.outcome in ("failed", "errored", "blocked"):
+            return one
+    return None
+
+
+def _held_back(ctx: Context, link: Link, state: State, given: Given | None) -> str | None:
+    """Why it does not run though nothing is missing; ``None`` if it does."""
+    if given is not None and given.source == "recorded" and not given.ran:
+        return "it did not run when this was recorded"
+    if link.when is None or given is not None:
+        return None
+    other = state.of(link.when.agent)
+    if other is None or other.at < 0:
+        return f"{link.when.agent} did not run"
+    if says(ctx.log[other.at].text, link.when.says):
+        return None
+    return f"{link.when.agent} does not say {link.when.says!r}"
+
+
+def _read(ctx: Context, link: Link, state: State) -> list[tuple[str, str]]:
+    """The outputs that an agent is given, by whom."""
+    there = [(name, state.of(name)) for name in link.reads]
+    return [(name, ctx.log[one.at].text) for name, one in there if one is not None and one.at >= 0]
+
+
+def _asked(ctx: Context, link: Link, task: Task, state: State) -> list[ChatMessage]:
+    """The request: its prompt, then the input, alone or with what others made of it."""
+    prompt, read = str(ctx.resource("prompts")[link.name]), _read(ctx, link, state)
+    parts = [f"## From {name}\n\n{text.strip()}" for name, text in read]
+    said = "\n\n".join([f"## Input\n\n{task.text}", *parts]) if parts else task.text
+    system = [ChatMessage("system", prompt)] if prompt else []
+    return [*system, ChatMessage("user", said)]
+
+
+def _checklist(ctx: Context, link: Link) -> Checklist:
+    options = Options.model_validate(ctx.plan.options)
+    return Checklist(link.criteria, link.fail_threshold, options.judge_instructions)
+
+
+async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Result) -> Result:
+    """A result with what the judge finds of it."""
+    material = [
+        Part("Agent", f"{link.title or link.name}{f' ({link.stage})' if link.stage else ''}"),
+        Part("Input", task.text),
+        *(Part(f"Given to it by {name}", text) for name, text in _read(ctx, link, state)),
+        Part("Output", ctx.log[result.at].text),
+    ]
+    tokens = _TOKENS_AROUND + _TOKENS_OF_A_FINDING * len(link.criteria)
+    model = ctx.plan.roles[JUDGE]
+    judge = Judge(JUDGE, model, _checklist(ctx, link).form, tokens, link.name)
+    try:
+        (one,) = await judge_transcript(ctx, judge, material)
+    except CallFailed as failure:
+        return result.model_copy(update={"unjudged": f"the judge: {failure}"[:2000]})
+    if one.verdict is None:
+        told = f"the judge's answer could not be read: {one.why}"
+        return result.model_copy(update={"unjudged": told, "judge_model": one.model})
+    return result.judged(one.verdict, one.model)
+
+
+def _tell(ctx: Context, link: Link, result: Result) -> None:
+    word = result.word(link)
+    severity = "warning" if word in ("FAIL", "ERROR", "blocked") else ""
+    ctx.event("agent", subject=link.name, detail=word, severity=severity)
+    if result.disagrees(link):
+        told = f"claims {result.claimed or 'nothing'}, its findings make it {word}"
+        ctx.event("judge_disagrees", subject=link.name, detail=told, severity="warning")
+    if result.other_task:
+        told = "recorded for another prompt, input or output of another agent"
+        ctx.event("recorded_otherwise", subject=link.name, detail=told, severity="warning")
+
+
+KIND: Final = CriteriaKind()

@@ -1,0 +1,316 @@
+"""What a criteria test came to: cells as JSON, a grid of agents by inputs, recorded outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import orjson
+
+from matrix.kinds.context import Log
+from matrix.kinds.criteria.chain import began
+from matrix.kinds.criteria.file import REPORTS
+from matrix.kinds.criteria.recorded import Pinned, Recorded, RecordedOutput
+from matrix.kinds.criteria.settings import Link, Options, Task
+from matrix.kinds.criteria.state import Result
+from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.stats.proportions import wilson
+
+UNPLAYED: Final = "not played"
+_WIDEST: Final = 120
+_GRID_COLUMNS: Final = 12
+"""Inputs side by side; more of them are told by category and failure only."""
+
+Cell = dict[str, Any]
+
+
+def why(result: Result, link: Link) -> str:
+    """Why a cell is what it is, in words."""
+    if result.outcome != "ran":
+        return result.reason
+    if not result.findings:
+        return result.unjudged
+    if not result.not_met:
+        return result.reasoning or "every criterion is met"
+    lost = "; ".join(f"{n}. {result.findings[n - 1].reason}" for n in result.not_met)
+    return f"{_count(result, link)}: {lost}"[:4000]
+
+
+def _count(result: Result, link: Link) -> str:
+    return f"{len(result.not_met)} of {len(link.criteria)} criteria NOT MET"
+
+
+def cells(
+    task: Task,
+    pairs: Sequence[tuple[Link, Result]],
+    rubric: Callable[[Link], str],
+    log: Log,
+) -> dict[str, Any]:
+    """One session as ``reports/criteria/<run_id>.json`` has it."""
+    failed = [link.name for link, one in pairs if one.word(link) == "FAIL"]
+    begun = began(failed, {link.name: link for link, _ in pairs})
+    return {
+        "input": task.id,
+        "category": task.category,
+        "began_with": begun,
+        "agents": [_cell(link, one, rubric, log) for link, one in pairs],
+    }
+
+
+def _cell(link: Link, one: Result, rubric: Callable[[Link], str], log: Log) -> Cell:
+    return {
+        "agent": link.name,
+        "stage": link.stage,
+        "verdict": one.word(link),
+        "judged": link.judged,
+        "why": why(one, link),
+        "criteria": [
+            {"criterion": text, "met": found.met, "reason": found.reason}
+            for text, found in zip(link.criteria, one.findings, strict=False)
+        ],
+        "not_met": len(one.not_met),
+        "fail_threshold": link.fail_threshold,
+        "claimed": one.claimed,
+        "judge_disagrees": one.disagrees(link),
+        "reasoning": one.reasoning,
+        "judge_model": one.judge_model,
+        "rubric": rubric(link) if link.judged else "",
+        "source": one.source,
+        "other_task": one.other_task,
+        "task": one.task,
+        "ran": one.outcome == "ran",
+        "output": log[one.at].text if one.at >= 0 else "",
+    }
+
+
+def report_of(run: EndedRun) -> RunReport:
+    """The files about a run, and what is said after its summary."""
+    sessions = [_session(one) for one in run.sessions]
+    tested = [cell | _where(one) for one in sessions for cell in one["agents"] if cell["judged"]]
+    counted = [cell for cell in tested if cell["verdict"] != "skipped"]
+    passed = sum(cell["verdict"] == "PASS" for cell in counted)
+    unplayed = [one for one in sessions if not one["agents"]]
+    failed = sum(cell["verdict"] != "PASS" for cell in counted) + len(unplayed)
+    options = Options.model_validate(dict(run.options))
+    changed = list(_changes(tested, options))
+    data = {
+        "run_id": run.run_id,
+        "timestamp": f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "summary": {
+            "cells": len(counted),
+            "passed": passed,
+            "failed": sum(cell["verdict"] == "FAIL" for cell in counted),
+            "errors": sum(cell["verdict"] in ("ERROR", "blocked") for cell in counted),
+            "skipped": len(tested) - len(counted),
+            "sessions_not_played": len(unplayed),
+        },
+        "by_category": _by_category(counted),
+        "grid": _grid_data(tested),
+        "changed_since_recorded": changed,
+        "sessions": sessions,
+    }
+    text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
+    name = f"{REPORTS}/{run.run_id}.json"
+    files = {name: text}
+    lines = [*_lines(sessions, tested, counted, passed), *changed]
+    if options.record:
+        recording = _recording(run, sessions)
+        files[options.record] = recording.model_dump_json(indent=1) + "\n"
+        many = len(recording.outputs)
+        lines.append(f"{many} outputs are recorded in {options.record}; --use-recorded judges them")
+    return RunReport(files, (*lines, f"reasons and outputs are in {name}"), failed, data)
+
+
+def _session(session: EndedSession) -> dict[str, Any]:
+    where = {"round": session.round, "levels": dict(session.levels)}
+    if session.reported:
+        return {**orjson.loads(session.reported[-1]), **where}
+    told = session.reason or "was not played to its end"
+    return {
+        "input": session.scenario,
+        "category": "",
+        "began_with": [],
+        "agents": [],
+        "why": f"{session.outcome or UNPLAYED}: {told}",
+        **where,
+    }
+
+
+def _where(session: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: session[name] for name in ("input", "category", "round", "levels")}
+
+
+def _by_category(counted: Sequence[Cell]) -> dict[str, dict[str, int]]:
+    found: dict[str, dict[str, int]] = {}
+    for cell in counted:
+        row = found.setdefault(cell["category"] or "-", {"passed": 0, "cells": 0})
+        row["cells"] += 1
+        row["passed"] += cell["verdict"] == "PASS"
+    return found
+
+
+def _grid_data(tested: Sequence[Cell]) -> dict[str, dict[str, dict[str, str]]]:
+    """Variant -> agent -> input -> verdict, or how many of its runs passed."""
+    found: dict[str, dict[str, dict[str, list[str]]]] = {}
+    for cell in tested:
+        variant = found.setdefault(_variant(cell["levels"]), {})
+        variant.setdefault(cell["agent"], {}).setdefault(cell["input"], []).append(_short(cell))
+    return {
+        variant: {
+            agent: {name: _together(words) for name, words in row.items()}
+            for agent, row in rows.items()
+        }
+        for variant, rows in found.items()
+    }
+
+
+def _variant(levels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def _short(cell: Cell) -> str:
+    if cell["verdict"] == "FAIL" and cell["criteria"]:
+        return f"FAIL {cell['not_met']}/{len(cell['criteria'])}"
+    return str(cell["verdict"])
+
+
+def _together(words: Sequence[str]) -> str:
+    """One run's verdict, or how many of several passed; those that were skipped do not count."""
+    if len(words) == 1:
+        return words[0]
+    ran = [word for word in words if word != "skipped"]
+    return f"{ran.count('PASS')}/{len(ran)} pass" if ran else "skipped"
+
+
+def _lines(
+    sessions: Sequence[Mapping[str, Any]],
+    tested: Sequence[Cell],
+    counted: Sequence[Cell],
+    passed: int,
+) -> Iterator[str]:
+    for variant, rows in _grid_data(tested).items():
+        if variant:
+            yield f"{variant}:"
+        yield from _table(rows)
+    categories = _by_category(counted)
+    if len(categories) > 1:
+        shown = ", ".join(f"{c} {r['passed']} of {r['cells']}" for c, r in categories.items())
+        yield f"passed by category: {shown}"
+    if counted:
+        share = wilson(passed, len(counted))
+        assert share is not None
+        yield (
+            f"{passed} of {len(counted)} passed ({passed / len(counted):.0%}); as a sample of such "
+            f"agents and inputs that is {share.low:.0%} to {share.high:.0%} (95 % interval)"
+        )
+    for session in sessions:
+        if not session["agents"]:
+            yield f"ERROR {session['input']}{_levels(session)}: {_line(session['why'])}"
+    for cell in counted:
+        if cell["verdict"] != "PASS":
+            yield from _lost(cell)
+    for session in sessions:
+        after = [c["agent"] for c in session["agents"] if c["verdict"] == "FAIL"]
+        if (begun := session["began_with"]) and len(after) > len(begun):
+            rest = ", ".join(name for name in after if name not in begun)
+            place = f"{session['input']}{_levels(session)}"
+            yield f"failures on {place} began with {', '.join(begun)}; after it: {rest}"
+    for cell in tested:
+        if cell["judge_disagrees"]:
+            claim = cell["claimed"] or "no verdict"
+            yield (
+                f"the judge claimed {claim} for {cell['agent']} on {cell['input']}"
+                f"{_levels(cell)}; its own findings make it {cell['verdict']}"
+            )
+
+
+def _lost(cell: Cell) -> Iterator[str]:
+    place = f"{cell['agent']} on {cell['input']}{_levels(cell)}"
+    if not cell["criteria"]:
+        yield f"{cell['verdict']} {place}: {_line(cell['why'])}"
+        return
+    least = cell["fail_threshold"]
+    yield (
+        f"FAIL {place}: {cell['not_met']} of {len(cell['criteria'])} criteria NOT MET "
+        f"({least} or more fail{'s' * (least == 1)})"
+    )
+    for number, one in enumerate(cell["criteria"], 1):
+        if not one["met"]:
+            yield f"  {number}. {_line(one['criterion'])}: {_line(one['reason'])}"
+
+
+def _levels(where: Mapping[str, Any]) -> str:
+    told = _variant(where["levels"])
+    number = f", round {where['round'] + 1}" if where["round"] else ""
+    return f" ({told})" * bool(told) + number
+
+
+def _table(rows: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    inputs = list(dict.fromkeys(name for row in rows.values() for name in row))
+    if len(inputs) > _GRID_COLUMNS:
+        return
+    first = max(map(len, rows), default=0)
+    widths = [
+        max([len(name), *(len(row.get(name, "")) for row in rows.values())]) for name in inputs
+    ]
+    head = [" " * first, *(name.ljust(width) for name, width in zip(inputs, widths, strict=True))]
+    yield "  ".join(head).rstrip()
+    for agent, row in rows.items():
+        line = [row.get(name, "").ljust(width) for name, width in zip(inputs, widths, strict=True)]
+        yield "  ".join([agent.ljust(first), *line]).rstrip()
+
+
+def _line(text: str) -> str:
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return plain if len(plain) <= _WIDEST else plain[:_WIDEST] + " ..."
+
+
+def _changes(tested: Sequence[Cell], options: Options) -> Iterator[str]:
+    """What is other than it was when the outputs were recorded."""
+    told = set()
+    for cell in tested:
+        was = options.pinned.get(cell["agent"])
+        if was is None or cell["source"] != "recorded" or not cell["judge_model"]:
+            continue
+        if was["judge"] != cell["judge_model"]:
+            told.add(f"note: judged by {cell['judge_model']}, when recorded by {was['judge']}")
+        if was["rubric"] != cell["rubric"]:
+            told.add(
+                f"note: the criteria of {cell['agent']} (or the judge's instructions, or the "
+                "threshold) are other than when it was recorded"
+            )
+    for cell in tested:
+        if cell["other_task"]:
+            told.add(
+                f"note: the output of {cell['agent']} on {cell['input']} was recorded for another "
+                "prompt, input or output before it; --record makes a new one"
+            )
+    yield from sorted(told)
+
+
+def _recording(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Recorded:
+    """The outputs of the first session of each input."""
+    first: dict[str, Mapping[str, Any]] = {}
+    for session in sessions:
+        if session["agents"]:
+            first.setdefault(session["input"], session)
+    cells = [(name, cell) for name, session in first.items() for cell in session["agents"]]
+    kept = [
+        RecordedOutput(
+            input=name,
+            agent=cell["agent"],
+            output=cell["output"],
+            task=cell["task"],
+            ran=cell["ran"],
+        )
+        for name, cell in cells
+        if cell["ran"] or cell["verdict"] == "skipped"
+    ]
+    judged_by = {
+        cell["agent"]: Pinned(judge=cell["judge_model"], rubric=cell["rubric"])
+        for _, cell in cells
+        if cell["judge_model"]
+    }
+    at = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return Recorded(run_id=run.run_id, recorded_at=at, judged_by=judged_by, outputs=tuple(kept))
