@@ -56,6 +56,7 @@ __all__ = [
     "plan",
     "power",
     "read_checkpoint",
+    "rejudge",
     "repair",
     "replay",
     "replay_checkpoint",

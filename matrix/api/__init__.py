@@ -23,6 +23,7 @@ from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
 from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
+from matrix.api.rejudging import plan_rejudge, rejudge
 
 __all__ = [
     "NEWEST",
@@ -45,10 +46,12 @@ __all__ = [
     "pilot_for",
     "plan",
     "plan_branch",
+    "plan_rejudge",
     "plan_replay",
     "plan_replay_checkpoint",
     "power",
     "read_checkpoint",
+    "rejudge",
     "repair",
     "replay",
     "replay_checkpoint",

@@ -35,7 +35,7 @@ def branched_of(planned: Branching) -> BranchedFrom:
     wanted, moments = planned.continuation.wanted, planned.continuation.moments
     return BranchedFrom(
         run_id=moments[0].run_id,
-        mode="replay" if wanted.own_seed else "branch",
+        mode="rejudge" if wanted.again else "replay" if wanted.own_seed else "branch",
         changes=wanted.levels,
         times=wanted.times,
         where=planned.where,

@@ -11,6 +11,7 @@ from matrix.engine.estimate import Interval
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
+from matrix.model.plan import Plan
 from matrix.store.run_folder import (
     CommandEnd,
     CostRange,
@@ -58,13 +59,20 @@ def plan_summary(prepared: Prepared) -> PlanSummary:
     return PlanSummary(
         sessions=prepared.plan.sessions,
         cells=len(prepared.plan.cells),
-        rounds=prepared.plan.rounds,
+        rounds=_rounds(prepared.plan),
         scenarios=tuple(dict.fromkeys(cell.scenario for cell in prepared.plan.cells)),
         factors=dict(prepared.factors),
         compared=prepared.compare_factor,
         metric=prepared.spec.compare.metric,
         score_range=prepared.kind.score_range,
     )
+
+
+def _rounds(plan: Plan) -> int:
+    """Rounds in all; those of their run, where its sessions are only judged again."""
+    if plan.continued is None or not plan.judged_again:
+        return plan.rounds
+    return max(origin.round for origin in plan.continued.origins) + 1
 
 
 def ended_file(file: RunFile, end: RunEnd) -> RunFile:

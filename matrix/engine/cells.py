@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from matrix.engine.judges import with_judges
 from matrix.engine.parameters import (
     CellParameters,
     ParameterName,
@@ -163,6 +164,7 @@ def _bind(
     )
     if binding is None:
         return None
+    binding = with_judges(binding, parts.judges)
     params = cell_parameters(parts.spec, roles, of_calls)
     of_models = {name: model.params.given for name, model in parts.spec.models.items()}
     return _Bound(checked, roles, params, expecting(binding, params, of_models))

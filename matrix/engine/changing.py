@@ -8,16 +8,19 @@ from functools import partial
 from typing import Any
 
 from matrix.engine.inheritance import Forked
+from matrix.engine.judges import judges_in, with_judges
 from matrix.engine.parameters import ParameterName, check_level, parameter_named
 from matrix.engine.registry import ask_kind
 from matrix.engine.session_log import SessionLog
 from matrix.engine.wanted import SCENARIO, Variant, Wanted, as_level
+from matrix.judging.listed import ListedJudge
 from matrix.kinds.context import Log
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.judges import JUDGES
 from matrix.model.mistakes import Mistakes
 from matrix.model.params import OWN
 from matrix.model.records import JSON, Player, SessionPlan
@@ -86,11 +89,17 @@ def change_moment(
     wanted: Wanted,
     library: FolderLibrary,
     mistakes: Mistakes,
+    judges: Sequence[ListedJudge] | None = None,
 ) -> Changed | None:
-    """Join a moment with one variant; ``None`` where that has mistakes, which are collected."""
+    """Join a moment with one variant; ``None`` where that has mistakes, which are collected.
+
+    ``judges`` are listed ones in place of those that its session has.
+    """
     before = len(mistakes.found)
     plan = moment.plan
     roles = {role: str(variant.get(role, model)) for role, model in plan.roles.items()}
+    if judges:
+        roles.setdefault(JUDGES, judges[0].models[0])
     params = _params(kind, plan, variant, wanted, mistakes)
     options = {**plan.options}
     options |= {name: value for name, value in variant.items() if name in _options(kind)}
@@ -117,6 +126,7 @@ def change_moment(
     )
     if binding is None:
         return None
+    binding = with_judges(binding, judges_in(moment.texts) if judges is None else judges)
     changed = replace(
         plan,
         scenario=plan.scenario if pack is None else pack.name,

@@ -9,6 +9,7 @@ from matrix.engine.prepared import Prepared
 from matrix.kinds.protocol import Binding, RoleProfile
 from matrix.model.documents import PathKey
 from matrix.model.errors import did_you_mean
+from matrix.model.judges import JUDGES
 from matrix.model.mistakes import Mistakes
 from matrix.model.money import NanoUSD, from_usd, show_usd
 
@@ -23,6 +24,7 @@ def check_caps(prepared: Prepared, bindings: Sequence[Binding], mistakes: Mistak
             prepared, profile, from_usd(limits.session_usd), ("limits", "session_usd"), mistakes
         )
     known = [role.name for role in prepared.kind.roles]
+    known += [JUDGES] * bool(prepared.spec.judges)
     for role, usd in limits.role_usd.items():
         path = ("limits", "role_usd", role)
         if role not in known:

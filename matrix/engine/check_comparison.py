@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from matrix.engine.judges import names_of
 from matrix.engine.prepared import Prepared
 from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
@@ -14,8 +17,9 @@ from matrix.stats.rules import MIN_ROUNDS
 def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
     """Collect what is wrong with the metric, and with stopping when it is decided."""
     metric = prepared.spec.compare.metric
-    known = known_metrics(prepared.kind)
-    repeated = metric.startswith(REPEAT)
+    known = known_metrics(prepared.kind, names_of(prepared.spec))
+    listed = tuple(f"{name}." for name in names_of(prepared.spec))
+    repeated = metric.startswith((REPEAT, *listed))
     if known is not None and metric not in known and not repeated:
         mistakes.fault(
             ("compare", "metric"),
@@ -26,11 +30,15 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
         _check_stopping(prepared, mistakes)
 
 
-def known_metrics(kind: Kind) -> tuple[str, ...] | None:
-    """What sessions of a kind can be compared on; ``None`` if the kind does not say."""
+def known_metrics(kind: Kind, listed: Iterable[str]) -> tuple[str, ...] | None:
+    """What sessions of a kind can be compared on; ``None`` if the kind does not say.
+
+    ``listed`` are the scores of judges that the run spec lists.
+    """
     if not isinstance(kind, NamesScores):
         return None
-    return (*SESSION_METRICS, FAILED, *sorted(kind.score_names - set(SESSION_METRICS)))
+    scores = {*kind.score_names, *listed} - set(SESSION_METRICS)
+    return (*SESSION_METRICS, FAILED, *sorted(scores))
 
 
 def _check_stopping(prepared: Prepared, mistakes: Mistakes) -> None:

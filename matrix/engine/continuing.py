@@ -23,6 +23,7 @@ from matrix.engine.estimate import (
 )
 from matrix.engine.folders_kept import carry_folders, check_folders
 from matrix.engine.inheritance import Forked, inherited
+from matrix.engine.judges import read_judges
 from matrix.engine.keys import ENV_NAME
 from matrix.engine.parameters import CellParameters, check_parameters, expecting
 from matrix.engine.prepare import resolve_models
@@ -31,11 +32,12 @@ from matrix.engine.registry import load_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.engine.wanted import Wanted
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import Binding, Kind, RoleProfile
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.judges import JUDGES
 from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.plan import Cell, Continued, Origin, Plan
@@ -90,9 +92,12 @@ def continue_from(
     _check_versions(kind, moments, mistakes)
     check_folders(kind, moments, mistakes)
     library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
+    judges = None
+    if spec is not None and wanted.judges is not None:
+        spec, judges = read_judges(spec, kind, library, mistakes)
     for moment in moments:
         for variant in wanted.variants:
-            made = change_moment(kind, moment, variant, wanted, library, mistakes)
+            made = change_moment(kind, moment, variant, wanted, library, mistakes, judges)
             if made is None:
                 continue
             forked = fork_moment(kind, moment, made, wanted, mistakes)
@@ -128,7 +133,7 @@ def _document(
     layers: list[Override] = [
         (("name",), f"{str(spec.get('name', 'run'))[:50]}-{wanted.word}", ""),
         (("scenarios",), list(dict.fromkeys(moment.plan.scenario for moment in moments)), ""),
-        (("factors",), {}, ""),
+        *([] if wanted.again else [(("factors",), {}, "")]),
         (("compare",), compared, ""),
         (("stop",), "never", ""),
         (("per_cell",), None, ""),
@@ -136,7 +141,9 @@ def _document(
         *(
             (("factors", name), list(levels), f"{wanted.flag} {name}")
             for name, levels in wanted.levels.items()
+            if not wanted.again
         ),
+        *([((JUDGES,), list(wanted.judges), "--rubric")] if wanted.judges is not None else []),
         *overrides,
     ]
     base = Document(f"run {first.run_id}", spec, {}, {})
@@ -180,10 +187,12 @@ def _assemble(
     costs = [
         CellCost({role: _part(cost, left) for role, cost in whole.items()})
         for one, moment in zip(changed, _each(moments, wanted), strict=True)
-        for whole in [session_cost(one.binding.profile, tariffs)]
-        for left in [_left(moment, one.binding.turns)]
+        for whole in [session_cost(_still_asked(kind, one.binding, wanted), tariffs)]
+        for left in [_WHOLE if wanted.again else _left(moment, one.binding.turns)]
     ]
-    work = [(wanted.times, work_of(one.binding.profile, models)) for one in changed]
+    work = [
+        (wanted.times, work_of(_still_asked(kind, one.binding, wanted), models)) for one in changed
+    ]
     return Prepared(
         spec=spec,
         source=f"run {moments[0].run_id}",
@@ -209,7 +218,15 @@ def _plan(
     spec: RunSpec, moments: Sequence[Checkpoint], changed: Sequence[Changed], wanted: Wanted
 ) -> Plan:
     origins = tuple(
-        Origin(m.run_id, m.plan.session_id, m.turn, m.plan.seed, m.plan.prelude_id) for m in moments
+        Origin(
+            m.run_id,
+            m.plan.session_id,
+            m.turn,
+            m.plan.seed,
+            m.plan.prelude_id,
+            m.plan.round if wanted.again else -1,
+        )
+        for m in moments
     )
     return Plan(
         tuple(_cell(one) for one in changed),
@@ -256,6 +273,14 @@ FINISH_SHARE = 0.05
 """Part of a session's cost that comes after its last turn, about: the judge."""
 
 
+def _still_asked(kind: Kind, binding: Binding, wanted: Wanted) -> tuple[RoleProfile, ...]:
+    """Who is asked anything more: only judges, where sessions are over."""
+    if not wanted.again:
+        return binding.profile
+    judges = {role.name for role in kind.roles if role.judges} | {JUDGES}
+    return tuple(use for use in binding.profile if use.role in judges)
+
+
 def _each(moments: Sequence[Checkpoint], wanted: Wanted) -> Iterator[Checkpoint]:
     """The moment of every cell."""
     return (moment for moment in moments for _ in wanted.variants)
@@ -284,6 +309,9 @@ class Shares(NamedTuple):
     low: float
     middle: float
     high: float
+
+
+_WHOLE = Shares(1.0, 1.0, 1.0)
 
 
 def _part(cost: Interval, left: Shares) -> Interval:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from matrix.engine.judges import lower_is_better_of
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Dropped, Looked
 from matrix.model.metrics import lower_is_better
@@ -51,7 +52,9 @@ def declared_rules(
     return Rules(
         alpha=round(1.0 - compare.confidence, 12),
         delta=margin if margin is not None else compare.margin,
-        higher_is_better=not lower_is_better(chosen, kind.lower_is_better),
+        higher_is_better=not lower_is_better(
+            chosen, kind.lower_is_better | lower_is_better_of(spec)
+        ),
         failure_margin=compare.failure_margin / 100.0,
         score_bounds=kind.score_range if chosen == "score" else None,
         engine=spec.engine if chosen == compare.metric else "fixed",

@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.agent_turns import Agents
 from matrix.engine.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.effects import Effects
+from matrix.engine.judges import LISTED, judges_in
 from matrix.engine.messages import Snapshot
 from matrix.engine.metered import upstreams_of
 from matrix.engine.scope import Meter, Request, Scope, Step
@@ -26,8 +27,9 @@ from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.engine.telling import told_turn
 from matrix.engine.workspace import Workspaces
+from matrix.judging.listed import judge_by_list
 from matrix.kinds.context import Context
-from matrix.kinds.protocol import Kind, UsesFolder
+from matrix.kinds.protocol import REPORTED, Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
     FAILED_BY_ITSELF,
@@ -210,6 +212,10 @@ class DurableSession:
 
     async def _finish(self, state: BaseModel, ctx: Context) -> BaseModel:
         await self.kind.finish(ctx, state)
+        if LISTED in self.plan.resources:
+            listed = judges_in({LISTED: self.resource(LISTED)})
+            said = [(n, one) for n, one in enumerate(self.log.since(0)) if one.channel != REPORTED]
+            await judge_by_list(ctx, listed, said)
         return state
 
     async def _step(

@@ -8,12 +8,15 @@ from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
+from matrix.engine.judges import read_judges
 from matrix.engine.parameters import check_factors, check_names, parameter_named
 from matrix.engine.registry import ask_kind, load_kind
+from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
 from matrix.model.documents import check
 from matrix.model.errors import BadInput, KindUnusable, did_you_mean
+from matrix.model.judges import JUDGES
 from matrix.model.mistakes import Mistakes
 from matrix.model.params import COMMON, OWN
 from matrix.model.spec import RunSpec, level_name
@@ -28,6 +31,7 @@ class Parts(NamedTuple):
         factors: Factor -> levels, as text.
         compare: The factor that the verdict is about, if there is one.
         packs: Scenarios, in the order of the spec.
+        judges: The judges that the spec lists, with their rubrics.
     """
 
     spec: RunSpec
@@ -36,6 +40,7 @@ class Parts(NamedTuple):
     factors: dict[str, tuple[str, ...]]
     compare: str | None
     packs: list[ScenarioPack]
+    judges: list[ListedJudge]
 
 
 def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
@@ -50,6 +55,9 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
     options = mistakes.collect(lambda: check(mistakes.document, kind.options_model, ("options",)))
     mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
     roles = _roles(spec, kind, mistakes)
+    spec, judges = read_judges(spec, kind, library, mistakes)
+    if judges:
+        roles[JUDGES] = judges[0].models[0]
     check_names(spec, roles, mistakes)
     check_factors(spec, roles, mistakes)
     factors = _factors(spec, kind, mistakes)
@@ -60,6 +68,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
         factors,
         _compare_factor(spec, factors, mistakes),
         _packs(spec, kind, library, mistakes),
+        judges,
     )
     if options is None:
         mistakes.stop_if_any()

@@ -29,6 +29,10 @@ class Wanted:
         own_seed: The first time keeps the parent's seed, so that nothing else is other.
         word: ``replay`` or ``branch``.
         flag: Where changes come from, for mistakes.
+        judges: Judges to list in place of those that the parent's spec lists; ``None``: the same.
+        again: The sessions are over, and only judged again: each stays in its round, and what the
+            parent compared is compared.
+        parents_factor: What the parent compared.
     """
 
     changes: Mapping[str, tuple[JSON, ...]]
@@ -36,6 +40,9 @@ class Wanted:
     own_seed: bool
     word: str
     flag: str
+    judges: tuple[JSON, ...] | None = None
+    again: bool = False
+    parents_factor: str | None = None
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -52,7 +59,9 @@ class Wanted:
 
     @property
     def compared(self) -> str | None:
-        """The change that the verdict is about, if one has several values."""
+        """What the verdict is about: the change that has several values, if there is one."""
+        if self.again:
+            return self.parents_factor
         return next((name for name, values in self.changes.items() if len(values) > 1), None)
 
     def origin(self, name: str) -> str:

@@ -61,6 +61,10 @@ class FolderLibrary:
     def archetypes(self) -> Mapping[str, Path]:
         return self._files("archetypes", ".yaml")
 
+    def rubrics(self) -> Mapping[str, Path]:
+        """Name -> file of every rubric."""
+        return self._files("rubrics", ".md")
+
     def project_file(self, reference: str) -> Path:
         path = Path(reference.removeprefix("file://"))
         full = path if path.is_absolute() else self._project / path

@@ -57,7 +57,8 @@ class Cell:
 class Origin(NamedTuple):
     """A moment that sessions go on from: a session of some run after one of its turns.
 
-    ``seed`` and ``prelude_id`` are the parent's.
+    ``seed`` and ``prelude_id`` are the parent's. ``round`` is the round that its session was in,
+    where sessions that are over are only judged again, and stay in it; else -1.
     """
 
     run_id: str
@@ -65,6 +66,7 @@ class Origin(NamedTuple):
     turn: int
     seed: int
     prelude_id: str | None
+    round: int = -1
 
 
 class Continued(NamedTuple):
@@ -120,6 +122,11 @@ class Plan:
         if self.continued is not None:
             return len(self.continued.origins)
         return -(-self.sessions // len(self.cells))
+
+    @property
+    def judged_again(self) -> bool:
+        """Whether its sessions are over, and only judged again."""
+        return self.continued is not None and self.continued.origins[0].round >= 0
 
     @property
     def variants(self) -> int:
@@ -178,6 +185,7 @@ class Plan:
                 replace(
                     planned,
                     session_id=content_hash(["continuation", *identity]),
+                    round=number if origin.round < 0 else origin.round,
                     prelude_id=origin.prelude_id,
                     parent_session_id=origin.session_id,
                     parent_turn=origin.turn,

@@ -23,6 +23,7 @@ from pydantic import (
 
 from matrix.model.agents import AgentSpec
 from matrix.model.budgets import parse_budget
+from matrix.model.judges import JudgeSpec
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.params import Params
 
@@ -297,6 +298,11 @@ class RunSpec(SpecModel):
     agents: Mapping[Name, AgentSpec] = Field(
         default_factory=dict,
         description="Agents under test: commands, services, functions; levels of roles as models.",
+    )
+    judges: tuple[JudgeSpec, ...] = Field(
+        default=(),
+        max_length=50,
+        description="Rubrics that every session is judged by at its end, whatever its kind.",
     )
     groups: Mapping[Name, RateLimits] = Field(
         default_factory=dict, description="Limit group -> its rate limits."

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from matrix.engine.check_comparison import known_metrics
+from matrix.engine.judges import names_of
 from matrix.engine.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
@@ -137,7 +138,7 @@ def _unmeasured(tables: RunTables, run: RunFile, metric: str) -> list[Mistake]:
 
 
 def _unknown_thresholds(wish: GateWish, run: RunFile) -> list[Mistake]:
-    known = known_metrics(load_kind(run.kind))
+    known = known_metrics(load_kind(run.kind), names_of(run.spec))
     mistakes = []
     for name, value in (wish.thresholds or {}).items():
         if known is not None and name not in known:

@@ -156,7 +156,7 @@ def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], li
     mistakes = [
         f"{run.run_id} is a branch of {run.branched.run_id}: compare its variants instead"
         for run in (one, two)
-        if run.branched is not None
+        if run.branched is not None and run.branched.mode != "rejudge"
     ]
     if one.kind != two.kind:
         mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")

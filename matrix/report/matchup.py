@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from matrix.engine.judges import lower_is_better_of
 from matrix.judging.repeats import MAX_REPEATS, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -177,7 +178,8 @@ class Matchup:
 
     def lower_is_better(self, metric: str) -> bool:
         """Whether less of a metric is better."""
-        return lower_is_better(metric, self.kind.lower_is_better)
+        lower = self.kind.lower_is_better | lower_is_better_of(self.spec)
+        return lower_is_better(metric, lower)
 
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.

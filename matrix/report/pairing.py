@@ -41,7 +41,7 @@ def pairing_of(run: RunFile) -> Pairing:
     and of that its repeats are independent samples.
     """
     branched = run.branched
-    if branched is None:
+    if branched is None or branched.mode == "rejudge":
         return Pairing(
             "round",
             run.plan.rounds,

@@ -58,6 +58,8 @@ def branch_in_words(prepared: Prepared) -> str:
 
 def _shape(prepared: Prepared) -> str:
     if (continued := prepared.plan.continued) is not None:
+        if prepared.plan.judged_again:
+            return f"{plural(len(continued.origins), 'session')}, judged again"
         moments = plural(len(continued.origins), "moment")
         variants = plural(prepared.plan.variants, "variant")
         return f"{moments} x {variants} x {plural(continued.repeats, 'repeat')}"
@@ -71,8 +73,10 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows = [
         (
             "sessions",
-            f"{plan.sessions:,} = {_rounds(prepared)}; at most {spec.limits.turns} turns each, "
-            f"{spec.limits.open_sessions:,} open at once",
+            f"{plan.sessions:,}, judged again"
+            if plan.judged_again
+            else f"{plan.sessions:,} = {_rounds(prepared)}; at most {spec.limits.turns} turns "
+            f"each, {spec.limits.open_sessions:,} open at once",
         ),
         ("scenarios", ", ".join(dict.fromkeys(cell.scenario for cell in plan.cells))),
     ]
@@ -96,7 +100,7 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared)
     rows += _ended_by_roles(prepared) + _without_room(prepared)
     rows += _moving_judges(prepared) + _unplanted(prepared)
-    return rows + power_facts(prepared, pilot)
+    return rows if plan.judged_again else rows + power_facts(prepared, pilot)
 
 
 def _params(spec: RunSpec) -> str:
@@ -299,7 +303,7 @@ def _cells(prepared: Prepared) -> str:
         rows.append(
             [
                 cell.scenario,
-                *cell.levels.values(),
+                *(cell.levels.get(name, "") for name in prepared.factors),
                 f"{whole + (index < rest):,}",
                 show_usd(cost.middle),
                 f"{show_usd(cost.low)} to {show_usd(cost.high)}",

@@ -190,7 +190,8 @@ def moved_models(sources: Iterable[RunTables]) -> dict[str, dict[str, int]]:
 
 def _comparison(tables: RunTables, run: RunFile) -> tuple[FactorComparison | None, str]:
     """The comparison, or why there is none: a young run may not have its metric yet."""
-    if run.branched is not None and run.plan.compared is None:
+    replayed = run.branched is not None and run.branched.mode != "rejudge"
+    if replayed and run.plan.compared is None:
         return None, "A replay of one variant, so there is nothing to compare."
     if run.plan.compared is None:
         return None, "No factor with several levels, so there is nothing to compare."

@@ -197,6 +197,8 @@ def _from(branched: BranchedFrom) -> str:
     else:
         where = f"{len(branched.moments):,} moments"
         where += f" before {branched.where}" if branched.where else ""
+    if branched.mode == "rejudge":
+        where = f"{len(branched.moments):,} session{'s' * (len(branched.moments) != 1)}"
     values = [f"{name}={','.join(levels)}" for name, levels in branched.changes.items()]
     changed = f", with {' '.join(values)}" if values else ", with nothing changed"
     return f"{branched.mode} of run {branched.run_id}, {where}{changed}"

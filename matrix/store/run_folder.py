@@ -120,8 +120,11 @@ class BranchedFrom(_Part):
     """What the sessions of a run go on from, and what was changed in them."""
 
     run_id: str = Field(description="The parent's run.")
-    mode: Literal["replay", "branch"] = Field(
-        description="`replay`: the first repeat keeps the parent's seed; `branch`: none does."
+    mode: Literal["replay", "branch", "rejudge"] = Field(
+        description=(
+            "`replay`: the first repeat keeps the parent's seed; `branch`: none does; `rejudge`: "
+            "sessions that were over are judged again, and each is in its round."
+        )
     )
     changes: Mapping[str, tuple[str, ...]] = Field(
         description="What is other -> its values, as text; every combination is a variant."

@@ -52,4 +52,10 @@ def test_the_version_is_that_of_the_package(matrix: Matrix) -> None:
 
 def test_the_shell_completes_commands(matrix: Matrix, here: Path) -> None:
     variables = {"_MATRIX_COMPLETE": "complete_bash", "COMP_WORDS": "matrix r", "COMP_CWORD": "1"}
-    assert set(matrix(variables=variables).stdout.split()) == {"run", "resume", "replay", "repair"}
+    assert set(matrix(variables=variables).stdout.split()) == {
+        "run",
+        "resume",
+        "replay",
+        "rejudge",
+        "repair",
+    }

@@ -41,6 +41,7 @@ OF_A_PROJECT = frozenset(
         "docs/reports/selftest/RUN.md",
         "reports/criteria/RUN.json",
         "made/{input}.md",
+        "rubrics/tone.md",
     }
 )
 OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
@@ -196,7 +197,7 @@ AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, params, agents, selftest, criteria, caps = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, agents, selftest, criteria, judges, caps = code_blocks(ROOT / "README.md", "yaml")
     assert isinstance(yaml.safe_load(spec), dict)
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     assert api.validate(tmp_path / "params.yaml") == []
@@ -206,6 +207,12 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
     (tmp_path / "selftest.yaml").write_text(selftest, encoding="utf-8")
     assert api.validate(tmp_path / "selftest.yaml") == []
     assert api.plan(tmp_path / "selftest.yaml").spec.kind == "selftest"
+    (rubric,) = code_blocks(ROOT / "README.md", "markdown")
+    (tmp_path / "rubrics").mkdir()
+    (tmp_path / "rubrics" / "tone.md").write_text(rubric, encoding="utf-8")
+    (tmp_path / "rubrics" / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it end?")
+    (tmp_path / "judges.yaml").write_text(judges, encoding="utf-8")
+    assert api.validate(tmp_path / "judges.yaml") == []
     (tmp_path / "criteria.yaml").write_text(criteria, encoding="utf-8")
     assert api.validate(tmp_path / "criteria.yaml") == []
     assert api.plan(tmp_path / "criteria.yaml").factors == {"variant": ("as-written", "shorter")}

@@ -54,6 +54,9 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     assert init == "init my-project"
     assert played(tmp_path, init, {}).code == 0
     project, seen = tmp_path / "my-project", []
+    (rubric,) = code_blocks(ROOT / "README.md", "markdown")
+    (project / "rubrics").mkdir()
+    (project / "rubrics" / "tone.md").write_text(rubric)
     (project / "my_agent.py").write_text("print('done')\n")
     for line in rest:
         if line.startswith("run criteria/"):

@@ -137,21 +137,24 @@ class CriteriaKind:
         return State()
 
     async def turn(self, ctx: Context, state: State) -> State:
-        """The next agent: its output, and what the judge finds."""
+        """The next agent: its output, or why there is none."""
         chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
         link = chain[ctx.turn - 1]
         result = await _played(ctx, link, task, state)
-        if result.has_output and link.judged:
-            result = await _judged(ctx, link, task, state, result)
-        _tell(ctx, link, result)
+        if result.other_task:
+            told = "recorded for another prompt, input or output of another agent"
+            ctx.event("recorded_otherwise", subject=link.name, detail=told, severity="warning")
         if ctx.turn == len(chain):
             ctx.end("completed", "every agent has had its turn")
         return state.model_copy(update={"results": (*state.results, result)})
 
     async def finish(self, ctx: Context, state: State) -> None:
-        """Record what passed, and every cell as the report shows it."""
+        """Have the outputs judged, record what passed, and every cell as the report shows it."""
         chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
         pairs = [(link, state.of(link.name) or _never(link)) for link in chain]
+        pairs = await _all_judged(ctx, task, state, pairs)
+        for link, one in pairs:
+            _tell(ctx, link, one)
         words = [one.word(link) for link, one in pairs if link.judged]
         by_error = any(one.outcome == "errored" for _, one in pairs)
         share = None if by_error else share_passed(words)
@@ -356,6 +359,20 @@ def _checklist(ctx: Context, link: Link) -> Checklist:
     return Checklist(link.criteria, link.fail_threshold, options.judge_instructions)
 
 
+async def _all_judged(
+    ctx: Context, task: Task, state: State, pairs: Sequence[tuple[Link, Result]]
+) -> list[tuple[Link, Result]]:
+    """Every result, with what the judge finds of those that have an output; side by side."""
+    judged = [(link, one) for link, one in pairs if one.has_output and link.judged]
+    if not judged:
+        return list(pairs)
+    found = await ctx.parallel(
+        [partial(_judged, link=link, task=task, state=state, result=one) for link, one in judged]
+    )
+    by_name = {one.agent: one for one in found}
+    return [(link, by_name.get(link.name, one)) for link, one in pairs]
+
+
 async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Result) -> Result:
     """A result with what the judge finds of it."""
     material = [
@@ -384,9 +401,6 @@ def _tell(ctx: Context, link: Link, result: Result) -> None:
     if result.disagrees(link):
         told = f"claims {result.claimed or 'nothing'}, its findings make it {word}"
         ctx.event("judge_disagrees", subject=link.name, detail=told, severity="warning")
-    if result.other_task:
-        told = "recorded for another prompt, input or output of another agent"
-        ctx.event("recorded_otherwise", subject=link.name, detail=told, severity="warning")
 
 
 KIND: Final = CriteriaKind()

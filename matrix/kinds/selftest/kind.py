@@ -188,7 +188,6 @@ class SelftestKind:
         ctx.log.append(Message("table", SYSTEM, answer.text, ctx.turn, status))
         said.append(Said(role="assistant", content=answer.text, carry=answer.carry))
         step = Step(asked=asked, answer=answer.text, expected=expected, actual=status)
-        step = await _judged(ctx, state, step, options)
         ctx.event("status", subject=status, detail=f"known by {known_by}")
         more = case.requires_reply and ctx.turn <= len(case.reply_flow)
         if not (more and status == AWAITING):
@@ -200,6 +199,8 @@ class SelftestKind:
         if not state.steps:
             return
         options, case = Options.model_validate(ctx.plan.options), case_of(ctx.resource("case"))
+        steps = [await _judged(ctx, state, n, options) for n in range(len(state.steps))]
+        state = state.model_copy(update={"steps": tuple(steps)})
         rubric = judging.rubric_of(options)
         found = reporting.case_found(ctx.plan.scenario, case, state, options)
         first = state.steps[0]
@@ -250,13 +251,14 @@ async def _generated(ctx: Context, case: Case) -> Generated | str:
     return why
 
 
-async def _judged(ctx: Context, state: State, step: Step, options: Options) -> Step:
+async def _judged(ctx: Context, state: State, number: int, options: Options) -> Step:
     """A step with what the judge makes of it; without scores if its answer cannot be read."""
-    rubric = judging.rubric_of(options)
-    hints = state.hints if not state.steps else f"{state.hints}\n(This answers the user's reply.)"
+    rubric, step = judging.rubric_of(options), state.steps[number]
+    hints = state.hints if not number else f"{state.hints}\n(This answers the user's reply.)"
+    said = state.said[: 2 * number]
     asked = "\n\n".join(
-        [*(f"{one.role}: {one.content}" for one in state.said), f"user: {step.asked}"]
-        if state.said
+        [*(f"{one.role}: {one.content}" for one in said), f"user: {step.asked}"]
+        if said
         else [step.asked]
     )
     judge = Judge(JUDGE, ctx.plan.roles[JUDGE], scores_form(rubric), _TOKENS[JUDGE], SELFTEST)

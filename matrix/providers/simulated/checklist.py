@@ -53,8 +53,8 @@ def evaluate(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits
     criteria = _CRITERION.findall(asked.partition("Criteria:\n")[2])
     least = int(found[1]) if (found := _LEAST.search(asked)) else 1
     parts = _PART.findall(messages[-1].content)
-    output = "\n".join(text for name, text in parts if name == "Output")
-    given = "\n".join(text for name, text in parts if name not in ("Output", "Agent"))
+    output = "\n".join(text for name, text in parts if name in ("Output", "Messages"))
+    given = "\n".join(text for name, text in parts if name not in ("Output", "Messages", "Agent"))
     lines, lost = [], []
     for number, criterion in criteria:
         why = fault_of(criterion, output, given)

@@ -27,6 +27,9 @@ _DIMENSION = re.compile(r'^- "([^"\n]+)":', re.MULTILINE)
 _SUBJECT_LENGTH = 60
 _LONG_LINE = 90
 _WORDS_OF_A_SESSION = 2500
+_PASSES: Final = 2.8
+"""Points of 1-5 that a verdict passes from."""
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _PREDICATE = re.compile(r" is ([a-z]+)\.$")
 _OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple(
     (one[1], other[1])
@@ -68,13 +71,28 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
         return assess(names, messages, rng, traits)
     guide, transcript = _material(messages[-1].content)
     seen = look_at(transcript, story_of(guide) if guide else None)
+    if asks_for_line(messages[0].content):
+        noise = traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
+        word = "PASS" if _overall(seen) + noise >= _PASSES else "FAIL"
+        return f"VERDICT: {word if transcript.strip() else 'UNCERTAIN'} - {_reason(seen)}"
     verdict: dict[str, float | str] = {}
     for name in names:
         score = _FORMULAS.get(name, _overall)(seen)
         score += traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
         verdict[name] = min(5.0, max(1.0, round(score * 2) / 2))
-    verdict["reason"] = _reason(seen)
+    verdict["reason"] = _reason(seen) + _cites(transcript)
     return orjson.dumps(verdict).decode()
+
+
+def asks_for_line(system: str) -> bool:
+    """Whether a judge's instructions ask for one verdict in a line."""
+    return "VERDICT: PASS|FAIL|UNCERTAIN" in system
+
+
+def _cites(transcript: str) -> str:
+    """The last numbered message, where messages are numbered."""
+    numbers = _NUMBERED.findall(transcript)
+    return f" See [{numbers[-1]}]." if numbers else ""
 
 
 def _material(request: str) -> tuple[str, str]:

@@ -1,0 +1,167 @@
+"""Judging the sessions of a run again, from what is stored of them: a run of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from matrix.api.branching import start_branching
+from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
+from matrix.api.opened import RESULTS, Run, open_run
+from matrix.engine.progress import Listener
+from matrix.engine.registry import load_kind
+from matrix.engine.wanted import Wanted
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.judges import JUDGES
+from matrix.model.overrides import Override
+from matrix.model.records import JSON
+
+REJUDGE = "rejudge"
+
+JUDGE = "judge"
+"""What a kind calls the role that is asked at a session's end, if several measure."""
+
+_OVER = ("completed", "timeout")
+"""Ends after which a session is judged."""
+
+
+def plan_rejudge(
+    run: str | Path,
+    *,
+    judge: str | None = None,
+    rubrics: Sequence[str] = (),
+    target: str = "transcript",
+    repeats: int = 1,
+    missing: bool = False,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    overrides: Iterable[Override] = (),
+) -> Branching:
+    """Check it, without starting anything. Arguments are those of :func:`rejudge`.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    if judge is None and not rubrics and not missing:
+        told = "say what is to be judged anew: --judge MODEL, --rubric FILE, or --missing"
+        raise BadInput([Mistake("matrix rejudge", None, "", told)])
+    parent = open_run(run, results=results)
+    project = project_of_run(parent.path)
+    kind = load_kind(parent.file.kind)
+    roles = [role.name for role in kind.roles if role.judges]
+    roles = [JUDGE] if JUDGE in roles else roles
+    changes: dict[str, tuple[JSON, ...]] = {} if judge is None else dict.fromkeys(roles, (judge,))
+    wanted = Wanted(
+        changes,
+        times=1,
+        own_seed=True,
+        word=REJUDGE,
+        flag="--judge",
+        judges=_listed(parent, judge, rubrics, target, repeats, project),
+        again=True,
+        parents_factor=parent.file.plan.compared,
+    )
+    moments = moments_of(parent, _over(parent, missing=missing))
+    # what the parent has bought of the same calls is not bought again, unless --no-cache is said
+    layers = [(("cache",), True, ""), *overrides]
+    return Branching(go_on(moments, wanted, project, max_cost, layers))
+
+
+def rejudge(
+    run: str | Path,
+    *,
+    judge: str | None = None,
+    rubrics: Sequence[str] = (),
+    target: str = "transcript",
+    repeats: int = 1,
+    missing: bool = False,
+    max_cost: float | None = None,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    executor: str = "ray",
+    listener: Listener | None = None,
+    overrides: Iterable[Override] = (),
+) -> Run:
+    """Judge every session of a run again that came to its end; nobody else is asked.
+
+    The run's own scores stay as they are. The new run has the sessions under new ids, in their
+    rounds and with their levels, so that it is compared as the run itself is. Calls that the run
+    has paid for already are answered by their records.
+
+    Args:
+        run: The run: id, beginning of one, path, or ``last``.
+        judge: Another model or agent, for the kind's own judge and for listed ones.
+        rubrics: Files or names of rubrics, in place of those that the run lists.
+        target: What the rubrics look at: ``transcript``, ``last``, or whose messages.
+        repeats: Judgings of each session by each rubric.
+        missing: Only sessions that have no score.
+        max_cost: Hard cap in US dollars; the run's if left out.
+        results: Folder of runs.
+        run_id: Name of the new run; made up if left out.
+        executor: ``ray`` or ``in-process``.
+        listener: Told about progress.
+        overrides: Ready-made overrides of limits, over everything else.
+
+    Raises:
+        BadInput: Anything wrong with the input; nothing was started.
+        StoreError: A folder cannot be used.
+    """
+    planned = plan_rejudge(
+        run,
+        judge=judge,
+        rubrics=rubrics,
+        target=target,
+        repeats=repeats,
+        missing=missing,
+        max_cost=max_cost,
+        results=results,
+        overrides=overrides,
+    )
+    return start_branching(planned, results, run_id, executor, listener)
+
+
+def _listed(
+    parent: Run,
+    judge: str | None,
+    rubrics: Sequence[str],
+    target: str,
+    repeats: int,
+    project: Path,
+) -> tuple[JSON, ...] | None:
+    """The judges to list; ``None`` for those of the parent, as they are."""
+    if rubrics:
+        model = {} if judge is None else {"model": judge}
+        return tuple(
+            {"rubric": _reference(one, project), "target": target, "repeats": repeats, **model}
+            for one in rubrics
+        )
+    before: Sequence[Any] = parent.file.spec.get(JUDGES) or ()
+    if judge is None or not before:
+        return None
+    return tuple({**one, "model": [judge]} for one in before)
+
+
+def _reference(text: str, project: Path) -> str:
+    """A file (as it is known from the project) or a rubric by its name; from here first."""
+    path, named = Path(text.removeprefix("file://")), Path("rubrics") / f"{text}.md"
+    if named.is_file():
+        path = named
+    elif not (path.is_file() or path.suffix or text.startswith("file://")):
+        return text
+    full, root = path.resolve(), project.resolve()
+    return f"file://{full.relative_to(root) if root in full.parents else full}"
+
+
+def _over(parent: Run, *, missing: bool) -> list[tuple[str, int]]:
+    """Session and last turn of each that came to its end."""
+    frame = parent.sessions()
+    frame = frame[frame.outcome.isin(_OVER)]
+    if missing:
+        frame = frame[frame.score.isna()]
+    if frame.empty:
+        what = "that has no score" if missing else "that came to its end"
+        raise BadInput([Mistake(parent.id, None, "", f"has no session {what}")])
+    frame = frame.sort_values(["round", "scenario", "session_id"])
+    pairs = zip(frame.session_id, frame.turns, strict=True)
+    return [(str(session), int(turns)) for session, turns in pairs]

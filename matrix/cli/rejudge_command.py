@@ -1,0 +1,104 @@
+"""``matrix rejudge``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from matrix.cli.options import (
+    BudgetOption,
+    CacheOption,
+    InProcessOption,
+    JsonOption,
+    MaxCostOption,
+    OpenSessionsOption,
+    QuietOption,
+    ResultsOption,
+    RunArgument,
+    TimeLimitOption,
+    overrides_of,
+)
+from matrix.cli.replay_command import DryRunOption, NewRunOption
+
+HELP = """Judge the sessions of a run again, from what is stored of them.
+
+\b
+    matrix rejudge last --judge sim/opus-4.5
+    matrix rejudge last --rubric rubrics/tone.md --target narrator
+    matrix rejudge last --missing        only sessions that have no score
+
+Nobody but judges is asked. The new scores are a run of their own, in which
+each session has its round and its variant, so `matrix compare` says what they
+come to; the run itself stays as it is. What it has paid for is answered by its
+records, unless --no-cache is said.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command("rejudge", help=HELP)(rejudge)
+
+
+def rejudge(
+    run: RunArgument,
+    judge: Annotated[
+        str | None,
+        typer.Option("--judge", metavar="MODEL", help="Another judge.", show_default=False),
+    ] = None,
+    rubric: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rubric",
+            metavar="FILE",
+            help="A rubric, in place of those that the run lists.",
+            show_default=False,
+        ),
+    ] = None,
+    target: Annotated[
+        str,
+        typer.Option("--target", metavar="WHAT", help="What rubrics look at: last, or a speaker."),
+    ] = "transcript",
+    repeats: Annotated[
+        int, typer.Option("--repeats", metavar="N", help="Judgings by each rubric.", min=1)
+    ] = 1,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only sessions that have no score.")
+    ] = False,
+    max_cost: MaxCostOption = None,
+    budget: BudgetOption = None,
+    time_limit: TimeLimitOption = None,
+    open_sessions: OpenSessionsOption = None,
+    cache: CacheOption = None,
+    run_id: NewRunOption = None,
+    results: ResultsOption = "results",
+    dry_run: DryRunOption = False,
+    in_process: InProcessOption = False,
+    quiet: QuietOption = False,
+    json: JsonOption = False,
+) -> None:
+    """Judge the sessions of a run again."""
+    from matrix import api
+    from matrix.cli.branch_command import see_through
+
+    layers = overrides_of(
+        None,
+        None,
+        max_cost=max_cost,
+        budget=budget,
+        time_limit=time_limit,
+        open_sessions=open_sessions,
+        cache=cache,
+    )
+    planned = api.plan_rejudge(
+        run,
+        judge=judge,
+        rubrics=rubric or [],
+        target=target,
+        repeats=repeats,
+        missing=missing,
+        results=results,
+        overrides=layers,
+    )
+    executor = "in-process" if in_process else "ray"
+    see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)

@@ -1,0 +1,129 @@
+"""Judges that a run spec lists: their rubrics read, and joined with what a kind makes of a cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from matrix.judging.listed import ListedJudge
+from matrix.judging.rubric_file import read_rubric
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import Binding, Kind, NamesScores, RoleProfile
+from matrix.model.documents import PathKey
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.judges import JUDGES, MOST_MEMBERS, JudgeSpec
+from matrix.model.mistakes import Mistakes
+from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
+
+LISTED: Final = "listed judges"
+"""Name that sessions find them under among their texts and data."""
+
+_ANSWER: Final = 120.0
+_RUBRIC: Final = 300.0
+
+
+def read_judges(
+    spec: RunSpec, kind: Kind, library: FolderLibrary, mistakes: Mistakes
+) -> tuple[RunSpec, list[ListedJudge]]:
+    """The spec with what its rubrics say of their scores, and the judges with their rubrics."""
+    found: list[ListedJudge] = []
+    named: list[JudgeSpec] = []
+    for number, one in enumerate(spec.judges):
+        path: PathKey = (JUDGES, number)
+        listed = mistakes.collect(
+            partial(_read, one, library), partial(_placed, mistakes, (*path, "rubric"))
+        )
+        if listed is None:
+            continue
+        if len(one.model) * one.repeats > MOST_MEMBERS:
+            told = f"{len(one.model)} models x {one.repeats} repeats; at most {MOST_MEMBERS}"
+            mistakes.fault((*path, "repeats"), told)
+        if one.combine == "majority" and listed.rubric.answer == "scores":
+            mistakes.fault((*path, "combine"), "majority is of verdicts; scores have a mean")
+        if (name := listed.rubric.name) in _taken(kind) | {other.rubric.name for other in found}:
+            told = f"the scores of {name!r} would have a name that is taken; give name another"
+            mistakes.fault(path, told)
+        found.append(listed)
+        named.append(one.model_copy(update={"name": name, "better": listed.rubric.better}))
+    return spec.model_copy(update={JUDGES: tuple(named)}), found
+
+
+def lower_is_better_of(spec: RunSpec) -> frozenset[str]:
+    """Scores of listed judges of which less is better."""
+    return frozenset(one.name for one in spec.judges if one.better == "lower")
+
+
+def names_of(spec: Mapping[str, JSON] | RunSpec) -> list[str]:
+    """The names of the scores that listed judges give."""
+    if isinstance(spec, RunSpec):
+        return [one.name for one in spec.judges]
+    return [str(one["name"]) for one in spec.get(JUDGES) or ()]
+
+
+def with_judges(binding: Binding, judges: Sequence[ListedJudge]) -> Binding:
+    """A cell's binding with what its listed judges read and ask."""
+    if not judges:
+        return binding
+    said = sum(use.calls[1] * use.output_tokens for use in binding.profile if use.role != JUDGES)
+    profile = [
+        RoleProfile(JUDGES, model, _often(judge.repeats), said + _RUBRIC, _ANSWER)
+        for judge in judges
+        for model in judge.models
+    ]
+    listed: list[JSON] = [judge.model_dump(mode="json") for judge in judges]
+    return replace(
+        binding,
+        resources={**binding.resources, LISTED: listed},
+        models=binding.models | {model for judge in judges for model in judge.models},
+        profile=(*binding.profile, *profile),
+    )
+
+
+def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
+    """The judges that a session was planned with."""
+    return [ListedJudge.model_validate(one) for one in texts.get(LISTED) or ()]
+
+
+def _often(repeats: int) -> tuple[float, float, float]:
+    return (float(repeats), float(repeats), 2.0 * repeats)
+
+
+def _taken(kind: Kind) -> set[str]:
+    names = kind.score_names if isinstance(kind, NamesScores) else frozenset[str]()
+    return {"score", "cost_usd", "turns", "duration_s", "failed", *names}
+
+
+def _placed(mistakes: Mistakes, path: PathKey, mistake: Mistake) -> Mistake:
+    """A reference that leads nowhere is told where the spec says it; else the file's own place."""
+    if mistake.line is None and "no such" in mistake.message:
+        return mistakes.at(path, mistake.message)
+    return mistake
+
+
+def _read(judge: JudgeSpec, library: FolderLibrary) -> ListedJudge:
+    rubric = read_rubric(_file_of(judge.rubric, library))
+    if judge.name:
+        rubric = rubric.model_copy(update={"name": judge.name})
+    return ListedJudge(
+        rubric=rubric,
+        models=judge.model,
+        target=judge.target,
+        repeats=judge.repeats,
+        combine=judge.combine,
+        max_tokens=judge.max_tokens,
+    )
+
+
+def _file_of(reference: str, library: FolderLibrary) -> Path:
+    known = library.rubrics()
+    if reference in known:
+        return known[reference]
+    if reference.startswith("file://") or reference.endswith(".md"):
+        return library.project_file(reference)
+    told = f"found {reference!r}; no such rubric: name a file (file://PATH) or one of: "
+    told += f"{', '.join(known) or 'none'}{did_you_mean(reference, list(known))}"
+    raise BadInput([Mistake(reference, None, "", told)])

@@ -1,0 +1,214 @@
+"""Judges that a run spec lists: asked at a session's end, whatever its kind, recorded as scores.
+
+Several models or repeats are a panel: each judging is recorded by itself, and what they come to
+together is the rubric's score.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Final, Literal, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
+from matrix.judging.criteria import Checklist, Evaluation
+from matrix.judging.recording import ScoreContext
+from matrix.judging.repeats import mean_of, repeat_name
+from matrix.judging.request import Part
+from matrix.judging.rubric_file import RubricFile
+from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.judging.verdict_line import LineVerdict
+from matrix.model.errors import CallFailed
+from matrix.model.judges import JUDGES
+from matrix.model.records import Message
+
+TRANSCRIPT: Final = "transcript"
+LAST: Final = "last"
+
+MAX_TRANSCRIPT: Final = 200_000
+"""Characters of a transcript that a judge is given; more is cut out of the middle."""
+
+_CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
+
+Read = Verdict | Evaluation | LineVerdict
+
+
+class ListedJudge(BaseModel):
+    """A judge of the list with its rubric, as sessions are given it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    rubric: RubricFile
+    models: tuple[str, ...]
+    target: str
+    repeats: int
+    combine: Literal["mean", "majority"]
+    max_tokens: int
+
+
+class Scope(JudgeContext, ScoreContext, Protocol):
+    """What they need of a session's context."""
+
+
+class Reading(NamedTuple):
+    """What one judging comes to: a number, if it has one, a word for it, and why."""
+
+    value: float | None
+    word: str
+    reason: str
+    model: str
+
+
+async def judge_by_list(
+    ctx: Scope, judges: Sequence[ListedJudge], messages: Sequence[tuple[int, Message]]
+) -> None:
+    """Have a session judged by every judge of the list, and record what they say.
+
+    A call that fails, or an answer that cannot be read, leaves a score out, with the reason; the
+    session and its other scores stay.
+
+    Args:
+        ctx: The session's context.
+        judges: The list.
+        messages: What was said, each with its number.
+
+    Raises:
+        SessionStop: The session must end.
+    """
+    for judge in sorted(judges, key=lambda one: one.rubric.order):
+        await _judge(ctx, judge, shown_to(judge.target, messages))
+
+
+def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Message]]:
+    """The messages that a target stands for."""
+    if target == TRANSCRIPT:
+        return list(messages)
+    if target == LAST:
+        return list(messages[-1:])
+    return [(n, one) for n, one in messages if target in (one.speaker, one.channel)]
+
+
+def as_material(messages: Iterable[tuple[int, Message]]) -> list[Part]:
+    """Numbered messages; lines of one are set off, so that none can pass for the next."""
+    lines = []
+    for number, message in messages:
+        text = message.text.replace("\r", "\n").replace("\n", "\n    ")
+        lines.append(f"[{number}] {message.speaker}: {text}")
+    return [Part("Messages", "\n".join(lines), MAX_TRANSCRIPT)]
+
+
+async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, Message]]) -> None:
+    name, form = judge.rubric.name, judge.rubric.form
+    if not messages:
+        told = f"there is nothing of {judge.target!r} to judge"
+        ctx.score(name, None, reason=told, rubric_hash=form.hash)
+        return
+    material, judged = as_material(messages), list[Judged[Read]]()
+    for model in judge.models:
+        asked = Judge(JUDGES, model, form, judge.max_tokens, name)
+        try:
+            judged += await judge_transcript(ctx, asked, material, judge.repeats)
+        except CallFailed as failure:
+            judged += [Judged(None, model, str(failure)[:500])] * judge.repeats
+    numbers = {number for number, _ in messages}
+    readings = [_reading(judge, one) for one in judged]
+    for one in readings:
+        if strange := sorted(cited(one.reason) - numbers):
+            told = f"{one.model} cites {', '.join(map(str, strange))}, which it was not shown"
+            ctx.event("cites_nothing", subject=name, detail=told, severity="warning")
+    _record(ctx, judge, judged, readings, form.hash)
+
+
+def cited(reason: str) -> set[int]:
+    """The numbers of messages that a reason names.
+
+    >>> sorted(cited("It repeats itself [3, 7], see [12]; [x] and 5 are none"))
+    [3, 7, 12]
+    """
+    return {int(number) for found in _CITED.findall(reason) for number in found.split(",")}
+
+
+def _reading(judge: ListedJudge, one: Judged[Read]) -> Reading:
+    rubric = judge.rubric
+    match one.verdict:
+        case None:
+            return Reading(None, "", one.why or UNREADABLE, one.model)
+        case Verdict() as verdict:
+            assert rubric.rubric is not None
+            share = rubric.rubric.composed(verdict.scores)
+            low, high = rubric.scale
+            value = None if share is None else low + share * (high - low)
+            return Reading(value, "", verdict.reason, one.model)
+        case LineVerdict() as line:
+            return Reading(line.value, line.word, line.reason, one.model)
+        case Evaluation() as found:
+            assert not isinstance(rubric.criteria, dict)
+            passed = Checklist(tuple(rubric.criteria), rubric.fail_threshold).passes(found)
+            reasons = "; ".join(
+                f"{n}. {each.reason}" for n, each in enumerate(found.findings, 1) if not each.met
+            )
+            word = "PASS" if passed else "FAIL"
+            return Reading(float(passed), word, reasons or found.reasoning, one.model)
+
+
+def combined(readings: Sequence[Reading], how: str) -> tuple[float | None, str]:
+    """What several judgings come to, and a word for it.
+
+    ``majority``: the word of more than half of those that gave one, else ``UNCERTAIN``.
+    """
+    words = [one.word for one in readings if one.word]
+    if how == "majority" and words:
+        word, count = Counter(words).most_common(1)[0]
+        if 2 * count <= len(words):
+            return None, "UNCERTAIN"
+        return {"PASS": 1.0, "FAIL": 0.0}.get(word), word
+    same = words[0] if words and len(set(words)) == 1 else ""
+    return mean_of(one.value for one in readings), same
+
+
+def _record(
+    ctx: Scope,
+    judge: ListedJudge,
+    judged: Sequence[Judged[Read]],
+    readings: Sequence[Reading],
+    rubric_hash: str,
+) -> None:
+    name, models = judge.rubric.name, ", ".join(dict.fromkeys(one.model for one in readings))
+    value, word = combined(readings, judge.combine)
+    reason = readings[0].reason
+    if len(readings) > 1:
+        there = sum(one.value is not None for one in readings)
+        reason = f"{judge.combine} of {there} of {len(readings)} judgings; the first: {reason}"
+    ctx.score(name, value, label=word, reason=reason, judge_model=models, rubric_hash=rubric_hash)
+    for part in _parts(judge):
+        given = [_part(one.verdict, part, judge) for one in judged]
+        ctx.score(f"{name}.{part}", mean_of(given), judge_model=models, rubric_hash=rubric_hash)
+    if len(readings) > 1:
+        for number, one in enumerate(readings, 1):
+            ctx.score(
+                repeat_name(number, name),
+                one.value,
+                label=one.word,
+                reason=one.reason,
+                judge_model=one.model,
+                rubric_hash=rubric_hash,
+            )
+
+
+def _parts(judge: ListedJudge) -> list[str]:
+    """Scores beside the rubric's own: of its criteria, where there are several."""
+    criteria = judge.rubric.criteria
+    if isinstance(criteria, tuple):
+        return ["met"] if criteria else []
+    return list(criteria) if len(criteria) > 1 else []
+
+
+def _part(verdict: Read | None, part: str, judge: ListedJudge) -> float | None:
+    if isinstance(verdict, Verdict):
+        return verdict.scores.get(part)
+    if isinstance(verdict, Evaluation):
+        return 1 - verdict.not_met / len(verdict.findings)
+    return None
