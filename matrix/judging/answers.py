@@ -28,6 +28,23 @@ def read_json_object(text: str) -> dict[str, Any] | None:
     return None
 
 
+def read_json_objects(text: str) -> list[dict[str, Any]]:
+    """Every JSON object in ``text`` that is in no other one, in order."""
+    found, start = [], text.find("{")
+    while start >= 0:
+        end = _balanced_end(text, start)
+        read: Any = None
+        if end > start:
+            try:
+                read = orjson.loads(text[start:end])
+            except orjson.JSONDecodeError:
+                end = -1
+        if isinstance(read, dict):
+            found.append(read)
+        start = text.find("{", end if end > start else start + 1)
+    return found
+
+
 def _last_end(text: str, start: int) -> int:
     return text.rfind("}", start) + 1
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from matrix.judging.answers import read_json_object
+from matrix.judging.answers import read_json_objects
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import JUDGE
 from matrix.model.seeds import content_hash
@@ -123,14 +123,16 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
 
     Every criterion has to be found exactly once, or twice with the same finding.
     """
-    if (given := read_json_object(text)) is not None and isinstance(given.get("criteria"), list):
-        return _of_json(given, criteria)
     sections = _sections(text)
     found: dict[int, Finding] = {}
     for number, finding in _findings(sections["criteria evaluation"], criteria):
         before = found.setdefault(number, finding)
         if before.met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
+    if not found:  # only then, for a reason may quote JSON of what is judged
+        given = [one for one in read_json_objects(text) if isinstance(one.get("criteria"), list)]
+        if len(given) == 1:
+            return _of_json(given[0], criteria)
     claims = {claim[1].upper() for claim in _CLAIM.finditer(_plain(sections["verdict"]))}
     claimed = _claim(claims.pop() if len(claims) == 1 else "")
     return _whole(found, criteria, claimed, sections["reasoning"])

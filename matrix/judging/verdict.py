@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.judging.answers import read_json_object
+from matrix.judging.answers import read_json_objects
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import SCORE_IT, again, judge_system, verdict_schema
 from matrix.judging.rubric import Rubric, Scale
@@ -40,7 +40,7 @@ def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
 
     A criterion that is left out, off the scale or no number is missing, never a guess.
     """
-    found = read_json_object(text)
+    found = _the_one(text, rubric)
     if found is None:
         return None
     scores: dict[str, float] = {}
@@ -54,6 +54,17 @@ def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
     if not scores:
         return None
     return Verdict(scores, str(found.get("reason", ""))[:_REASON_CHARS], missing)
+
+
+def _the_one(text: str, rubric: Rubric) -> dict[str, Any] | None:
+    """The object with scores; ``None`` if there is none, or several that say different things.
+
+    A judge may quote JSON that somebody wrote into what is judged.
+    """
+    names = set(rubric.names)
+    there = [one for one in read_json_objects(text) if names & one.keys()]
+    told = {orjson.dumps([one.get(name) for name in rubric.names]) for one in there}
+    return there[0] if len(told) == 1 else None
 
 
 def scores_form(rubric: Rubric) -> Form[Verdict]:
