@@ -18,12 +18,13 @@ from matrix.model.records import ChatMessage
 from matrix.providers.simulated.checklist import evaluate, is_checklist
 from matrix.providers.simulated.cues import OFF_STORY
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
-from matrix.providers.simulated.selftest import assess
+from matrix.providers.simulated.selftest import assess, asks_of_a_status
 from matrix.providers.simulated.story import Story, story_of
 from matrix.providers.simulated.table import THE_END
 from matrix.providers.simulated.traits import Traits
 
 _DIMENSION = re.compile(r'^- "([^"\n]+)":', re.MULTILINE)
+_SCALE = re.compile(r"Score each from (\S+) \([^)]*\) to (\S+) \(")
 _SUBJECT_LENGTH = 60
 _LONG_LINE = 90
 _WORDS_OF_A_SESSION = 2500
@@ -67,7 +68,7 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
     if is_checklist(messages[0].content):
         return evaluate(messages, rng, traits)
     names = _dimensions(messages[0].content)
-    if names != ("quality",) and not _FORMULAS.keys() & set(names):
+    if asks_of_a_status(messages[-1].content):
         return assess(names, messages, rng, traits)
     guide, transcript = _material(messages[-1].content)
     seen = look_at(transcript, story_of(guide) if guide else None)
@@ -79,9 +80,19 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
     for name in names:
         score = _FORMULAS.get(name, _overall)(seen)
         score += traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
-        verdict[name] = min(5.0, max(1.0, round(score * 2) / 2))
+        verdict[name] = _on_scale(min(5.0, max(1.0, round(score * 2) / 2)), messages[0].content)
     verdict["reason"] = _reason(seen) + _cites(transcript)
     return orjson.dumps(verdict).decode()
+
+
+def _on_scale(points: float, system: str) -> float:
+    """Points of 1 to 5 on the scale that is asked for."""
+    found = _SCALE.search(system)
+    try:
+        low, high = (float(found[1]), float(found[2])) if found else (1.0, 5.0)
+    except ValueError:
+        low, high = 1.0, 5.0
+    return round(low + (points - 1.0) / 4.0 * (high - low), 4)
 
 
 def asks_for_line(system: str) -> bool:

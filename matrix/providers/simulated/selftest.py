@@ -114,6 +114,11 @@ def length_of(request: str) -> int | None:
     return None if found is None else _NUMBERS.get(found[1]) or int(found[1])
 
 
+def asks_of_a_status(request: str) -> bool:
+    """Whether what is to be judged is the answer of a system that ends with a status."""
+    return "Status match:" in dict(_PART.findall(request)).get("Status", "")
+
+
 def assess(
     names: Sequence[str], messages: Sequence[ChatMessage], rng: random.Random, traits: Traits
 ) -> str:
