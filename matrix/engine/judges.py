@@ -11,7 +11,7 @@ from typing import Final
 from matrix.judging.listed import ListedJudge
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kind, NamesScores, RoleProfile
+from matrix.kinds.protocol import Binding, Kind, NamesScores, Question, RoleProfile
 from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.judges import JUDGES, MOST_MEMBERS, JudgeSpec
@@ -86,6 +86,26 @@ def with_judges(binding: Binding, judges: Sequence[ListedJudge]) -> Binding:
 def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
     """The judges that a session was planned with."""
     return [ListedJudge.model_validate(one) for one in texts.get(LISTED) or ()]
+
+
+def questions_of(texts: Mapping[str, JSON]) -> dict[str, Question]:
+    """What people are asked in place of the listed judges of a session, by score."""
+    return {judge.rubric.name: _question(judge) for judge in judges_in(texts)}
+
+
+def _question(judge: ListedJudge) -> Question:
+    rubric, target = judge.rubric, judge.target
+    told = rubric.instructions.strip()
+    if isinstance(rubric.criteria, Mapping):
+        listed = "\n".join(f"- {name}: {one.question}" for name, one in rubric.criteria.items())
+        low, high = rubric.scale
+        return Question(
+            f"{told}\n{listed}\nHow good is it, taken together?", low, high, False, target
+        )
+    if rubric.criteria:
+        listed = "\n".join(f"{n}. {one}" for n, one in enumerate(rubric.criteria, 1))
+        told += f"\nIt fails if {rubric.fail_threshold} or more of these are not met:\n{listed}"
+    return Question(f"{told}\nDoes it pass?", 0, 1, True, target)
 
 
 def _often(repeats: int) -> tuple[float, float, float]:

@@ -132,6 +132,33 @@ class NamesScores(Protocol):
     score_names: frozenset[str]
 
 
+class Question(NamedTuple):
+    """What people are asked about a session who check its judge.
+
+    Attributes:
+        text: The question.
+        low: Least value, the worst; for verdicts 0, FAIL.
+        high: Greatest value; for verdicts 1, PASS.
+        verdict: Whether it is answered by PASS or FAIL.
+        target: What of the session is shown: ``transcript``, ``last``, or whose messages.
+    """
+
+    text: str
+    low: float
+    high: float
+    verdict: bool = False
+    target: str = "transcript"
+
+
+@runtime_checkable
+class AsksPeople(Protocol):
+    """A kind whose judge can be checked against people."""
+
+    def questions(self, kept: Kept) -> Mapping[str, Question]:
+        """Score -> what people are asked to say what its judge should have said."""
+        ...
+
+
 @runtime_checkable
 class UsesVariables(Protocol):
     """A kind that reads environment variables of its own: ``MATRIX_<NAME>`` -> what it sets.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
@@ -12,6 +13,7 @@ from matrix.report.compare import Judged
 from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     Noise,
+    cohen_kappa,
     krippendorff_alpha,
     noise_shares,
     paired_scores,
@@ -65,9 +67,11 @@ class NoiseReport:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far repeats of the judge on one transcript agree beyond chance.
+    """How far judgings of one transcript agree beyond chance: of one judge, or of a panel.
 
     Attributes:
+        members: The models of a panel; empty where one model judged several times.
+        kappa: Cohen's kappa, by squared distances, of two judgings; ``None`` of more.
         alpha: Krippendorff's alpha; ``None`` where it is not defined.
         transcripts: Transcripts with at least two ratings that it is from.
         ratings: Most ratings of one transcript.
@@ -78,6 +82,8 @@ class Agreement:
     transcripts: int
     ratings: int
     low: bool
+    members: tuple[str, ...] = ()
+    kappa: float | None = None
 
 
 def noise_of(judged: Judged, repeats: Floats) -> NoiseReport | None:
@@ -167,8 +173,13 @@ def _narrower(width: float) -> str:
     return f"{100 * (1 - width):.0f} %"
 
 
-def agreement_of(repeats: Floats) -> Agreement | None:
-    """How far repeats of the judge agree; ``None`` where no transcript was judged twice."""
+def agreement_of(repeats: Floats, members: Sequence[str] = ()) -> Agreement | None:
+    """How far judgings agree; ``None`` where no transcript was judged twice.
+
+    Args:
+        repeats: What each judging makes of each session, [sessions, judgings].
+        members: Who judged, if it was more than one model.
+    """
     judged = repeats[(~np.isnan(repeats)).sum(axis=1) >= 2] if repeats.size else repeats
     if not judged.size:
         return None
@@ -181,4 +192,7 @@ def agreement_of(repeats: Floats) -> Agreement | None:
         rated = np.round(rated / step) * step
     alpha = krippendorff_alpha(rated.T, "interval")
     low = alpha is not None and alpha < AGREEMENT_WARN_BELOW
-    return Agreement(alpha, len(judged), repeats.shape[1], low)
+    two = rated.shape[1] == 2
+    kappa = cohen_kappa(rated[:, 0], rated[:, 1]) if two else None
+    panel = tuple(members) if len(members) > 1 else ()
+    return Agreement(alpha, len(judged), repeats.shape[1], low, panel, kappa)

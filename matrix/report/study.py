@@ -19,6 +19,8 @@ from matrix.report.breakdown import (
 from matrix.report.caveats import caveats_of
 from matrix.report.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
 from matrix.report.cost_quality import CostQuality, cost_quality_of
+from matrix.report.judge_check import Standing
+from matrix.report.labelled import ByPeople, by_people, standing_in
 from matrix.report.leading import leading_pair
 from matrix.report.matchup import COMPOSITE, Matchup
 from matrix.report.noise_sources import Agreement, NoiseReport, agreement_of, noise_of
@@ -46,7 +48,9 @@ class Study:
         secondary: The other metrics of the leading pair; ``None`` with nothing to compare yet.
         cost_quality: Cost beside quality; ``None`` where the metric is money, or none was spent.
         noise: Where the noise comes from; ``None`` with fewer than two whole rounds.
-        agreement: How far the judge agrees with itself; ``None`` without repeats.
+        agreement: How far the judges of a panel, or repeats of one, agree; ``None`` without.
+        standing: Whether the judge was checked against people; ``None`` where none has part in it.
+        people: Means by people, with the judge's help; ``None`` without labels.
     """
 
     comparison: FactorComparison
@@ -61,6 +65,8 @@ class Study:
     cost_quality: CostQuality | None
     noise: NoiseReport | None
     agreement: Agreement | None
+    standing: Standing | None
+    people: ByPeople | None
 
     @property
     def factor(self) -> str:
@@ -140,7 +146,8 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
     # Always the same draws: the same tables give the same figures.
     rng = np.random.default_rng(derive_seed("compare", "cost beside quality"))
     repeats = matchup.judge_repeats(judged.metric)
-    agreement = agreement_of(repeats)
+    panel = [one.model for one in matchup.spec.judges if one.name == judged.metric]
+    agreement = agreement_of(repeats, panel[0] if panel else ())
     return Study(
         comparison=comparison_of(judged),
         unit=matchup.unit,
@@ -154,6 +161,8 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
         cost_quality=None if lead is None else cost_quality_of(judged, lead, rng),
         noise=noise_of(judged, repeats),
         agreement=agreement,
+        standing=standing_in(judged.metric, matchup.sources),
+        people=by_people(judged),
     )
 
 

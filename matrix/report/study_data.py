@@ -34,6 +34,8 @@ def study_as_data(study: Study) -> JSON:
         "cost_quality": _or_null(study.cost_quality),
         "noise": _or_null(study.noise),
         "judge_agreement": _or_null(study.agreement),
+        "judge_check": _or_null(study.standing),
+        "by_people": _or_null(study.people),
     }
 
 

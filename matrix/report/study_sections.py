@@ -20,6 +20,44 @@ _NOISE = {
 }
 
 
+def people_text(study: Study, width: int) -> str:
+    """What people say of the variants, beside what the judge says."""
+    found = study.people
+    if found is None:
+        return ""
+    figures = Figures(found.metric)
+    headers = [study.factor, "labelled", "judge", "people", "people, by judge", "95 % interval"]
+    rows = [
+        [
+            row.level,
+            f"{row.labelled:,}/{row.sessions:,}",
+            figures.number(row.judge),
+            figures.number(row.people),
+            figures.number(row.mean),
+            "-"
+            if row.interval is None
+            else interval(row.interval.low, row.interval.high, figures.digits),
+        ]
+        for row in found.rows
+    ]
+    told = [
+        f"The judge errs differently for {one.first} and {one.second}, by "
+        f"{figures.difference(one.difference)}: a verdict by it alone is void."
+        for one in found.differs
+    ]
+    told.append(
+        "People, by judge: the mean that people would give all sessions, from the labelled ones "
+        "and the judge (prediction-powered); right even where the judge is wrong."
+    )
+    return "\n".join(
+        [
+            f"By people, on {found.metric}:",
+            columns(headers, rows, right=(1, 2, 3, 4)),
+            wrapped(" ".join(told), "  ", width=width),
+        ]
+    )
+
+
 def breakdown_text(study: Study, width: int) -> str:
     """The leading pair at every level."""
     found = study.breakdown

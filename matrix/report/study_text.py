@@ -10,6 +10,7 @@ from matrix.report.study_sections import (
     cost_quality_text,
     elsewhere_text,
     noise_text,
+    people_text,
     secondary_text,
 )
 from matrix.report.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
@@ -39,6 +40,7 @@ def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH
         _variants(study),
         _verdict(study, width),
         _pairs(study, width),
+        people_text(study, width),
         breakdown_text(study, width),
         elsewhere_text(study, width),
         secondary_text(study, width, all_metrics=all_metrics),
@@ -102,6 +104,8 @@ def _verdict(study: Study, width: int) -> str:
         if not (flag == "these scenarios only" and study.unit != "round")
     ]
     lines += _agreement(study, width)
+    if study.standing is not None:
+        lines.append(wrapped(study.standing.sentence, "  judge:    ", width=width))
     lines.append(wrapped(study.settling.sentence, "  more:     ", width=width))
     lines.append(wrapped(study.rests_on, "  rests on: ", width=width))
     return "\n".join(lines)
@@ -116,8 +120,11 @@ def _agreement(study: Study, width: int) -> list[str]:
     if found.alpha is None:
         said = f"its agreement with itself is not defined: every rating is the same ({told})."
         return [wrapped(said, "  judge:    ", width=width)]
-    said = f"agrees with itself {found.alpha:.2f} (Krippendorff's alpha: 1 always, 0 by chance; "
-    said += f"{told})."
+    who = "agrees with itself"
+    if found.members:
+        who = f"its {len(found.members)} members agree"
+    kappa = "" if found.kappa is None or not found.members else f", kappa {found.kappa:.2f}"
+    said = f"{who} {found.alpha:.2f} (Krippendorff's alpha: 1 always, 0 by chance{kappa}; {told})."
     if found.low:
         said += (
             f" Warning: below {AGREEMENT_WARN_BELOW:g} its scores are too unlike each other to "

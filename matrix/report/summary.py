@@ -6,15 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from matrix.agents.answers import BAD_COST
 from matrix.engine.attempts import IMPLAUSIBLE
 from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_tariffs
-from matrix.model.errors import BadInput
+from matrix.engine.registry import load_kind
+from matrix.model.errors import BadInput, KindUnusable
+from matrix.model.judges import JUDGES
 from matrix.report.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.endings import ENDING_COLUMNS, Endings, endings_of
+from matrix.report.judge_check import Standing
+from matrix.report.labelled import standing_in
 from matrix.report.replayed import Replayed, replayed_of
 from matrix.report.savings import (
     CACHE_COLUMNS,
@@ -27,6 +31,15 @@ from matrix.store.reader import RunTables
 from matrix.store.recovery import tables_lag
 from matrix.store.run_folder import RunFile
 from matrix.store.transcript import SessionNotFound
+
+
+class RubricUse(NamedTuple):
+    """What judging by one rubric took: attempts, money in nano-dollars, and tokens."""
+
+    calls: int
+    spent_nano: int
+    tokens_in: int
+    tokens_out: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +55,7 @@ class Summary:
         equivalent_nano: Agent under a subscription -> what its turns would have cost.
         moved: Model -> the provider's own names of it -> answers, where there is more than one.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
+        rubrics: Rubric -> what judging by it took.
         unfinished: Whether the tables lack something, because the run was stopped at once.
         journal_nano: What the journal of an unfinished run says is spent, with what is out.
         comparison: The compared factor's levels and verdict.
@@ -50,6 +64,7 @@ class Summary:
         whole: All sessions in one row, where there is one variant only and some have the metric.
         cache: What the response cache did.
         prompt_cache: What the providers' own caches did.
+        standing: Whether the judge was checked against people; ``None`` where none has part in it.
         extremes: ``best``, ``worst``, ``longest``, ``failed`` -> session id, as far as there are.
     """
 
@@ -63,6 +78,7 @@ class Summary:
     equivalent_nano: Mapping[str, int]
     moved: Mapping[str, Mapping[str, int]]
     role_nano: Mapping[str, int]
+    rubrics: Mapping[str, RubricUse]
     settled_nano: int
     presumed_nano: int
     calls: int
@@ -77,6 +93,7 @@ class Summary:
     whole: WholeRun | None
     unfinished: bool
     journal_nano: int | None
+    standing: Standing | None
     extremes: Mapping[str, str]
 
     @property
@@ -99,9 +116,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     """Read a run's tables and sum them up; works while the run goes on, too."""
     tables = RunTables(run_dir)
     sessions = tables.frame("sessions", [*ENDING_COLUMNS, "turns"])
-    calls = tables.frame(
-        "calls", ["role", "cost_nano", "overrun_nano", "error_class", *CACHE_COLUMNS]
-    )
+    used = ["role", "tag", "cost_nano", "overrun_nano", "error_class", *CACHE_COLUMNS]
+    calls = tables.frame("calls", used)
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
     lagging = run.status != "complete" and tables_lag(run_dir)
@@ -116,6 +132,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         equivalent_nano=_equivalents(run, calls),
         moved=moved_models([tables]),
         role_nano=money["roles"],
+        rubrics=_rubrics(run, calls),
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
         calls=money["calls"],
@@ -132,6 +149,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
         journal_nano=None if run.status == "complete" else charged_in(run_dir),
+        standing=standing_in(run.plan.metric, [tables]),
         extremes=_extremes(sessions),
     )
 
@@ -148,6 +166,27 @@ def _money(calls: Any) -> dict[str, Any]:
         "presumed": int(by_state.get("presumed", 0)),
         "calls": int(calls["answered"].sum()),
     }
+
+
+def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
+    """By the tag of calls to roles that judge, the dearest first."""
+    try:
+        judging = {role.name for role in load_kind(run.kind).roles if role.judges} | {JUDGES}
+    except KindUnusable:
+        judging = {JUDGES}
+    mine = calls[calls["role"].isin(judging) & calls["tag"].notna()]
+    mine = mine[mine["disposition"] != "released"]
+    charged = mine["cost_nano"] + mine["overrun_nano"].fillna(0).astype("int64")
+    found = {
+        str(tag): RubricUse(
+            len(rows),
+            int(charged[rows.index].sum()),
+            int(rows["tokens_in"].sum()),
+            int(rows["tokens_out"].sum()),
+        )
+        for tag, rows in mine.groupby("tag", observed=True)
+    }
+    return dict(sorted(found.items(), key=lambda item: -item[1].spent_nano))
 
 
 def _classes(sessions: Any) -> dict[str, int]:

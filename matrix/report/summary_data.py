@@ -56,6 +56,16 @@ def summary_as_data(summary: Summary) -> JSON:
             "saved_usd": None if saved is None else to_usd(saved),
         },
         "by_role_usd": {role: to_usd(cost) for role, cost in summary.role_nano.items()},
+        "by_rubric": {
+            name: {
+                "calls": use.calls,
+                "usd": to_usd(use.spent_nano),
+                "tokens_in": use.tokens_in,
+                "tokens_out": use.tokens_out,
+            }
+            for name, use in summary.rubrics.items()
+        },
+        "judge_check": None if summary.standing is None else asdict(summary.standing),
         "comparison": None if comparison is None else comparison_as_data(comparison),
         "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},
         "replayed": None if summary.replayed is None else asdict(summary.replayed),

@@ -52,6 +52,8 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
         parts += ["", _columns(*variant_table(summary.comparison))]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
+        if summary.standing is not None:
+            parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
     else:
         parts += ["", _columns(*whole_table(summary.whole))] if summary.whole is not None else []
         parts += ["", wrapped(verdict_line(summary), width=width)]
@@ -132,7 +134,20 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     )
     if roles:
         rows.append(("by role", roles))
+    if len(summary.rubrics) > 1:
+        rows.append(("by rubric", _by_rubric(summary)))
     return rows + _caches(summary)
+
+
+def _by_rubric(summary: Summary) -> str:
+    uses = list(summary.rubrics.items())
+    told = [
+        f"{name} {show_usd(use.spent_nano)} ({tokens(use.tokens_in)} in, "
+        f"{tokens(use.tokens_out)} out)"
+        for name, use in uses[:MOST_CLASSES]
+    ]
+    left = len(uses) - MOST_CLASSES
+    return ", ".join([*told, *([f"and {left} more"] if left > 0 else [])])
 
 
 def _ahead(summary: Summary) -> str:

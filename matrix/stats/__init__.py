@@ -15,6 +15,7 @@ from matrix.stats.agreement import (
     AGREEMENT_WARN_BELOW,
     cohen_kappa,
     cohen_kappa_of_table,
+    kappa_interval,
     krippendorff_alpha,
 )
 from matrix.stats.betting import (
@@ -192,6 +193,7 @@ __all__ = [
     "gate_rates",
     "gate_unpaired",
     "holm",
+    "kappa_interval",
     "krippendorff_alpha",
     "log_gate_capital",
     "manski_bounds",

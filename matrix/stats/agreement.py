@@ -11,6 +11,11 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from matrix.stats.bootstrap import DRAWS, check_draws, resamples
+from matrix.stats.interval import Interval
+from matrix.stats.proportions import wilson
+from matrix.stats.samples import finite_sample
+
 AGREEMENT_WARN_BELOW = 0.6
 """Below this, scores of these judges are too unlike each other to lean on."""
 
@@ -41,6 +46,51 @@ def cohen_kappa(
     table = np.zeros((values.size, values.size))
     np.add.at(table, (codes[: a.size], codes[a.size :]), 1.0)
     return _kappa(table, values, weights)
+
+
+def kappa_interval(
+    first: npt.ArrayLike,
+    second: npt.ArrayLike,
+    rng: np.random.Generator,
+    alpha: float = 0.05,
+    *,
+    weights: KappaWeights = "quadratic",
+    draws: int = DRAWS,
+) -> Interval | None:
+    """Interval for Cohen's kappa: quantiles over resampled transcripts.
+
+    Full agreement would give an interval without width, however few the transcripts. Its lower end
+    is then nominal kappa with Wilson's lower bound for the share of transcripts that agree.
+
+    Args:
+        first: Ratings of the first judge, shape [n], finite.
+        second: Ratings of the second, in the same order.
+        rng: Source of the draws; the same seed gives the same interval.
+        alpha: Two-sided error rate.
+        weights: As :func:`cohen_kappa`.
+        draws: Resamples.
+
+    Returns:
+        The interval; ``None`` where kappa is not defined.
+    """
+    a, b = finite_sample(first), finite_sample(second)
+    check_draws(draws, alpha)
+    found = cohen_kappa(a, b, weights)
+    if found is None:
+        return None
+    drawn = [
+        kappa
+        for places in resamples(a.size, draws, rng)
+        for row in places
+        if (kappa := cohen_kappa(a[row], b[row], weights)) is not None
+    ]
+    low, high = np.quantile(drawn, [alpha / 2, 1 - alpha / 2]) if drawn else (found, found)
+    agreed = int((a == b).sum())
+    if agreed == a.size:
+        bound = wilson(agreed, a.size, alpha)
+        by_chance = float(((np.unique(a, return_counts=True)[1] / a.size) ** 2).sum())
+        low = -1.0 if bound is None else (bound.low - by_chance) / (1 - by_chance)
+    return Interval(float(low), float(max(high, found)), 1.0 - alpha)
 
 
 def cohen_kappa_of_table(table: npt.ArrayLike, weights: KappaWeights = "quadratic") -> float | None:

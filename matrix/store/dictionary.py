@@ -64,6 +64,8 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
 - With `--cache`, answers are kept in `answers.sqlite` beside the runs, which may be deleted. Calls
   answered from it have the disposition `cached`: they cost nothing, and their tokens are those that
   were paid for when they were bought.
+- What people said of sessions (`matrix label`) is in `labels.jsonl` beside the runs: one line for
+  each label or change of one, with what the judge gave. No run can do that work again: keep it.
 - `simulated` says that a simulated model plays at least one role of the session, whatever plays the
   others: such numbers say nothing about real models. Which roles, and which of their levels, is in
   `run.json` (`stand_ins`; `mixed` says that real models play beside them).

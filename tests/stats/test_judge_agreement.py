@@ -14,6 +14,7 @@ from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     cohen_kappa,
     cohen_kappa_of_table,
+    kappa_interval,
     krippendorff_alpha,
     powered_mean,
     summarize,
@@ -42,6 +43,31 @@ levels = st.sampled_from(["nominal", "ordinal", "interval", "ratio"])
 )
 def test_krippendorffs_own_example(level: RatingLevel, alpha: float) -> None:
     assert krippendorff_alpha(CANONICAL, level) == pytest.approx(alpha, abs=6e-5)
+
+
+def test_the_interval_of_kappa_covers_what_it_is_about() -> None:
+    """Judges with a known kappa: .8 right of two equally frequent verdicts is .6."""
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(200):
+        truth = rng.integers(0, 2, 60)
+        judge = np.where(rng.random(60) < 0.8, truth, 1 - truth)
+        found = kappa_interval(truth, judge, rng, draws=199)
+        assert found is not None
+        covered += found.contains(0.6)
+    assert 0.90 <= covered / 200 <= 0.985
+
+
+def test_full_agreement_of_few_is_no_certainty() -> None:
+    rng = np.random.default_rng(1)
+    few, many = (kappa_interval([0, 1] * n, [0, 1] * n, rng) for n in (6, 200))
+    assert few is not None
+    assert many is not None
+    assert (few.high, many.high) == (1.0, 1.0)
+    assert few.low == pytest.approx(2 * 0.7575 - 1, abs=1e-3)  # Wilson's bound for 12 of 12
+    assert few.low < 0.6 < 0.95 < many.low
+    assert kappa_interval([1, 1, 1], [1, 1, 1], rng) is None
+    assert kappa_interval([1], [2], rng) is not None
 
 
 @pytest.mark.parametrize(("weights", "kappa"), [("nominal", 0.635922), ("quadratic", 0.763108)])

@@ -35,6 +35,7 @@ from matrix.kinds.protocol import (
     FileRequest,
     Kept,
     PackLibrary,
+    Question,
     ReadFile,
     RoleInfo,
     RoleProfile,
@@ -148,6 +149,15 @@ class CriteriaKind:
             ctx.end("completed", "every agent has had its turn")
         return state.model_copy(update={"results": (*state.results, result)})
 
+    def questions(self, kept: Kept) -> Mapping[str, Question]:
+        """Whether the output of each agent passes."""
+        task = Task.model_validate(kept.texts["task"])
+        return {
+            link.name: Question(_whether_it_passes(link, task), 0, 1, True, link.name)
+            for link in _chain(kept.texts["chain"])
+            if link.judged
+        }
+
     async def finish(self, ctx: Context, state: State) -> None:
         """Have the outputs judged, record what passed, and every cell as the report shows it."""
         chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
@@ -184,6 +194,13 @@ class CriteriaKind:
 def _never(link: Link) -> Result:
     """What is to be said of an agent that the session ended before."""
     return Result(agent=link.name, outcome="errored", reason="the session ended before its turn")
+
+
+def _whether_it_passes(link: Link, task: Task) -> str:
+    """The input, the criteria, and what they make together."""
+    listed = "\n".join(f"{n}. {one}" for n, one in enumerate(link.criteria, 1))
+    least = f"{link.fail_threshold} or more of these are not met"
+    return f"Input {task.id}: {task.text}\n\nIt fails if {least}:\n{listed}\n\nDoes it pass?"
 
 
 def _chain(value: Any) -> list[Link]:

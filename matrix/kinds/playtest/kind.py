@@ -25,7 +25,7 @@ from matrix.kinds.playtest.scoring import SCORE_NAMES, record_composite, record_
 from matrix.kinds.playtest.state import State
 from matrix.kinds.playtest.table import Table
 from matrix.kinds.playtest.turn import emit, play_turn
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, ScenarioPack
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, Question, RoleInfo, ScenarioPack
 from matrix.model.records import JSON
 
 
@@ -121,6 +121,11 @@ class PlaytestKind:
     async def turn(self, ctx: Context, state: State) -> State:
         """Play one turn."""
         return await play_turn(ctx, state)
+
+    def questions(self, kept: Kept) -> Mapping[str, Question]:
+        """What the judge is asked of every session."""
+        low, high = RUBRIC.scale
+        return {QUALITY + one.name: Question(one.question, low, high) for one in RUBRIC.criteria}
 
     async def finish(self, ctx: Context, state: State) -> None:
         """Close the books: an open tangent, the judge's verdict, metrics and the composite."""

@@ -20,6 +20,7 @@ from matrix.kinds.protocol import (
     FileRequest,
     Kept,
     PackLibrary,
+    Question,
     ReadFile,
     RoleInfo,
     RoleProfile,
@@ -58,6 +59,10 @@ _TOKENS: Final[Mapping[str, int]] = {GENERATOR: 500, SYSTEM: 1500, JUDGE: 1000}
 _READ: Final[Mapping[str, float]] = {GENERATOR: 250.0, SYSTEM: 150.0, JUDGE: 900.0}
 _WRITTEN: Final[Mapping[str, float]] = {GENERATOR: 120.0, SYSTEM: 200.0, JUDGE: 120.0}
 _OF_A_FILE: Final = "file://"
+
+
+PASSED: Final = "passed"
+"""The score that says whether a case passes."""
 
 
 class SelftestKind:
@@ -194,6 +199,18 @@ class SelftestKind:
             ctx.end("completed", f"the system ended with {status}")
         return state.model_copy(update={"said": tuple(said), "steps": (*state.steps, step)})
 
+    def questions(self, kept: Kept) -> Mapping[str, Question]:
+        """Whether a case passes, and the four scores of its first answer."""
+        case, rubric = (
+            case_of(kept.texts["case"]),
+            judging.rubric_of(Options.model_validate(kept.plan.options)),
+        )
+        about = f"It tests: {case.description.strip()} The status to end with is "
+        about += f"{case.expected_status}.\nIs this answer good enough to pass?"
+        low, high = rubric.scale
+        each = {one.name: Question(one.question, low, high) for one in rubric.criteria}
+        return {PASSED: Question(about, 0, 1, verdict=True), **each}
+
     async def finish(self, ctx: Context, state: State) -> None:
         """Record the scores of the request, and the case as the report shows it."""
         if not state.steps:
@@ -223,7 +240,12 @@ class SelftestKind:
             ctx.score("replies_passed", passed / len(case.reply_flow))
         for fault in found["faults"]:
             ctx.event("fault", detail=fault, severity="warning")
-        ctx.score("passed", None if found["pass"] is None else float(found["pass"]))
+        ctx.score(
+            PASSED,
+            None if found["pass"] is None else float(found["pass"]),
+            judge_model=model,
+            rubric_hash=rubric.hash,
+        )
         ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(found).decode(), ctx.turn))
 
     def report(self, run: EndedRun) -> RunReport:

@@ -18,7 +18,7 @@ from matrix.model.records import ChatMessage
 from matrix.providers.simulated.checklist import evaluate, is_checklist
 from matrix.providers.simulated.cues import OFF_STORY
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
-from matrix.providers.simulated.selftest import assess, asks_of_a_status
+from matrix.providers.simulated.selftest import asks_of_a_status, assess
 from matrix.providers.simulated.story import Story, story_of
 from matrix.providers.simulated.table import THE_END
 from matrix.providers.simulated.traits import Traits

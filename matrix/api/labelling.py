@@ -1,0 +1,386 @@
+"""Checking judges against people: what to label, labels taken, and what they say of a judge."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from math import isfinite
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from matrix.api.opened import NEWEST, RESULTS, Run, open_run
+from matrix.engine.judges import questions_of
+from matrix.engine.registry import load_kind
+from matrix.judging.listed import shown_to
+from matrix.judging.request import cut
+from matrix.kinds.protocol import REPORTED, AsksPeople, Kept, Question
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.records import Message
+from matrix.model.seeds import derive_seed
+from matrix.report.judge_check import JudgeCheck, check_judge
+from matrix.report.labelled import names_of_transcripts
+from matrix.report.text import harmless
+from matrix.store.checkpoints import Moments
+from matrix.store.exports import write_files
+from matrix.store.labels import JudgeId, Label, add_labels, judged_values, judges_of, read_labels
+from matrix.store.reader import RunTables
+from matrix.store.tables import factor_columns
+
+MANY: Final = 50
+"""Sessions that are drawn to be labelled, unless told otherwise."""
+
+PASS, FAIL = "PASS", "FAIL"
+
+_COLUMNS: Final = ("session", "metric", "answer", "label", "note", "question", "transcript")
+_CELL: Final = 30_000
+"""Characters of a cell: spreadsheets have room for some more."""
+
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_MOST_BYTES: Final = 200_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A session to be labelled: what is asked about it, and what was said in it.
+
+    Nothing in it tells which variant it is, or what the judge says.
+    """
+
+    session: str
+    question: Question
+    transcript: str
+
+
+class Labelling:
+    """Labelling sessions of a run by one of its scores. Close it."""
+
+    def __init__(self, run: Run, metric: str | None, sessions: int, rater: str) -> None:
+        """Draw the sessions.
+
+        Args:
+            run: The run.
+            metric: A score that a judge gives; by default the one that the run is about.
+            sessions: How many to draw; the same, in the same order, whenever it is asked.
+            rater: Who labels.
+
+        Raises:
+            BadInput: The score is none that people can be asked for, or no session has it.
+            StoreError: A file is damaged, or the run is archived.
+        """
+        self.run, self.rater = run, rater
+        self._tables = RunTables(run.path)
+        self._judges = judges_of(self._tables)
+        self._moments = Moments(run.path)
+        try:
+            self.metric = self._chosen(metric)
+            self._values = judged_values(self._tables, self.metric)
+            self.drawn = self._draw(sessions)
+        except BaseException:
+            self._moments.close()
+            raise
+
+    @property
+    def done(self) -> frozenset[str]:
+        """The sessions among those drawn that this person has labelled."""
+        mine = {
+            one.session
+            for one in read_labels(self.run.path.parent)
+            if (one.run, one.metric, one.rater) == (self.run.id, self.metric, self.rater)
+        }
+        return frozenset(mine & set(self.drawn))
+
+    def item(self, session: str) -> Item:
+        """What to show of a session."""
+        questions = self._questions(session)
+        question = questions[self.metric]
+        log = self._moments.after(session, self._turns[session]).log
+        hidden = (REPORTED, "persona/")
+        said = [(n, one) for n, one in enumerate(log) if not one.channel.startswith(hidden)]
+        lines = [_line(one) for _, one in shown_to(question.target, said)]
+        return Item(session, question, "\n\n".join(lines))
+
+    def take(self, labels: Iterable[tuple[str, float, str]]) -> int:
+        """Keep labels, each a session, its value, and a note; how many were kept."""
+        now, made = datetime.now(UTC), list[Label]()
+        for session, value, note in labels:
+            judged, judge = self._values.get(session, (None, JudgeId("", "")))
+            made.append(
+                Label(
+                    run=self.run.id,
+                    session=session,
+                    metric=self.metric,
+                    rater=self.rater,
+                    value=value,
+                    note=note,
+                    judge_value=judged,
+                    judge_model=judge.model,
+                    rubric_hash=judge.rubric,
+                    at=now,
+                )
+            )
+        add_labels(self.run.path.parent, made)
+        return len(made)
+
+    def close(self) -> None:
+        """Let go of the run's journal."""
+        self._moments.close()
+
+    @cached_property
+    def _turns(self) -> Mapping[str, int]:
+        frame = self._tables.frame("sessions", ["session_id", "turns"])
+        return dict(zip(frame.session_id, map(int, frame.turns), strict=True))
+
+    def _questions(self, session: str) -> Mapping[str, Question]:
+        moment = self._moments.after(session, self._turns[session])
+        kind = load_kind(self.run.file.kind)
+        kept = Kept(moment.plan, moment.texts)
+        own = kind.questions(kept) if isinstance(kind, AsksPeople) else {}
+        return {**own, **questions_of(moment.texts)}
+
+    def _chosen(self, metric: str | None) -> str:
+        frame = self._tables.frame("sessions", ["session_id", "outcome"])
+        over = frame[frame.outcome.isin(["completed", "timeout"])]
+        if over.empty:
+            told = "no session has come to its end, so there is nothing to label"
+            raise BadInput([Mistake(self.run.id, None, "", told)])
+        asked = self._questions(str(over.session_id.iloc[0]))
+        known = [name for name in asked if name in self._judges]
+        if not known:
+            told = "no score of this run is a judge's that people could be asked for"
+            raise BadInput([Mistake(self.run.id, None, "", told)])
+        if metric is None:
+            about = self.run.file.plan.metric
+            return about if about in known else known[0]
+        if metric not in known:
+            told = f"found {metric!r}; judges give: {', '.join(known)}{did_you_mean(metric, known)}"
+            raise BadInput([Mistake("--metric", None, "", told)])
+        return metric
+
+    def _draw(self, sessions: int) -> list[str]:
+        """Sessions at random, as many of each variant as of any other."""
+        compared = self.run.file.plan.compared
+        tables, columns = self._tables, ["session_id", "outcome"]
+        column = factor_columns(self.run.file.plan.factors).get(compared or "")
+        frame = tables.frame("sessions", [*columns, *([column] if column else [])])
+        frame = frame[frame.session_id.isin(list(self._values)) & (frame.outcome != "censored")]
+        rng = np.random.default_rng(derive_seed("labels", self.run.id, self.metric))
+        order = rng.permutation(len(frame))
+        frame = frame.sort_values("session_id").iloc[order]
+        if column:
+            place = frame.groupby(column, observed=True).cumcount()
+            frame = frame.assign(_place=place).sort_values("_place", kind="stable")
+        return [str(session) for session in frame.session_id[:sessions]]
+
+
+def labelling(
+    run: str | Path = NEWEST,
+    *,
+    metric: str | None = None,
+    sessions: int = MANY,
+    rater: str = "",
+    results: str | Path = RESULTS,
+) -> Labelling:
+    """Sessions of a run to be labelled by people, drawn at random. Close what is returned.
+
+    Raises:
+        BadInput: As :class:`Labelling`; or the number of sessions is none.
+        RunNotFound: No such run.
+    """
+    if sessions < 1:
+        raise BadInput([Mistake("--sessions", None, "", f"found {sessions}; at least 1")])
+    return Labelling(open_run(run, results=results), metric, sessions, rater)
+
+
+def value_of(text: str, question: Question) -> float:
+    """A person's answer as a number.
+
+    Raises:
+        ValueError: It is none; the message says what is allowed.
+    """
+    word = text.strip().upper()
+    if question.verdict:
+        if word and word in (PASS, "P", "YES", "Y", "1", "1.0"):
+            return 1.0
+        if word and word in (FAIL, "F", "NO", "N", "0", "0.0"):
+            return 0.0
+        raise ValueError(f"found {text.strip()[:40]!r}; PASS or FAIL (or p, f)")
+    try:
+        value = float(word.replace(",", "."))
+    except ValueError:
+        value = float("nan")
+    if not (isfinite(value) and question.low <= value <= question.high):
+        told = f"a number from {question.low:g} (worst) to {question.high:g} (best)"
+        raise ValueError(f"found {text.strip()[:40]!r}; {told}")
+    return value
+
+
+def allowed(question: Question) -> str:
+    """What may be answered, in words."""
+    return "PASS or FAIL" if question.verdict else f"{question.low:g} to {question.high:g}"
+
+
+def write_labels(work: Labelling, path: str | Path, *, force: bool = False) -> int:
+    """Write the drawn sessions as a table (CSV) with an empty column for labels; how many.
+
+    Raises:
+        BadInput: The file is there already.
+        StoreError: It cannot be written.
+    """
+    target = Path(path)
+    done = work.done
+    rows = [work.item(session) for session in work.drawn if session not in done]
+    out = io.StringIO()
+    table = csv.writer(out)
+    table.writerow(_COLUMNS)
+    for one in rows:
+        asked, said = one.question.text, one.transcript
+        cells = (one.session, work.metric, allowed(one.question), "", "", asked, said)
+        table.writerow([_cell(text) for text in cells])
+    data = out.getvalue().encode("utf-8-sig")
+    write_files(target.parent, {target.name: lambda: data}, force=force)
+    return len(rows)
+
+
+def read_label_file(work: Labelling, path: str | Path) -> int:
+    """Take the labels of a table that was written before; how many. Rows without one are left.
+
+    Raises:
+        BadInput: Every row that does not fit; nothing was taken.
+    """
+    source = Path(path)
+    try:
+        if source.stat().st_size > _MOST_BYTES:
+            raise BadInput([Mistake(str(path), None, "", "is larger than 200 MB")])
+        text = source.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        told = f"cannot be read: {error.strerror}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None
+    except UnicodeDecodeError:
+        raise BadInput([Mistake(str(path), None, "", "is not UTF-8 text; save it so")]) from None
+    mistakes, found = list[Mistake](), dict[str, tuple[str, float, str]]()
+    for line, row in _rows(text, str(path)):
+        session, given = row["session"].strip(), row["label"].strip()
+        if not given:
+            continue
+
+        try:
+            found[session] = (session, _label_in(work, row, found), row.get("note", "")[:10_000])
+        except ValueError as error:
+            mistakes.append(Mistake(str(path), line, "", str(error)))
+    if mistakes:
+        raise BadInput(mistakes)
+    return work.take(found.values())
+
+
+def _label_in(work: Labelling, row: Mapping[str, str], found: Collection[str]) -> float:
+    """The label in a row; a ``ValueError`` says why it cannot be taken."""
+    session, metric = row["session"].strip(), row.get("metric", work.metric).strip()
+    if metric != work.metric:
+        raise ValueError(f"is about {metric!r}; say --metric {metric} to read such labels")
+    if session not in work.drawn:
+        told = "none of those that were drawn of this run (more are, with --sessions)"
+        raise ValueError(f"found the session {session!r}; it is {told}")
+    if session in found:
+        raise ValueError(f"labels session {session} a second time")
+    return value_of(row["label"], work.item(session).question)
+
+
+def check_labels(
+    run: str | Path = NEWEST, *, metric: str | None = None, results: str | Path = RESULTS
+) -> list[JudgeCheck]:
+    """How far the judges of a run agree with people, for every score that was labelled.
+
+    A run that judges another's sessions again is checked by the labels of those; what its judges
+    gave is kept beside them, so that they count as checked from then on.
+
+    Raises:
+        BadInput: There are no labels, or none of this score.
+        RunNotFound: No such run.
+    """
+    opened = open_run(run, results=results)
+    tables, folder = RunTables(opened.path), opened.path.parent
+    names = names_of_transcripts(tables)
+    home = {name: session for session, ids in names.items() for name in ids}
+    known = [one for one in read_labels(folder) if one.session in home]
+    inherited = _inherited(opened.id, tables, known, home)
+    add_labels(folder, inherited)
+    known = [one for one in [*known, *inherited] if one.run == opened.id]
+    there = sorted({one.metric for one in known})
+    if metric is not None and metric not in there:
+        told = f"found {metric!r}; there are labels of: {', '.join(there) or 'none'}"
+        raise BadInput([Mistake("--metric", None, "", told + did_you_mean(metric, there))])
+    if not there:
+        told = f"has no labels yet; `matrix label {opened.id}` begins"
+        raise BadInput([Mistake(opened.id, None, "", told)])
+    levels = _variants(opened, tables)
+    return [check_judge(name, known, levels) for name in there if metric in (None, name)]
+
+
+def _inherited(
+    run: str, tables: RunTables, known: Sequence[Label], home: Mapping[str, str]
+) -> list[Label]:
+    """Labels of the parents' transcripts, with what this run's judges gave for the same."""
+    mine = {(one.session, one.metric, one.rater) for one in known if one.run == run}
+    values: dict[str, Mapping[str, tuple[float | None, JudgeId]]] = {}
+    found = []
+    for one in known:
+        session = home[one.session]
+        if one.run == run or (session, one.metric, one.rater) in mine:
+            continue
+        if one.metric not in values:
+            values[one.metric] = judged_values(tables, one.metric, list(home.values()))
+        if session in values[one.metric]:
+            value, judge = values[one.metric][session]
+            new = {
+                "run": run,
+                "session": session,
+                "of": one.session,
+                "judge_value": value,
+                "judge_model": judge.model,
+                "rubric_hash": judge.rubric,
+            }
+            found.append(one.model_copy(update=new))
+    return found
+
+
+def _variants(run: Run, tables: RunTables) -> dict[str, str]:
+    column = factor_columns(run.file.plan.factors).get(run.file.plan.compared or "")
+    if not column:
+        return {}
+    frame = tables.frame("sessions", ["session_id", column])
+    return dict(zip(frame.session_id, frame[column].astype(str), strict=True))
+
+
+def _rows(text: str, source: str) -> list[tuple[int, dict[str, str]]]:
+    """The rows of a table by column, with the line that each ends on."""
+    csv.field_size_limit(10_000_000)
+    sample = text.partition("\n")[0]
+    reader = csv.DictReader(io.StringIO(text), delimiter=";" if ";" in sample else ",")
+    try:
+        missing = {"session", "label"} - set(reader.fieldnames or ())
+        if missing:
+            told = f"has no column {' and no column '.join(sorted(missing))} in its first line"
+            raise BadInput([Mistake(source, 1, "", told)])
+        return [
+            (reader.line_num, {name: value or "" for name, value in row.items() if name})
+            for row in reader
+        ]
+    except csv.Error as error:
+        raise BadInput([Mistake(source, reader.line_num, "", f"is no table: {error}")]) from None
+
+
+def _cell(text: str) -> str:
+    """A text that no spreadsheet takes for a formula, and that has room in a cell."""
+    shown = cut(harmless(text), _CELL)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+
+
+def _line(message: Message) -> str:
+    _, private, who = message.channel.partition("private/")
+    return f"{message.speaker}{f' (to {who} alone)' if private else ''}: {message.text}"

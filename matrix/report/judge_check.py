@@ -1,0 +1,262 @@
+"""How far a judge says what people say: agreement, where they differ, and what may be leant on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.model.seeds import derive_seed
+from matrix.stats import (
+    AGREEMENT_WARN_BELOW,
+    Interval,
+    cohen_kappa,
+    kappa_interval,
+    krippendorff_alpha,
+    summarize,
+    welch,
+)
+from matrix.store.labels import JudgeId, Label
+
+ENOUGH: Final = 20
+"""Labelled transcripts from which a judge counts as checked."""
+
+_MOST_VALUES: Final = 7
+"""Different values up to which a confusion table is shown."""
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """How often people gave a value (rows) where the judge gave another (columns)."""
+
+    values: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BiasRow:
+    """How much higher than people the judge is, on the transcripts of one variant."""
+
+    level: str
+    n: int
+    people: float
+    judge: float
+    bias: float
+    interval: Interval | None
+
+
+@dataclass(frozen=True, slots=True)
+class BiasDifference:
+    """Two variants for which the judge errs differently: ``first`` minus ``second``."""
+
+    first: str
+    second: str
+    difference: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """What labels say of a judge, for one score.
+
+    Attributes:
+        metric: The score.
+        judges: Who judged, and by which rubrics.
+        n: Transcripts that have a value of the judge and one of people.
+        unread: Labelled transcripts that the judge gave no value for.
+        raters: How many people labelled.
+        kappa: Cohen's kappa, by squared distances; ``None`` where it is not defined.
+        interval: For ``kappa``.
+        alpha: Krippendorff's alpha of judge and people together, on equal steps.
+        people_alpha: The same among people, where several labelled the same transcripts.
+        people: Mean of what people say, on those transcripts: the base rate of a verdict.
+        judge: Mean of what the judge says of them.
+        confusion: ``None`` where there are too many different values.
+        bias: By variant, where they are known.
+        differs: Pairs of variants for which the judge errs differently, all pairs allowed for.
+    """
+
+    metric: str
+    judges: tuple[JudgeId, ...]
+    n: int
+    unread: int
+    raters: int
+    kappa: float | None
+    interval: Interval | None
+    alpha: float | None
+    people_alpha: float | None
+    people: float | None
+    judge: float | None
+    confusion: Confusion | None
+    bias: tuple[BiasRow, ...]
+    differs: tuple[BiasDifference, ...]
+
+    @property
+    def low(self) -> bool:
+        """Whether judge and people are too unlike each other for it to be leant on."""
+        return self.kappa is not None and self.kappa < AGREEMENT_WARN_BELOW
+
+
+def check_judge(
+    metric: str, labels: Iterable[Label], variants: Mapping[str, str] | None = None
+) -> JudgeCheck:
+    """Compare what judges and people say of the same transcripts.
+
+    Several people's values of a transcript count as their mean.
+
+    Args:
+        metric: The score.
+        labels: Labels of it; others are passed over.
+        variants: Session -> variant.
+    """
+    mine = [one for one in labels if one.metric == metric and one.value is not None]
+    places: dict[tuple[str, str], list[Label]] = {}
+    for one in mine:
+        places.setdefault((one.run, one.session), []).append(one)
+    told = [group for group in places.values() if group[-1].judge_value is not None]
+    people = np.array([np.mean([one.value or 0.0 for one in group]) for group in told])
+    judge = np.array([group[-1].judge_value for group in told], dtype=np.float64)
+    levels = [(variants or {}).get(group[0].session, "") for group in told]
+    rng = np.random.default_rng(derive_seed("labels", metric))
+    bias, differs = _bias(people, judge, levels)
+    return JudgeCheck(
+        metric=metric,
+        judges=tuple(sorted({one.judge for one in mine if one.judge_model})),
+        n=len(told),
+        unread=len(places) - len(told),
+        raters=len({one.rater for one in mine}),
+        kappa=cohen_kappa(people, judge) if told else None,
+        interval=kappa_interval(people, judge, rng) if told else None,
+        alpha=krippendorff_alpha([people, judge], "interval") if told else None,
+        people_alpha=_among_people(places.values()),
+        people=float(people.mean()) if told else None,
+        judge=float(judge.mean()) if told else None,
+        confusion=_confusion(people, judge),
+        bias=bias,
+        differs=differs,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Whether the judges of a score have been checked against people, in a word and a sentence.
+
+    ``word`` is ``unchecked``, ``few`` (labels), ``low`` (agreement) or ``checked``.
+    """
+
+    word: str
+    sentence: str
+    kappa: float | None
+    n: int
+
+    @property
+    def warns(self) -> bool:
+        """Whether a verdict should not be leant on without more."""
+        return self.word != "checked"
+
+
+def standing_of(
+    metric: str, judges: Collection[JudgeId], labels: Sequence[Label]
+) -> Standing | None:
+    """How judges stand, by all labels that there are of them; ``None`` where nobody judged.
+
+    A judge is a model and a rubric: labels of another model, or by other words, do not count.
+    Of a score that no label is of, such as one that is made of several, those of the other scores
+    that the same judges give decide: the one that agrees least.
+    """
+    if not judges:
+        return None
+    known = [one for one in labels if one.judge in judges]
+    by_metric = {one.metric for one in known}
+    chosen = [metric] if metric in by_metric else sorted(by_metric)
+    checks = [check_judge(name, known) for name in chosen]
+    named = _named(judges)
+    unseen = sorted(set(judges) - {one.judge for one in known})
+    if not checks or (unseen and len(unseen) == len(set(judges))):
+        told = f"{named} has not been checked against people; `matrix label RUN` does that"
+        return Standing("unchecked", f"{told}.", None, 0)
+    worst = min(checks, key=lambda one: (one.n >= ENOUGH, one.kappa is not None, one.kappa or 0.0))
+    about = "" if worst.metric == metric else f" on {worst.metric}"
+    if worst.n < ENOUGH or worst.kappa is None:
+        why = f"only {worst.n} of the {ENOUGH} labelled transcripts that it takes"
+        if worst.n >= ENOUGH:
+            why = f"its agreement is not defined: all {worst.n} labels are the same"
+        told = f"{named} is not yet checked against people{about}: {why}."
+        return Standing("few", told, worst.kappa, worst.n)
+    kappa = f"kappa {worst.kappa:.2f}{_ends(worst.interval)}, {worst.n} transcripts"
+    if worst.low:
+        told = f"{named} agrees with people too little to be leant on{about}: {kappa}; "
+        told += f"{AGREEMENT_WARN_BELOW:g} is the least."
+        return Standing("low", told, worst.kappa, worst.n)
+    told = f"{named} agrees with people{about}: {kappa}."
+    if unseen:
+        told = f"{told[:-1]}; {len(unseen)} of its {len(set(judges))} rubrics were not checked."
+        return Standing("few", told, worst.kappa, worst.n)
+    return Standing("checked", told, worst.kappa, worst.n)
+
+
+def _named(judges: Collection[JudgeId]) -> str:
+    models = sorted({judge.model for judge in judges})
+    rubrics = sorted({judge.rubric for judge in judges})
+    shown = models[0] if len(models) == 1 else f"{models[0]} and {len(models) - 1} more"
+    what = f"rubric {rubrics[0][:8]}" if len(rubrics) == 1 else f"{len(rubrics)} rubrics"
+    return f"{shown}, by {what},"
+
+
+def _ends(interval: Interval | None) -> str:
+    if interval is None:
+        return ""
+    return f" ({interval.low:.2f} to {interval.high:.2f}, {100 * interval.confidence:g} %)"
+
+
+def _among_people(places: Iterable[Sequence[Label]]) -> float | None:
+    groups = list(places)
+    raters = sorted({one.rater for group in groups for one in group})
+    if len(raters) < 2:
+        return None
+    ratings = np.full((len(raters), len(groups)), np.nan)
+    for place, group in enumerate(groups):
+        for one in group:
+            ratings[raters.index(one.rater), place] = one.value
+    return krippendorff_alpha(ratings, "interval")
+
+
+def _confusion(people: Floats, judge: Floats) -> Confusion | None:
+    values = np.unique(np.concatenate([people, judge]))
+    if not values.size or values.size > _MOST_VALUES:
+        return None
+    counts = [[int(((people == a) & (judge == b)).sum()) for b in values] for a in values]
+    return Confusion(tuple(map(float, values)), tuple(map(tuple, counts)))
+
+
+def _bias(
+    people: Floats, judge: Floats, levels: Sequence[str]
+) -> tuple[tuple[BiasRow, ...], tuple[BiasDifference, ...]]:
+    names = [name for name in dict.fromkeys(sorted(levels)) if name]
+    where = {name: np.array([level == name for level in levels]) for name in names}
+    errors = {name: (judge - people)[mine] for name, mine in where.items()}
+    rows = tuple(
+        BiasRow(
+            level=name,
+            n=int(mine.sum()),
+            people=float(people[mine].mean()),
+            judge=float(judge[mine].mean()),
+            bias=float(errors[name].mean()),
+            interval=summarize(errors[name]).interval,
+        )
+        for name, mine in where.items()
+    )
+    pairs = list(combinations(names, 2))
+    found = []
+    for first, second in pairs:
+        apart = welch(errors[second], errors[first], 0.05 / len(pairs))
+        if apart.interval is not None and not apart.interval.contains(0.0):
+            assert apart.difference is not None
+            found.append(BiasDifference(first, second, apart.difference, apart.interval))
+    return rows, tuple(found)

@@ -1,0 +1,119 @@
+"""Variants by what people say, made sharper by a judge who has rated every session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from matrix.report.compare import Judged
+from matrix.report.judge_check import BiasDifference, Standing, check_judge, standing_of
+from matrix.stats import Interval, powered_mean
+from matrix.store.labels import JudgeId, Label, judges_of, people_say, read_labels
+from matrix.store.reader import RunTables
+
+LEAST = 3
+"""Labelled sessions of a variant from which its mean is told with an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """One variant: what its judge says of all sessions, and people of some.
+
+    Attributes:
+        level: The variant.
+        labelled: Sessions that people labelled, among those that the judge scored.
+        sessions: Sessions that the judge scored.
+        judge: Mean of the judge, all sessions: the raw one.
+        people: Mean of people, labelled sessions.
+        mean: The two together: right however wrong the judge is.
+        interval: For ``mean``.
+        judge_weight: How much of the judge's rating goes into ``mean``; 0 for nothing.
+    """
+
+    level: str
+    labelled: int
+    sessions: int
+    judge: float | None
+    people: float | None
+    mean: float | None
+    interval: Interval | None
+    judge_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class ByPeople:
+    """Prediction-powered means of the variants, and whether the judge favours one."""
+
+    metric: str
+    rows: tuple[LabelledRow, ...]
+    differs: tuple[BiasDifference, ...]
+
+
+def names_of_transcripts(tables: RunTables) -> dict[str, tuple[str, ...]]:
+    """Session -> ids that its transcript is labelled under.
+
+    Its own, and where a run judges another's sessions again, that of the session there.
+    """
+    branched = tables.run.branched
+    again = branched is not None and branched.mode == "rejudge"
+    frame = tables.frame("sessions", ["session_id", "parent_session_id"])
+    return {
+        str(own): (str(parent), str(own)) if again and isinstance(parent, str) else (str(own),)
+        for own, parent in zip(frame.session_id, frame.parent_session_id, strict=True)
+    }
+
+
+def labels_beside(sources: Sequence[RunTables]) -> list[Label]:
+    """All labels that are kept beside these runs."""
+    folders = dict.fromkeys(tables.run_dir.parent for tables in sources)
+    return [label for folder in folders for label in read_labels(folder)]
+
+
+def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
+    """How the judges of a score stand, in these runs; ``None`` where no judge has part in it."""
+    judges: set[JudgeId] = set()
+    for tables in sources:
+        there = judges_of(tables)
+        listed = {one.get("name") for one in tables.run.spec.get("judges") or ()}
+        if metric in there:
+            judges |= there[metric]
+        elif metric == "score":  # made of what judges say, among other things
+            judges |= {j for name, those in there.items() if name not in listed for j in those}
+    return standing_of(metric, judges, labels_beside(sources)) if judges else None
+
+
+def by_people(judged: Judged) -> ByPeople | None:
+    """The variants by labels of their sessions; ``None`` without labels of two variants."""
+    matchup, metric = judged.matchup, judged.metric
+    labels = [one for one in labels_beside(matchup.sources) if one.metric == metric]
+    if not labels:
+        return None
+    names: dict[str, tuple[str, ...]] = {}
+    for tables in matchup.sources:
+        names |= names_of_transcripts(tables)
+    people = people_say(labels, metric, [names[str(session)] for session in matchup.ids])
+    judge, rows = matchup.values(metric), list[LabelledRow]()
+    for side, level in enumerate(matchup.variants):
+        mine = (matchup.sides == side) & np.isfinite(judge)
+        both = mine & np.isfinite(people)
+        found = powered_mean(people[both], judge[both], judge[mine & ~both])
+        rows.append(
+            LabelledRow(
+                level=level,
+                labelled=found.n_labelled,
+                sessions=found.n_all,
+                judge=float(judge[mine].mean()) if mine.any() else None,
+                people=found.people_only,
+                mean=found.mean,
+                interval=found.interval,
+                judge_weight=found.judge_weight,
+            )
+        )
+    if sum(row.labelled > 0 for row in rows) < min(2, len(rows)):
+        return None
+    levels = [matchup.variants[side] for side in matchup.sides]
+    variants = dict(zip(map(str, matchup.ids), levels, strict=True))
+    own = [one for one in labels if one.session in variants]
+    return ByPeople(metric, tuple(rows), check_judge(metric, own, variants).differs)

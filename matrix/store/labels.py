@@ -1,0 +1,179 @@
+"""What people say of sessions, kept beside the runs: ``labels.jsonl``, a line for each.
+
+A line is added for every label and every change of one; nothing is rewritten. Beside what a person
+said stands what the judge had said and by which rubric, so that a judge stays checked when the run
+that it was checked on has gone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+
+from matrix.model.errors import StoreError
+from matrix.store.reader import RunTables
+
+LABELS_NAME: Final = "labels.jsonl"
+
+_JUDGED: Final = ("session_id", "turn", "name", "value", "judge_model", "rubric_hash")
+
+
+class JudgeId(NamedTuple):
+    """A judge: the model (or models) that judged, and the hash of the rubric it judged by."""
+
+    model: str
+    rubric: str
+
+
+class Label(BaseModel):
+    """What somebody says of one score of one session.
+
+    ``value`` is ``None`` where a label was taken back, ``judge_value`` where the judge gave none.
+    ``of`` is the session that the label was given for, if this is the same transcript judged again.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    run: str = Field(max_length=200)
+    session: str = Field(max_length=200)
+    metric: str = Field(max_length=200)
+    rater: str = Field(max_length=200)
+    value: float | None = Field(allow_inf_nan=False)
+    note: str = Field(default="", max_length=10_000)
+    judge_value: float | None = Field(default=None, allow_inf_nan=False)
+    judge_model: str = ""
+    rubric_hash: str = ""
+    of: str = ""
+    at: AwareDatetime
+
+    @property
+    def judge(self) -> JudgeId:
+        """Whose value stands beside it."""
+        return JudgeId(self.judge_model, self.rubric_hash)
+
+
+def read_labels(results: Path) -> list[Label]:
+    """All labels that count: the newest of each person for each score of each session.
+
+    A line that a kill has cut off is passed over.
+
+    Raises:
+        StoreError: The file cannot be read, or a line is none of this program's.
+    """
+    path = results / LABELS_NAME
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from None
+    found: dict[tuple[str, str, str, str], Label] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            label = Label.model_validate_json(line)
+        except ValidationError:
+            if not line.rstrip().endswith(b"}"):
+                continue
+            told = f"line {number} of {path} is no label; remove it, or bring the file back"
+            raise StoreError(told) from None
+        found[label.run, label.session, label.metric, label.rater] = label
+    return [label for label in found.values() if label.value is not None]
+
+
+def add_labels(results: Path, labels: Iterable[Label]) -> None:
+    """Add labels, durably; several at once are all there or, after a kill, a beginning of them.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+    path = results / LABELS_NAME
+    data = b"".join(label.model_dump_json().encode() + b"\n" for label in labels)
+    if not data:
+        return
+    try:
+        with path.open("ab+") as handle:
+            if handle.tell() and not _ends_a_line(handle.fileno()):
+                data = b"\n" + data
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from None
+
+
+def judges_of(tables: RunTables) -> dict[str, set[JudgeId]]:
+    """Score -> who judged it, for the scores of a run that judges gave.
+
+    Raises:
+        StoreError: A file is damaged.
+    """
+    found: dict[str, set[JudgeId]] = {}
+    for piece in tables.pieces("scores", ("name", "judge_model", "rubric_hash")):
+        judged = piece.filter(pc.is_valid(piece["judge_model"]))
+        groups = judged.group_by(["name", "judge_model", "rubric_hash"]).aggregate([])
+        for row in groups.to_pylist():
+            judge = JudgeId(str(row["judge_model"]), str(row["rubric_hash"] or ""))
+            found.setdefault(str(row["name"]), set()).add(judge)
+    return found
+
+
+def judged_values(
+    tables: RunTables, metric: str, sessions: Sequence[str] | None = None
+) -> dict[str, tuple[float | None, JudgeId]]:
+    """Session -> what its judge gave for a score of the whole session, and who that is."""
+    wanted = None if sessions is None else set(sessions)
+    found: dict[str, tuple[float | None, JudgeId]] = {}
+    for piece in tables.pieces("scores", _JUDGED):
+        mine = pc.and_(pc.equal(piece["name"], pa.scalar(metric)), pc.is_null(piece["turn"]))
+        rows: list[dict[str, Any]] = piece.filter(mine).to_pylist()
+        for row in rows:
+            session = str(row["session_id"])
+            if row["judge_model"] is not None and (wanted is None or session in wanted):
+                judge = JudgeId(str(row["judge_model"]), str(row["rubric_hash"] or ""))
+                found[session] = (row["value"], judge)
+    return found
+
+
+def people_say(
+    labels: Iterable[Label], metric: str, names: Sequence[Sequence[str]]
+) -> NDArray[np.float64]:
+    """The mean of what people say of each session, NaN where nobody has said anything.
+
+    Args:
+        labels: Labels, also of other scores and sessions.
+        metric: The score.
+        names: For each session the ids that its transcript is labelled under.
+    """
+    said: dict[str, dict[str, float]] = {}
+    for label in labels:
+        if label.metric == metric and label.value is not None:
+            said.setdefault(label.session, {})[label.rater] = label.value
+    return np.array([_mean(said, ids) for ids in names], dtype=np.float64)
+
+
+def _mean(said: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> float:
+    by_rater: dict[str, float] = {}
+    for session in ids:
+        by_rater |= said.get(session, {})
+    return float(np.mean(list(by_rater.values()))) if by_rater else float("nan")
+
+
+def _ends_a_line(descriptor: int) -> bool:
+    size = os.fstat(descriptor).st_size
+    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+
+
+def of_sessions(labels: Iterable[Label], sessions: Iterable[str]) -> Iterator[Label]:
+    """The labels of these sessions."""
+    wanted = set(sessions)
+    return (label for label in labels if label.session in wanted)

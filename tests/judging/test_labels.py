@@ -1,0 +1,268 @@
+"""Judges against people: drawing, labelling, agreement, and what a verdict says of its judge."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from matrix.api.labelling import labelling, value_of
+from matrix.kinds.protocol import Question
+from matrix.report.judge_check import ENOUGH, check_judge, standing_of
+from matrix.store.labels import JudgeId, Label
+from tests.executors.programs import Project
+
+JUDGES = """
+import hashlib, json
+
+def _drawn(turn):
+    return hashlib.sha256(turn.session.encode()).digest()[0]
+
+async def line(turn):
+    return f"VERDICT: {'PASS' if _drawn(turn) % 2 else 'FAIL'} - it is so"
+
+async def other(turn):
+    return f"VERDICT: {'PASS' if _drawn(turn) % 3 else 'FAIL'} - it is so"
+
+async def points(turn):
+    return json.dumps({"clear": 1 + _drawn(turn) % 5, "reason": "so"})
+"""
+RUBRICS = {
+    "ends.md": "---\nanswer: verdict\n---\nDoes it count?\n",
+    "tone.md": "---\ncriteria: {clear: Is it clear}\n---\nYou read.\n",
+}
+JUDGE = JudgeId("m", "h")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "judges_of_mine.py").write_text(JUDGES)
+    for name, text in RUBRICS.items():
+        (tmp_path / name).write_text(text)
+    names = ("line", "other", "points")
+    spec = {
+        "name": "count",
+        "kind": "counter",
+        "scenarios": ["one"],
+        "factors": {"step": [1, 2]},
+        "options": {"turns": 2},
+        "per_cell": 30,
+        "limits": {"cost_usd": 10},
+        "agents": {one: {"python": f"judges_of_mine:{one}", "free": True} for one in names},
+        "judges": [
+            {"rubric": "ends.md", "model": "line"},
+            {"rubric": "tone.md", "model": "points"},
+        ],
+    }
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    found = Project(tmp_path)
+    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done
+    return found
+
+
+def given_by_judge(project: Project, run: str, metric: str) -> dict[str, float]:
+    frame = project.tables(run).frame("scores")
+    frame = frame[(frame.name == metric) & frame.turn.isna()]
+    return dict(zip(frame.session_id, frame.value, strict=True))
+
+
+def filled(project: Project, metric: str, wrong: int, sessions: int = 40) -> Any:
+    """Label in a table: as the judge says, but for the first ``wrong`` sessions."""
+    draw = ("--metric", metric, "--sessions", str(sessions))
+    done = project.matrix("label", "it", *draw, "--write", "labels.csv", "--force")
+    assert done.code == 0, done
+    path, judge = project.folder / "labels.csv", given_by_judge(project, "it", metric)
+    rows = list(csv.DictReader(path.open(encoding="utf-8-sig")))
+    for number, row in enumerate(rows):
+        value = judge[row["session"]]
+        row["label"] = f"{value if number >= wrong else 1 - value:g}"
+    with path.open("w", newline="") as handle:
+        table = csv.DictWriter(handle, rows[0])
+        table.writeheader()
+        table.writerows(rows)
+    done = project.matrix("label", "it", *draw, "--read", "labels.csv", "--rater", "ana")
+    assert done.code == 0, done
+    return done
+
+
+def compared(project: Project, run: str, metric: str) -> Any:
+    done = project.matrix("compare", run, "--metric", metric, "--json")
+    assert done.code == 0, done
+    return json.loads(done.out)
+
+
+def test_a_verdict_says_whether_its_judge_was_checked_against_people(project: Project) -> None:
+    assert compared(project, "it", "ends")["judge_check"]["word"] == "unchecked"
+    assert "has not been checked" in project.matrix("compare", "it", "--metric", "ends").out
+    told = filled(project, "ends", wrong=4).out
+    assert "40 transcripts by 1 person" in told
+    found = compared(project, "it", "ends")["judge_check"]
+    assert (found["word"], found["n"]) == ("checked", 40)
+    assert 0.7 < found["kappa"] < 0.85  # 90 % of about as many of each verdict
+    assert compared(project, "it", "tone")["judge_check"]["word"] == "unchecked"
+    assert compared(project, "it", "turns")["judge_check"] is None  # no judge has part in it
+
+
+def test_a_judge_that_agrees_too_little_is_warned_of(project: Project) -> None:
+    filled(project, "ends", wrong=20)
+    found = compared(project, "it", "ends")["judge_check"]
+    assert found["word"] == "low"
+    assert "too little to be leant on" in found["sentence"]
+
+
+def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
+    project: Project,
+) -> None:
+    filled(project, "ends", wrong=0)
+    again = ("rejudge", "it", "--judge", "other", "--rubric", "ends.md", "--run-id", "again")
+    assert project.matrix(*again, "--in-process", "--quiet").code == 0
+    assert compared(project, "again", "ends")["judge_check"]["word"] == "unchecked"
+    done = project.matrix("label", "again", "--check", "--json")
+    assert done.code == 0, done
+    (check,) = json.loads(done.out)["checks"]
+    assert check["judges"][0]["model"] == "other"
+    assert check["n"] == 40
+    old, new = (given_by_judge(project, name, "ends") for name in ("it", "again"))
+    frame = project.tables("again").frame("sessions", ["session_id", "parent_session_id"])
+    parents = dict(zip(frame.session_id, frame.parent_session_id, strict=True))
+    pairs = [(old[parents[one]], value) for one, value in new.items()]
+    both = sum(a == b for a, b in pairs) / len(pairs)
+    assert abs(np.trace(check["confusion"]["counts"]) / 40 - both) < 0.2
+    assert compared(project, "again", "ends")["judge_check"]["word"] in ("low", "checked")
+    assert compared(project, "it", "ends")["judge_check"]["kappa"] == 1.0  # as it was
+
+
+def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(
+    project: Project,
+) -> None:
+    draw = ("--metric", "tone", "--sessions", "20")
+    assert project.matrix("label", "it", *draw, "--write", "a.csv").code == 0
+    done = project.matrix("label", "it", *draw, "--write", "a.csv")
+    assert done.code == 2
+    assert "a.csv" in done.err
+    rows = list(csv.DictReader((project.folder / "a.csv").open(encoding="utf-8-sig")))
+    frame = project.tables("it").frame("sessions", ["session_id", "step"])
+    step = dict(zip(frame.session_id, frame.step, strict=True))
+    assert sorted(step[row["session"]] for row in rows) == ["1"] * 10 + ["2"] * 10
+    assert set(rows[0]) == {
+        "session", "metric", "answer", "label", "note", "question", "transcript",
+    }  # fmt: skip
+    assert "Is it clear" in rows[0]["question"]
+
+
+def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) -> None:
+    work = labelling(project.folder / "results" / "it", metric="ends", rater="ana")
+    one, two = work.drawn[:2]
+    work.close()
+    text = f"session,label\n{one},maybe\nnone,PASS\n{two},p\n{two},f\n"
+    (project.folder / "bad.csv").write_text(text)
+    done = project.matrix("label", "it", "--metric", "ends", "--read", "bad.csv")
+    assert done.code == 2
+    for told in ("bad.csv:2", "'maybe'; PASS or FAIL", "bad.csv:3", "'none'", "a second time"):
+        assert told in done.err, done.err
+    assert not (project.folder / "results" / "labels.jsonl").exists()
+    for name, content in (("no.csv", "a,b\n1,2\n"), ("bin.csv", "\xff\x00")):
+        (project.folder / name).write_bytes(content.encode("latin-1"))
+        assert project.matrix("label", "it", "--metric", "ends", "--read", name).code == 2
+    assert project.matrix("label", "it", "--metric", "nope", "--check").code == 2
+
+
+def test_people_correct_a_judge_that_favours_a_variant(project: Project) -> None:
+    """The judge gives step 2 a point more than people do: the raw means differ, the true do not."""
+    judge = given_by_judge(project, "it", "tone")
+    frame = project.tables("it").frame("sessions", ["session_id", "step"])
+    step = dict(zip(frame.session_id, frame.step, strict=True))
+    with_labels = labelling(
+        project.folder / "results" / "it", metric="tone", sessions=60, rater="ana"
+    )
+    people = {one: judge[one] if step[one] == "1" else judge[one] - 1 for one in with_labels.drawn}
+    with_labels.take((one, value, "") for one, value in people.items())
+    with_labels.close()
+    found = compared(project, "it", "tone")["by_people"]
+    for row in found["rows"]:
+        mine = [value for one, value in people.items() if step[one] == row["level"]]
+        assert row["mean"] == pytest.approx(np.mean(mine))
+        assert row["judge"] - row["people"] == pytest.approx(float(row["level"] == "2"))
+    told = project.matrix("compare", "it", "--metric", "tone").out
+    assert "people, by judge" in told
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def said(human: float, judge: float | None, number: int, rater: str = "a", run: str = "r") -> Label:
+    return Label(
+        run=run,
+        session=f"s{number}",
+        metric="m",
+        rater=rater,
+        value=human,
+        judge_value=judge,
+        judge_model=JUDGE.model,
+        rubric_hash=JUDGE.rubric,
+        at=datetime(2026, 1, 2, tzinfo=UTC),
+    )
+
+
+def test_a_check_counts_what_people_and_judge_say() -> None:
+    table = [[10, 2, 0], [3, 12, 4], [1, 2, 16]]
+    cells = [(a, b) for a, row in enumerate(table) for b, n in enumerate(row) for _ in range(n)]
+    labels = [said(a, b, number) for number, (a, b) in enumerate(cells)]
+    found = check_judge("m", [*labels, said(1, None, 99)])
+    assert found.kappa == pytest.approx(0.763108, abs=6e-7)  # the reference table's, quadratic
+    assert found.confusion is not None
+    assert found.confusion.counts == tuple(map(tuple, table))
+    assert (found.n, found.unread, found.raters) == (50, 1, 1)
+    assert found.interval is not None
+    assert found.interval.contains(0.763108)
+
+
+def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
+    rng = np.random.default_rng(3)
+    people = rng.normal(3, 1, 80)
+    noise = rng.normal(0, 0.3, 80)
+    variants = {f"s{n}": "ab"[n % 2] for n in range(80)}
+    fair = [said(p, p + e, n) for n, (p, e) in enumerate(zip(people, noise, strict=True))]
+    assert check_judge("m", fair, variants).differs == ()
+    unfair = [
+        said(p, p + e + (n % 2), n) for n, (p, e) in enumerate(zip(people, noise, strict=True))
+    ]
+    (found,) = check_judge("m", unfair, variants).differs
+    assert (found.first, found.second) == ("a", "b")
+    assert found.interval.contains(-1.0)
+
+
+def test_a_judge_is_checked_for_its_model_and_rubric_alone() -> None:
+    labels = [said(n % 2, n % 2, n) for n in range(ENOUGH)]
+    assert standing_of("m", [], labels) is None
+    words = {
+        "checked": standing_of("m", [JUDGE], labels),
+        "few": standing_of("m", [JUDGE], labels[1:]),
+        "unchecked": standing_of("m", [JudgeId("m", "other words")], labels),
+    }
+    assert {word: found and found.word for word, found in words.items()} == {w: w for w in words}
+    partly = standing_of("m", [JUDGE, JudgeId("m", "other words")], labels)
+    assert partly is not None
+    assert partly.warns
+    same = standing_of("m", [JUDGE], [said(1, 1, n) for n in range(40)])
+    assert same is not None
+    assert "all 40 labels are the same" in same.sentence
+
+
+@pytest.mark.parametrize("text", ["", "6", "0.9", "nan", "inf", "good", "1e9"])
+def test_values_off_the_scale_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="from 1"):
+        value_of(text, Question("?", 1, 5))
+
+
+def test_values_are_read_as_people_write_them() -> None:
+    scale, verdict = Question("?", 1, 5), Question("?", 0, 1, True)
+    assert [value_of(text, scale) for text in ("3", " 2,5 ", "5.0")] == [3.0, 2.5, 5.0]
+    assert [value_of(text, verdict) for text in ("PASS", "f", "yes", "0")] == [1.0, 0.0, 1.0, 0.0]
