@@ -51,7 +51,8 @@ def ended_run(run: Run) -> EndedRun:
     ]
     sessions.sort(key=lambda one: (order.get(one.scenario, len(order)), one.round))
     options = file.spec.get("options") or {}
-    return EndedRun(run.id, file.created_at.timestamp(), options, tuple(sessions))
+    began = file.created_at.timestamp()
+    return EndedRun(run.id, began, options, tuple(sessions), file.touched)
 
 
 def write_kind_report(report: RunReport, project: Path) -> None:

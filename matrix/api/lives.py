@@ -31,7 +31,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.engine.redo import prepare_open_sessions
 from matrix.engine.surroundings import require_addresses, require_agents
-from matrix.kinds.protocol import OwnsTerminal
+from matrix.kinds.protocol import GuardsProject, OwnsTerminal
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import (
@@ -50,6 +50,7 @@ from matrix.report.text import plural
 from matrix.store.budgets import BudgetFile
 from matrix.store.driven import clear_unbegun, driving, setting_up
 from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.project_guard import Survey, changes, survey
 from matrix.store.recovery import recover_run, tables_lag
 from matrix.store.run_folder import (
     BranchedFrom,
@@ -295,6 +296,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
     )
     write_run(run_dir, running)
     draw.started = True
+    before = _surveyed(prepared, run_dir)
     try:
         end = asyncio.run(driver.run())
     except RunLocked:
@@ -312,10 +314,23 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
             ) from None
         raise
     draw.spent = end.progress.picture.balance.charged
+    if before is not None and (after := _surveyed(prepared, run_dir)) is not None:
+        touched = dict.fromkeys((*running.touched, *changes(before, after)))
+        running = running.model_copy(update={"touched": tuple(touched)})
     write_run(run_dir, ended_file(running, end))
     done = Run(run_dir)
     _report(done, prepared.env_file.parent, listener)
     return done
+
+
+def _surveyed(prepared: Prepared, run_dir: Path) -> Survey | None:
+    """The project's own files, where the kind of a run wants them left as they are."""
+    kind, project = prepared.kind, prepared.env_file.parent
+    if not (isinstance(kind, GuardsProject) and kind.guards(prepared.spec.options)):
+        return None
+    if not any(model in prepared.spec.agents for model in prepared.models):
+        return None  # a model answers with words alone
+    return survey(project, [run_dir.parent, project / "reports", project / "docs" / "reports"])
 
 
 def _report(run: Run, project: Path, listener: Listener) -> None:

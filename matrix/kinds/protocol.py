@@ -254,12 +254,16 @@ class EndedSession(NamedTuple):
 
 
 class EndedRun(NamedTuple):
-    """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order."""
+    """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order.
+
+    ``touched`` is what became of the project's own files meanwhile, for a kind that guards them.
+    """
 
     run_id: str
     began_at: float
     options: Mapping[str, JSON]
     sessions: tuple[EndedSession, ...]
+    touched: tuple[str, ...] = ()
 
 
 class RunReport(NamedTuple):
@@ -288,6 +292,15 @@ class ReportsRuns(Protocol):
 
     def report(self, run: EndedRun) -> RunReport:
         """Say it. The same for the same run, however often it is asked."""
+        ...
+
+
+@runtime_checkable
+class GuardsProject(Protocol):
+    """A kind whose system under test is to leave the project's own files as they are."""
+
+    def guards(self, options: Mapping[str, JSON]) -> bool:
+        """Whether a run with these options is to be watched."""
         ...
 
 

@@ -215,6 +215,11 @@ class RunFile(_Part):
         default=None,
         description="What its gates came to; null without any, and while the run goes on again.",
     )
+    touched: tuple[str, ...] = Field(
+        default=(),
+        description="What became of the project's own files while the run went on, where its kind "
+        "has them watched.",
+    )
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."
     )

@@ -248,6 +248,9 @@ class SelftestKind:
         )
         ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(found).decode(), ctx.turn))
 
+    def guards(self, options: Mapping[str, JSON]) -> bool:
+        return bool(options.get("project_files_must_stay", True))
+
     def report(self, run: EndedRun) -> RunReport:
         return reporting.report_of(run)
 

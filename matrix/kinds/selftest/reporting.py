@@ -98,15 +98,17 @@ def report_of(run: EndedRun) -> RunReport:
             "failed": failed,
             "pass_rate": round(passed / len(cases), 4) if cases else None,
         },
+        "project_files": list(run.touched),
         "cases": cases,
     }
+    touched = [f"FAIL project files: {one} while the run went on" for one in run.touched]
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-    page = "\n".join(_page(run.run_id, at, rules, cases, passed)) + "\n"
+    page = "\n".join([*_page(run.run_id, at, rules, cases, passed), *_touched(run)]) + "\n"
     names = (f"{REPORTS}/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
     return RunReport(
         dict(zip(names, (text, page), strict=True)),
-        (*_lines(cases, passed), f"the cases are in {names[0]} and {names[1]}"),
-        failed,
+        (*_lines(cases, passed), *touched, f"the cases are in {names[0]} and {names[1]}"),
+        failed + len(touched),
         data,
     )
 
@@ -176,6 +178,12 @@ def _page(
         yield from (f"- {_line(fault)}" for fault in case["faults"])
     if advice := list(_advice(lost, rules)):
         yield from ("", "## Recommendations", *advice)
+
+
+def _touched(run: EndedRun) -> Iterator[str]:
+    """What became of the project's own files, which a system under test only reads."""
+    if run.touched:
+        yield from ("", "## Project Files", *(f"- {_line(one)}" for one in run.touched))
 
 
 def _expected(case: Mapping[str, Any]) -> str:

@@ -56,6 +56,10 @@ class Rules(_Part):
         default=True,
         description="Whether another status than the expected one fails a case at any score.",
     )
+    project_files_must_stay: bool = Field(
+        default=True,
+        description="Whether a run fails in which files of the project changed, reports left out.",
+    )
 
     @property
     def threshold(self) -> Decimal:
