@@ -61,6 +61,7 @@ def plan_summary(prepared: Prepared) -> PlanSummary:
         cells=len(prepared.plan.cells),
         rounds=_rounds(prepared.plan),
         scenarios=tuple(dict.fromkeys(cell.scenario for cell in prepared.plan.cells)),
+        scenario_table=prepared.scenarios,
         factors=dict(prepared.factors),
         compared=prepared.compare_factor,
         metric=prepared.spec.compare.metric,

@@ -54,6 +54,7 @@ from matrix.store.project_guard import Survey, changes, survey
 from matrix.store.recovery import recover_run, tables_lag
 from matrix.store.run_folder import (
     BranchedFrom,
+    RunFile,
     create_run,
     find_run,
     new_run_id,
@@ -197,6 +198,7 @@ def begin(
     clear_unbegun(folder)
     with drawing(prepared, folder, identity, clock) as draw, ExitStack() as stack:
         file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
+        file = _with_scenarios(file, folder)
 
         making = stack.enter_context(ExitStack())
         making.enter_context(setting_up(folder))
@@ -291,7 +293,9 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
             "resume_with": "",
             "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
-            "plan": plan_summary(prepared),
+            "plan": plan_summary(prepared).model_copy(
+                update={"scenario_table": prepared.scenarios or file.plan.scenario_table}
+            ),
         }
     )
     write_run(run_dir, running)
@@ -321,6 +325,18 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
     done = Run(run_dir)
     _report(done, prepared.env_file.parent, listener)
     return done
+
+
+def _with_scenarios(file: RunFile, folder: Path) -> RunFile:
+    """A run that goes on from another one's sessions has its scenarios, if it is still there."""
+    if file.branched is None or file.plan.scenario_table:
+        return file
+    try:
+        table = read_run(find_run(folder, file.branched.run_id)).plan.scenario_table
+    except MatrixError:
+        return file
+    plan = file.plan.model_copy(update={"scenario_table": table})
+    return file.model_copy(update={"plan": plan})
 
 
 def _surveyed(prepared: Prepared, run_dir: Path) -> Survey | None:

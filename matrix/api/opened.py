@@ -72,6 +72,17 @@ class Run:
         """The ``sessions`` table: one row per planned session."""
         return self.frame("sessions")
 
+    def scenarios(self) -> pd.DataFrame:
+        """A row for every scenario: its title, and the fields that it can be grouped by.
+
+        Its index is the scenario's name, so that it joins with other tables on ``scenario``.
+        """
+        import pandas as pd
+
+        table = self.file.plan.scenario_table
+        rows = [{"scenario": name, **table.get(name, {})} for name in self.file.plan.scenarios]
+        return pd.DataFrame(rows).set_index("scenario")
+
     def compare(
         self,
         factor: str | None = None,

@@ -62,7 +62,7 @@ ByOption = Annotated[
     typer.Option(
         "--by",
         metavar="NAME",
-        help="Difference by scenario (or story), or by another factor.",
+        help="Difference by scenario (or story), a field of it, or another factor.",
         show_default=False,
     ),
 ]

@@ -206,7 +206,7 @@ def _assemble(
         preludes_per_round=0,
         factors=_factors(plan.cells, wanted),
         compare_factor=wanted.compared,
-        titles={cell.scenario: cell.scenario for cell in plan.cells},
+        scenarios={},
         time=run_time(work, spec.limits.open_sessions, groups),
         env_file=project.resolve() / ENV_NAME,
         stand_ins=stand_ins_of([(one.plan.roles, one.binding.profile) for one in changed], models),

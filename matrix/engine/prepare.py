@@ -164,7 +164,7 @@ def _assemble(
         preludes_per_round=len(preludes),
         factors=parts.factors,
         compare_factor=parts.compare,
-        titles={pack.name: pack.title for pack in parts.packs},
+        scenarios={pack.name: {"title": pack.title, **pack.fields} for pack in parts.packs},
         time=_time(plan, found, models, spec.limits.open_sessions, groups),
         env_file=env_file,
         stand_ins=stand_ins_of(

@@ -52,7 +52,7 @@ class Prepared:
         prelude: Expected cost of one round's shared preparation.
         factors: Factor -> levels, as text.
         compare_factor: The factor that the verdict is about, if there is one.
-        titles: Scenario -> title.
+        scenarios: Scenario -> its title, and the fields that it can be grouped by.
         time: Expected time of the whole run on real models; see ``estimate.run_time``.
         env_file: The project's ``.env``, whether it is there or not.
         stand_ins: Role -> those of its levels behind which a simulated model is.
@@ -72,7 +72,7 @@ class Prepared:
     preludes_per_round: int
     factors: Mapping[str, tuple[str, ...]]
     compare_factor: str | None
-    titles: Mapping[str, str]
+    scenarios: Mapping[str, Mapping[str, JSON]]
     time: Span
     env_file: Path
     stand_ins: StandIns = field(default_factory=dict)

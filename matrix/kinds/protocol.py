@@ -50,13 +50,18 @@ class RoleProfile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScenarioPack:
-    """One scenario after its folder was read and checked."""
+    """One scenario after its folder was read and checked.
+
+    ``fields`` are what sessions can be grouped by beside its name: ``category``, ``tags`` (a list)
+    and any that the kind has.
+    """
 
     name: str
     kind: str
     title: str
     summary: str
     content: Mapping[str, JSON]
+    fields: Mapping[str, JSON] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

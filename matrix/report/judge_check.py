@@ -19,6 +19,7 @@ from matrix.stats import (
     krippendorff_alpha,
     summarize,
     welch,
+    wilson,
 )
 from matrix.store.labels import JudgeId, Label
 
@@ -37,6 +38,15 @@ class Confusion:
 
     values: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """How many of how many, with an interval for the share (Wilson)."""
+
+    count: int
+    n: int
+    interval: Interval | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,9 @@ class JudgeCheck:
         people: Mean of what people say, on those transcripts: the base rate of a verdict.
         judge: Mean of what the judge says of them.
         confusion: ``None`` where there are too many different values.
+        failed_wrongly: Of what people pass, how much the judge fails; ``None`` for points.
+        wrong_among_failures: Of what the judge fails, how much people pass; ``None`` for points.
+        passed_wrongly: Of what people fail, how much the judge passes; ``None`` for points.
         bias: By variant, where they are known.
         differs: Pairs of variants for which the judge errs differently, all pairs allowed for.
     """
@@ -94,6 +107,9 @@ class JudgeCheck:
     people: float | None
     judge: float | None
     confusion: Confusion | None
+    failed_wrongly: Share | None
+    wrong_among_failures: Share | None
+    passed_wrongly: Share | None
     bias: tuple[BiasRow, ...]
     differs: tuple[BiasDifference, ...]
 
@@ -125,6 +141,7 @@ def check_judge(
     levels = [(variants or {}).get(group[0].session, "") for group in told]
     rng = np.random.default_rng(derive_seed("labels", metric))
     bias, differs = _bias(people, judge, levels)
+    verdicts = bool(told) and set(people) | set(judge) <= {0.0, 1.0}
     return JudgeCheck(
         metric=metric,
         judges=tuple(sorted({one.judge for one in mine if one.judge_model})),
@@ -138,6 +155,9 @@ def check_judge(
         people=float(people.mean()) if told else None,
         judge=float(judge.mean()) if told else None,
         confusion=_confusion(people, judge),
+        failed_wrongly=_share(judge == 0, people == 1) if verdicts else None,
+        wrong_among_failures=_share(people == 1, judge == 0) if verdicts else None,
+        passed_wrongly=_share(judge == 1, people == 0) if verdicts else None,
         bias=bias,
         differs=differs,
     )
@@ -233,6 +253,11 @@ def _confusion(people: Floats, judge: Floats) -> Confusion | None:
         return None
     counts = [[int(((people == a) & (judge == b)).sum()) for b in values] for a in values]
     return Confusion(tuple(map(float, values)), tuple(map(tuple, counts)))
+
+
+def _share(these: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> Share:
+    count, n = int((these & among).sum()), int(among.sum())
+    return Share(count, n, wilson(count, n) if n else None)
 
 
 def _bias(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from matrix.model.records import JSON
-from matrix.report.judge_check import ENOUGH, Confusion, JudgeCheck
+from matrix.report.judge_check import ENOUGH, Confusion, JudgeCheck, Share
 from matrix.report.text import WIDTH, columns, facts, harmless, interval, number, plural, wrapped
 from matrix.stats import AGREEMENT_WARN_BELOW
 
@@ -14,7 +14,7 @@ def check_as_text(check: JudgeCheck, *, width: int = WIDTH) -> str:
     """Agreement, base rates, where judge and people differ, and what that means."""
     rows = [
         ("labelled", _labelled(check)),
-        ("judge", "; ".join(f"{one.model}, rubric {one.rubric}" for one in check.judges) or "-"),
+        ("judge", _judges(check)),
         ("agreement", _agreement(check)),
     ]
     if check.people_alpha is not None:
@@ -23,6 +23,7 @@ def check_as_text(check: JudgeCheck, *, width: int = WIDTH) -> str:
     if check.people is not None:
         told = f"people {number(check.people, 3)}, judge {number(check.judge, 3)}"
         rows.append(("means", told))
+    rows += error_rows(check)
     parts = [f"{check.metric}:", facts(rows, width=width)]
     if check.confusion is not None:
         parts += ["", _confusion(check.confusion)]
@@ -35,6 +36,33 @@ def check_as_text(check: JudgeCheck, *, width: int = WIDTH) -> str:
 def check_as_data(check: JudgeCheck) -> JSON:
     """The same for programs."""
     return {**asdict(check), "judges": [one._asdict() for one in check.judges], "low": check.low}
+
+
+def _judges(check: JudgeCheck) -> str:
+    models = ", ".join(dict.fromkeys(one.model for one in check.judges))
+    if len(check.judges) == 1:
+        return f"{models}, rubric {check.judges[0].rubric}"
+    return f"{models or '-'}, {len(check.judges)} rubrics"
+
+
+def error_rows(check: JudgeCheck) -> list[tuple[str, str]]:
+    """Of a judge that gives verdicts, how often it is wrong either way."""
+    return [
+        (label, f"{found.count} of {found.n} {what}{_percent(found)}")
+        for label, found, what in (
+            ("fails wrongly", check.failed_wrongly, "that people pass"),
+            ("passes wrongly", check.passed_wrongly, "that people fail"),
+            ("wrong failures", check.wrong_among_failures, "that the judge fails"),
+        )
+        if found is not None
+    ]
+
+
+def _percent(found: Share) -> str:
+    if found.interval is None:
+        return ""
+    low, high = found.interval.low, found.interval.high
+    return f": {found.count / found.n:.0%} ({low:.0%} to {high:.0%})"
 
 
 def _labelled(check: JudgeCheck) -> str:

@@ -72,7 +72,7 @@ def _of_one(
         basis=pairing.basis,
         scope=pairing.scope,
         strata=words,
-        within=_within([*pairing.strata, *factors], keys),
+        within=_with_fields(_within([*pairing.strata, *factors], keys), run),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
@@ -116,7 +116,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         basis=_basis(one, two),
         scope=_common(strata, one, two),
         strata=words,
-        within=_within(list(strata), keys),
+        within=_with_fields(_within(list(strata), keys), one),
         ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
         source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
         units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
@@ -267,6 +267,24 @@ def _places(
 def _within(names: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
     """What pairs agree on, by name -> its level in each stratum."""
     return {name: tuple(key[place] for key in keys) for place, name in enumerate(names)}
+
+
+def _with_fields(within: Mapping[str, tuple[str, ...]], run: RunFile) -> dict[str, tuple[str, ...]]:
+    """What pairs agree on, with the fields of their scenarios; of what has a name, that stays."""
+    table = run.plan.scenario_table
+    names = dict.fromkeys(name for row in table.values() for name in row if name != "title")
+    found = dict(within)
+    for name in names:
+        if name not in found and name not in run.plan.factors and "scenario" in within:
+            found[name] = tuple(_told(table.get(one, {}).get(name)) for one in within["scenario"])
+    return found
+
+
+def _told(value: Any) -> str:
+    """A field's value as a level; of a list, such as tags, all of them together."""
+    if value is None or value == []:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _outcomes(data: Any, *, needless: bool) -> npt.NDArray[np.object_]:

@@ -60,6 +60,10 @@ class PlanSummary(_Part):
     cells: int = Field(ge=0, description="Combinations of scenario and levels.")
     rounds: int = Field(ge=0, description="Rounds, a last partial one included.")
     scenarios: tuple[str, ...] = Field(description="Names of the scenario packs.")
+    scenario_table: Mapping[str, Mapping[str, Any]] = Field(
+        default={},
+        description="Scenario -> its title, and the fields that it can be grouped by.",
+    )
     factors: Mapping[str, tuple[str, ...]] = Field(
         description="Factor -> levels, as text, in the order of the spec."
     )

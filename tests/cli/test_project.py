@@ -39,7 +39,7 @@ def test_the_project_finds_its_own_packs_before_the_built_in_ones(project: Path)
     for name in ("scenario.yaml", "guide.md"):
         text = (own.parent / "the-borrowed-hour" / name).read_text()
         (own / name).write_text(text.replace("The Borrowed Hour", "Mine"))
-    assert api.plan(project).titles["put-it-back"] == "Mine"
+    assert api.plan(project).scenarios["put-it-back"]["title"] == "Mine"
 
 
 def test_the_schema_accepts_the_template_and_the_built_in_spec(

@@ -179,6 +179,7 @@ def _as_run(
             task.category or task.id,
             task.text[:200],
             {"task": task.model_dump(mode="json"), "chain": links, "variants": variants},
+            {"category": task.category} if task.category else {},
         )
         for task in chain.tasks
     }

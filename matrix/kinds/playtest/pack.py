@@ -52,6 +52,10 @@ class Scenario(BaseModel):
     title: Line = Field(description="Title of the story, as players hear it.")
     summary: Line = Field(description="What it is about, in one line, for lists.")
     setting: Line = Field(description="Where and when, without giving anything away.")
+    category: str = Field(default="", max_length=60, description="What it can be grouped by.")
+    tags: tuple[str, ...] = Field(
+        default=(), max_length=20, description="More of what it can be grouped by."
+    )
     guide: str = Field(
         default="guide.md", min_length=1, description="The story guide, a file in this folder."
     )
@@ -127,6 +131,10 @@ def _packed(name: str, scenario: Scenario, guide: str, read: Guide) -> ScenarioP
             "pulses_expected": expected,
             "names": list(scenario.names),
             "guide": guide,
+        },
+        fields={
+            **({"category": scenario.category} if scenario.category else {}),
+            **({"tags": list(scenario.tags)} if scenario.tags else {}),
         },
     )
 

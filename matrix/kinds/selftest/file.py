@@ -175,7 +175,13 @@ def _read(document: Document) -> ReadFile:
 def pack_of(name: str, case: Case) -> ScenarioPack:
     """A case as a pack."""
     content: Mapping[str, Any] = case.model_dump(mode="json", exclude={"id"})
-    return ScenarioPack(name, SELFTEST, case.title or name, case.description, content)
+    fields = {
+        **(case.model_extra or {}),
+        "expected_status": case.expected_status,
+        "requires_reply": case.requires_reply,
+    }
+    fields.pop("id", None)
+    return ScenarioPack(name, SELFTEST, case.title or name, case.description, content, fields)
 
 
 def _count(file: SelftestFile, name: str) -> int:

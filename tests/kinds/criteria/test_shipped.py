@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,32 +10,11 @@ from typing import Any
 import pytest
 import yaml
 
+from benchmarks.planted import REGRESSIONS, measure, with_regressions
 from tests.executors.programs import Project
 
 RUNS = Path("scenarios/runs")
 PROMPTS = Path("scenarios/criteria/prompts")
-
-REGRESSIONS = {
-    "concept_expansion": ("- `## Use cases`.*\n", ""),
-    "market_intelligence": ("- `## Trends`.*\n", ""),
-    "competitor_analysis": (" and `Weakness`", ""),
-    "startup_validator": ("one of `Overall risk: HIGH`.*", "how high it is"),
-    "validation_summary": ("one of `GO`.*", "what to do"),
-    "mvp_scope": ("four of them, numbered `IN-1`", "two of them, numbered `IN-1`"),
-    "capability_model": ("`CAP-F-1`", "`FEATURE-1`"),
-    "build_buy_advisor": (" and `Rationale`", ""),
-    "story_generator": ("with `implements:CAP-\\*` and", "with"),
-    "dependency_orderer": (", with `after:STORY-\\*`", ""),
-}
-"""Agent -> what is taken out of its prompt, and what is put there."""
-
-
-def broken(agent: str) -> str:
-    before, after = REGRESSIONS[agent]
-    text = (PROMPTS / f"{agent}.md").read_text()
-    changed = re.sub(before, after, text)
-    assert changed != text
-    return changed
 
 
 def report_of(project: Project, *command: str) -> tuple[int, Any]:
@@ -68,10 +46,7 @@ def test_a_conditional_agent_runs_exactly_where_the_one_before_says_so(tmp_path:
 
 
 def test_ten_prompts_that_lost_an_instruction_each_fail_on_every_input(tmp_path: Path) -> None:
-    spec = yaml.safe_load((RUNS / "criteria.yaml").read_text())
-    levels = {agent: {agent: broken(agent)} for agent in REGRESSIONS}
-    spec["variants"] = levels
-    (tmp_path / "agents.yaml").write_text(yaml.safe_dump(spec))
+    (tmp_path / "agents.yaml").write_text(yaml.safe_dump(with_regressions()))
     code, report = report_of(Project(tmp_path), "run", "agents.yaml")
     assert code == 3
     clean = [one for one in report["sessions"] if one["levels"]["variant"] == "as-written"]
@@ -84,6 +59,13 @@ def test_ten_prompts_that_lost_an_instruction_each_fail_on_every_input(tmp_path:
             (cell,) = [cell for cell in session["agents"] if cell["agent"] == agent]
             assert cell["verdict"] == "FAIL", (agent, cell["output"])
             assert agent in session["began_with"]
+
+
+def test_planted_labels_go_through_the_check_of_labels() -> None:
+    told = measure("sim/gpt-4o-mini", "sim/gpt-4o-mini", None)
+    assert "fails wrongly   0 of" in told
+    assert "passes wrongly  0 of 50 " in told
+    assert "wrong failures  0 of 50 " in told
 
 
 @pytest.mark.parametrize(("spec", "most"), [("criteria-pilot", 1.0), ("criteria", 10.0)])
