@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.progress import Listener
 from matrix.engine.registry import load_kind
 from matrix.engine.wanted import Wanted
-from matrix.model.errors import BadInput, Mistake
+from matrix.kinds.protocol import REPORTED
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.judges import JUDGES
 from matrix.model.overrides import Override
-from matrix.model.records import JSON
+from matrix.model.records import JSON, SessionPlan
 
 REJUDGE = "rejudge"
 
@@ -34,6 +37,7 @@ def plan_rejudge(
     target: str = "transcript",
     repeats: int = 1,
     missing: bool = False,
+    against: str | None = None,
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     overrides: Iterable[Override] = (),
@@ -62,7 +66,12 @@ def plan_rejudge(
         again=True,
         parents_factor=parent.file.plan.compared,
     )
-    moments = moments_of(parent, _over(parent, missing=missing))
+    over = _over(parent, missing=missing)
+    moments = moments_of(parent, over)
+    if against is not None:
+        opponents = _opponents(parent, against, moments)
+        moments = [one for one in moments if one.plan.session_id in opponents]
+        wanted = replace(wanted, opponents=opponents, flag="--against")
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
     return Branching(go_on(moments, wanted, project, max_cost, layers))
@@ -76,6 +85,7 @@ def rejudge(
     target: str = "transcript",
     repeats: int = 1,
     missing: bool = False,
+    against: str | None = None,
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
@@ -96,6 +106,9 @@ def rejudge(
         target: What the rubrics look at: ``transcript``, ``last``, or whose messages.
         repeats: Judgings of each session by each rubric.
         missing: Only sessions that have no score.
+        against: A level of what is compared: each session is judged beside that level's session of
+            the same round, by rubrics that ask for a choice. Its score is 1 where it is better in
+            both orders, 0 where it is worse in both, else 0.5.
         max_cost: Hard cap in US dollars; the run's if left out.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
@@ -114,11 +127,38 @@ def rejudge(
         target=target,
         repeats=repeats,
         missing=missing,
+        against=against,
         max_cost=max_cost,
         results=results,
         overrides=overrides,
     )
     return start_branching(planned, results, run_id, executor, listener)
+
+
+def _opponents(parent: Run, against: str, moments: Sequence[Checkpoint]) -> dict[str, JSON]:
+    """Session -> that of the level in the same round, of the same scenario and other levels."""
+    factor = parent.file.plan.compared
+    levels = parent.file.plan.factors.get(factor or "", ())
+    if factor is None or against not in levels:
+        told = f"found {against!r}; the variants are: {', '.join(levels) or 'none'}"
+        hint = did_you_mean(against, list(levels))
+        raise BadInput([Mistake("--against", None, "", f"{told}{hint}")])
+
+    def place(plan: SessionPlan) -> tuple[object, ...]:
+        others = (level for name, level in sorted(plan.levels.items()) if name != factor)
+        return (plan.round, plan.scenario, *others)
+
+    theirs = {place(one.plan): one for one in moments if one.plan.levels[factor] == against}
+    found: dict[str, JSON] = {}
+    for one in moments:
+        other = theirs.get(place(one.plan))
+        if other is not None:
+            said = [m for m in other.log if m.channel != REPORTED] if other is not one else []
+            found[one.plan.session_id] = {"level": against, "messages": [list(m) for m in said]}
+    if not found:
+        told = f"no session of {against} came to its end, so there is nothing to compare with"
+        raise BadInput([Mistake("--against", None, "", told)])
+    return found
 
 
 def _listed(

@@ -27,6 +27,7 @@ HELP = """Judge the sessions of a run again, from what is stored of them.
     matrix rejudge last --judge sim/opus-4.5
     matrix rejudge last --rubric rubrics/tone.md --target narrator
     matrix rejudge last --missing        only sessions that have no score
+    matrix rejudge last --rubric which.md --against baseline
 
 Nobody but judges is asked. The new scores are a run of their own, in which
 each session has its round and its variant, so `matrix compare` says what they
@@ -62,6 +63,15 @@ def rejudge(
     repeats: Annotated[
         int, typer.Option("--repeats", metavar="N", help="Judgings by each rubric.", min=1)
     ] = 1,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            "--against",
+            metavar="LEVEL",
+            help="Beside that variant's session of the same round: which is better?",
+            show_default=False,
+        ),
+    ] = None,
     missing: Annotated[
         bool, typer.Option("--missing", help="Only sessions that have no score.")
     ] = False,
@@ -97,6 +107,7 @@ def rejudge(
         target=target,
         repeats=repeats,
         missing=missing,
+        against=against,
         results=results,
         overrides=layers,
     )

@@ -13,7 +13,7 @@ from matrix.engine.parameters import ParameterName, check_level, parameter_named
 from matrix.engine.registry import ask_kind
 from matrix.engine.session_log import SessionLog
 from matrix.engine.wanted import SCENARIO, Variant, Wanted, as_level
-from matrix.judging.listed import ListedJudge
+from matrix.judging.listed import OPPONENT, ListedJudge
 from matrix.kinds.context import Log
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
@@ -137,6 +137,8 @@ def change_moment(
     )
     begun_with = {name: text for name, text in moment.texts.items() if initial_tree_of(text)}
     texts = {**begun_with, **binding.resources, **files}
+    if wanted.opponents is not None:
+        texts[OPPONENT] = wanted.opponents[plan.session_id]
     changes = _really(plan, changed, moment.texts, files, variant)
     words = ", ".join(f"{name}={as_level(variant[name])}" for name in changes)
     hashes = {name: content_hash(value) for name, value in texts.items()}

@@ -94,7 +94,9 @@ def continue_from(
     library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
     judges = None
     if spec is not None and wanted.judges is not None:
-        spec, judges = read_judges(spec, kind, library, mistakes)
+        spec, judges = read_judges(
+            spec, kind, library, mistakes, beside=wanted.opponents is not None
+        )
     for moment in moments:
         for variant in wanted.variants:
             made = change_moment(kind, moment, variant, wanted, library, mistakes, judges)

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from matrix.judging.listed import ListedJudge
+from matrix.judging.listed import CHOICE, ListedJudge
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kind, NamesScores, Question, RoleProfile
@@ -27,9 +27,17 @@ _RUBRIC: Final = 300.0
 
 
 def read_judges(
-    spec: RunSpec, kind: Kind, library: FolderLibrary, mistakes: Mistakes
+    spec: RunSpec,
+    kind: Kind,
+    library: FolderLibrary,
+    mistakes: Mistakes,
+    *,
+    beside: bool = False,
 ) -> tuple[RunSpec, list[ListedJudge]]:
-    """The spec with what its rubrics say of their scores, and the judges with their rubrics."""
+    """The spec with what its rubrics say of their scores, and the judges with their rubrics.
+
+    ``beside`` says that sessions are judged beside others, so that rubrics ask for a choice.
+    """
     found: list[ListedJudge] = []
     named: list[JudgeSpec] = []
     for number, one in enumerate(spec.judges):
@@ -44,6 +52,11 @@ def read_judges(
             mistakes.fault((*path, "repeats"), told)
         if one.combine == "majority" and listed.rubric.answer == "scores":
             mistakes.fault((*path, "combine"), "majority is of verdicts; scores have a mean")
+        if (listed.rubric.answer == CHOICE) is not beside:
+            told = "asks for a choice between two sessions: `matrix rejudge RUN --against LEVEL`"
+            if beside:
+                told = "asks for no choice; --against takes rubrics with `answer: choice`"
+            mistakes.fault((*path, "rubric"), told)
         if (name := listed.rubric.name) in _taken(kind) | {other.rubric.name for other in found}:
             told = f"the scores of {name!r} would have a name that is taken; give name another"
             mistakes.fault(path, told)
@@ -70,7 +83,7 @@ def with_judges(binding: Binding, judges: Sequence[ListedJudge]) -> Binding:
         return binding
     said = sum(use.calls[1] * use.output_tokens for use in binding.profile if use.role != JUDGES)
     profile = [
-        RoleProfile(JUDGES, model, _often(judge.repeats), said + _RUBRIC, _ANSWER)
+        RoleProfile(JUDGES, model, _often(judge), said + _RUBRIC, _ANSWER)
         for judge in judges
         for model in judge.models
     ]
@@ -90,7 +103,11 @@ def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
 
 def questions_of(texts: Mapping[str, JSON]) -> dict[str, Question]:
     """What people are asked in place of the listed judges of a session, by score."""
-    return {judge.rubric.name: _question(judge) for judge in judges_in(texts)}
+    return {
+        judge.rubric.name: _question(judge)
+        for judge in judges_in(texts)
+        if judge.rubric.answer != CHOICE
+    }
 
 
 def _question(judge: ListedJudge) -> Question:
@@ -108,8 +125,9 @@ def _question(judge: ListedJudge) -> Question:
     return Question(f"{told}\nDoes it pass?", 0, 1, True, target)
 
 
-def _often(repeats: int) -> tuple[float, float, float]:
-    return (float(repeats), float(repeats), 2.0 * repeats)
+def _often(judge: ListedJudge) -> tuple[float, float, float]:
+    asked = float(judge.repeats * (2 if judge.rubric.answer == CHOICE else 1))
+    return (asked, asked, 2.0 * asked)
 
 
 def _taken(kind: Kind) -> set[str]:

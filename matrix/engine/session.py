@@ -27,7 +27,7 @@ from matrix.engine.session_log import SessionLog
 from matrix.engine.storable import MAX_REASON, check_result, check_turn, storable_text
 from matrix.engine.telling import told_turn
 from matrix.engine.workspace import Workspaces
-from matrix.judging.listed import judge_by_list
+from matrix.judging.listed import OPPONENT, Opponent, judge_by_list
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import REPORTED, Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
@@ -48,6 +48,7 @@ from matrix.model.records import (
     Call,
     CallKey,
     ChatMessage,
+    Message,
     Outcome,
     Phase,
     SessionPlan,
@@ -215,8 +216,16 @@ class DurableSession:
         if LISTED in self.plan.resources:
             listed = judges_in({LISTED: self.resource(LISTED)})
             said = [(n, one) for n, one in enumerate(self.log.since(0)) if one.channel != REPORTED]
-            await judge_by_list(ctx, listed, said)
+            await judge_by_list(ctx, listed, said, self._opponent())
         return state
+
+    def _opponent(self) -> Opponent | None:
+        """Whom it is compared with, where it is judged again beside another session."""
+        if OPPONENT not in self.plan.resources:
+            return None
+        found = self.resource(OPPONENT)
+        said = [Message(*message) for message in found["messages"]]
+        return Opponent(found["level"], list(enumerate(said)))
 
     async def _step(
         self, phase: Phase, turn: int, play: Callable[[Context], Awaitable[BaseModel]]

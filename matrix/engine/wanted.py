@@ -33,6 +33,7 @@ class Wanted:
         again: The sessions are over, and only judged again: each stays in its round, and what the
             parent compared is compared.
         parents_factor: What the parent compared.
+        opponents: Session -> whom it is compared with, as sessions find it among their texts.
     """
 
     changes: Mapping[str, tuple[JSON, ...]]
@@ -43,6 +44,7 @@ class Wanted:
     judges: tuple[JSON, ...] | None = None
     again: bool = False
     parents_factor: str | None = None
+    opponents: Mapping[str, JSON] | None = None
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:

@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
+from matrix.judging.choice import Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
 from matrix.judging.recording import ScoreContext
 from matrix.judging.repeats import mean_of, repeat_name
@@ -27,13 +28,32 @@ from matrix.model.records import Message
 
 TRANSCRIPT: Final = "transcript"
 LAST: Final = "last"
+CHOICE: Final = "choice"
+
+OPPONENT: Final = "opponent"
+"""Name that a session finds under among its texts whom it is compared with."""
+
+_WON: Final = {1.0: "WIN", 0.5: "TIE", 0.0: "LOSS"}
 
 MAX_TRANSCRIPT: Final = 200_000
 """Characters of a transcript that a judge is given; more is cut out of the middle."""
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
-Read = Verdict | Evaluation | LineVerdict
+Read = Verdict | Evaluation | LineVerdict | Choice
+
+Said = Sequence[tuple[int, Message]]
+"""Messages, each with its number."""
+
+
+class Opponent(NamedTuple):
+    """The session that another one is compared with: its variant, and what was said in it.
+
+    ``messages`` are empty where it is the same session.
+    """
+
+    level: str
+    messages: Said
 
 
 class ListedJudge(BaseModel):
@@ -63,7 +83,7 @@ class Reading(NamedTuple):
 
 
 async def judge_by_list(
-    ctx: Scope, judges: Sequence[ListedJudge], messages: Sequence[tuple[int, Message]]
+    ctx: Scope, judges: Sequence[ListedJudge], messages: Said, opponent: Opponent | None = None
 ) -> None:
     """Have a session judged by every judge of the list, and record what they say.
 
@@ -74,12 +94,16 @@ async def judge_by_list(
         ctx: The session's context.
         judges: The list.
         messages: What was said, each with its number.
+        opponent: Whom it is compared with, by rubrics that ask for a choice.
 
     Raises:
         SessionStop: The session must end.
     """
     for judge in sorted(judges, key=lambda one: one.rubric.order):
-        await _judge(ctx, judge, shown_to(judge.target, messages))
+        if judge.rubric.answer == CHOICE:
+            await _compare(ctx, judge, messages, opponent)
+        else:
+            await _judge(ctx, judge, shown_to(judge.target, messages))
 
 
 def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Message]]:
@@ -91,13 +115,13 @@ def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple
     return [(n, one) for n, one in messages if target in (one.speaker, one.channel)]
 
 
-def as_material(messages: Iterable[tuple[int, Message]]) -> list[Part]:
+def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages") -> list[Part]:
     """Numbered messages; lines of one are set off, so that none can pass for the next."""
     lines = []
     for number, message in messages:
         text = message.text.replace("\r", "\n").replace("\n", "\n    ")
         lines.append(f"[{number}] {message.speaker}: {text}")
-    return [Part("Messages", "\n".join(lines), MAX_TRANSCRIPT)]
+    return [Part(title, "\n".join(lines), MAX_TRANSCRIPT)]
 
 
 async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, Message]]) -> None:
@@ -122,6 +146,45 @@ async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, M
     _record(ctx, judge, judged, readings, form.hash)
 
 
+async def _compare(
+    ctx: Scope, judge: ListedJudge, messages: Said, opponent: Opponent | None
+) -> None:
+    """Both ways round, by every member; what they come to is the share of wins, ties as halves."""
+    name, rubric_hash = judge.rubric.name, judge.rubric.form.hash
+    told = f"beside {opponent.level}" if opponent else "nothing was there to compare it with"
+    if opponent is None or not opponent.messages:
+        value = None if opponent is None else 0.5
+        told = f"it is {opponent.level} itself" if opponent else told
+        ctx.score(name, value, reason=told, rubric_hash=rubric_hash)
+        return
+    sides = shown_to(judge.target, messages), shown_to(judge.target, opponent.messages)
+    readings: list[Reading] = []
+    for model in judge.models:
+        asked = Judge(JUDGES, model, judge.rubric.form, judge.max_tokens, name)
+        orders = []
+        for first, second in (sides, sides[::-1]):
+            material = [*as_material(first, "Transcript A"), *as_material(second, "Transcript B")]
+            try:
+                orders.append(await judge_transcript(ctx, asked, material, judge.repeats))
+            except CallFailed as failure:
+                orders.append([Judged(None, model, str(failure)[:500])] * judge.repeats)
+        readings += [_preference(ctx, name, *both) for both in zip(*orders, strict=True)]
+    _record(ctx, judge, [], readings, rubric_hash)
+
+
+def _preference(ctx: Scope, name: str, as_a: Judged[Read], as_b: Judged[Read]) -> Reading:
+    choices = [one.verdict if isinstance(one.verdict, Choice) else None for one in (as_a, as_b)]
+    value = preferred(*choices)
+    if value is None:
+        return Reading(None, "", as_a.why or as_b.why or UNREADABLE, as_a.model)
+    assert choices[0] is not None
+    assert choices[1] is not None
+    if choices[0].word == choices[1].word != "TIE":
+        told = f"{as_a.model} chose {choices[0].word} in both orders: its place, not what it says"
+        ctx.event("chosen_by_place", subject=name, detail=told, severity="info")
+    return Reading(value, _WON[value], choices[0].reason, as_a.model)
+
+
 def cited(reason: str) -> set[int]:
     """The numbers of messages that a reason names.
 
@@ -142,6 +205,8 @@ def _reading(judge: ListedJudge, one: Judged[Read]) -> Reading:
             low, high = rubric.scale
             value = None if share is None else low + share * (high - low)
             return Reading(value, "", verdict.reason, one.model)
+        case Choice() as choice:
+            return Reading(choice.for_first(), choice.word, choice.reason, one.model)
         case LineVerdict() as line:
             return Reading(line.value, line.word, line.reason, one.model)
         case Evaluation() as found:

@@ -3,7 +3,7 @@
 ::
 
     ---
-    answer: scores            # or criteria (MET / NOT MET), or verdict (PASS / FAIL / UNCERTAIN)
+    answer: scores       # or criteria (MET / NOT MET), verdict (PASS / FAIL / UNCERTAIN), choice
     scale: [1, 5]
     criteria:
       clarity: Is it clear what is meant?
@@ -21,6 +21,7 @@ from typing import Any, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from matrix.judging.choice import Choice, choice_form
 from matrix.judging.criteria import Checklist, Evaluation
 from matrix.judging.forms import Form
 from matrix.judging.rubric import Criterion, Rubric, Scale
@@ -56,7 +57,7 @@ class RubricFile(_Part):
     """A rubric; ``instructions`` are the text below the front matter."""
 
     name: str = Field(default="", max_length=60, description="Name of its scores.")
-    answer: Literal["scores", "criteria", "verdict"] = Field(
+    answer: Literal["scores", "criteria", "verdict", "choice"] = Field(
         default="scores", description="What the judge gives."
     )
     scale: tuple[float, float] = Field(default=(1.0, 5.0), description="Of scores: worst and best.")
@@ -104,7 +105,7 @@ class RubricFile(_Part):
             if self.fail_threshold > len(self.criteria):
                 raise ValueError(f"fail_threshold {self.fail_threshold} could never be reached")
         elif self.criteria:
-            raise ValueError("a verdict has no criteria; say what decides in the text")
+            raise ValueError(f"a {self.answer} has no criteria; say what decides in the text")
         return self
 
     @property
@@ -116,13 +117,15 @@ class RubricFile(_Part):
         return Rubric(f"{self.instructions.strip()}\n\n{CITE}", each, Scale(*self.scale))
 
     @property
-    def form(self) -> Form[Verdict | Evaluation | LineVerdict]:
+    def form(self) -> Form[Verdict | Evaluation | LineVerdict | Choice]:
         """How a judge is asked."""
         if (rubric := self.rubric) is not None:
             return scores_form(rubric)
         text = f"{self.instructions.strip()}\n\n{CITE}"
         if self.answer == "verdict":
             return verdict_form(text)
+        if self.answer == "choice":
+            return choice_form(text)
         assert not isinstance(self.criteria, Mapping)
         return Checklist(self.criteria, self.fail_threshold, text).form
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, cast
 
@@ -13,11 +14,24 @@ from matrix.model.seeds import content_hash
 Word = Literal["PASS", "FAIL", "UNCERTAIN"]
 
 _REASON_CHARS: Final = 2000
-_LINE = re.compile(
-    r"^[\s>*_#`-]*VERDICT[\s*_`]*:[\s*_`\[]*(PASS|FAIL|UNCERTAIN)(?![A-Za-z])[\s*_`\]]*"
-    r"(?:[:.,;\u2013\u2014-]+\s*)?(.*)$",
-    re.MULTILINE | re.IGNORECASE,
-)
+
+
+def line_of(name: str, words: Sequence[str]) -> re.Pattern[str]:
+    r"""``NAME: WORD - reason`` on a line of its own, whatever markdown is around it.
+
+    >>> line_of("VERDICT", ["PASS", "FAIL"]).findall("VERDICT: PASS\n**Verdict:** fail - no")
+    [('PASS', ''), ('fail', 'no')]
+    """
+    blank = r"[^\S\n]"  # a line ends where it ends: the next one may be another verdict
+    return re.compile(
+        rf"^(?:{blank}|[>*_#`-])*{name}(?:{blank}|[*_`])*:(?:{blank}|[*_`\[])*"
+        rf"({'|'.join(words)})(?![A-Za-z])(?:{blank}|[*_`\]])*"
+        rf"(?:[:.,;\u2013\u2014-]+{blank}*)?(.*)$",
+        re.MULTILINE | re.IGNORECASE,
+    )
+
+
+_LINE = line_of("VERDICT", ("PASS", "FAIL", "UNCERTAIN"))
 
 
 @dataclass(frozen=True, slots=True)

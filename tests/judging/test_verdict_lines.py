@@ -40,6 +40,8 @@ def test_what_is_around_it_does_not_matter(text: str) -> None:
         ("VERDICT: PASSABLE - hm", "it has no VERDICT line"),
         ("VERDICT: PASS - a\nVERDICT: FAIL - b", "it has 2 verdicts"),
         ("VERDICT: PASS - a\nVERDICT: PASS - a", "it has 2 verdicts"),
+        ("VERDICT: PASS\nVERDICT: FAIL", "it has 2 verdicts"),
+        ("VERDICT:\nPASS", "it has no VERDICT line"),
         ("URTEIL: BESTANDEN - gut", "it has no VERDICT line"),
     ],
 )

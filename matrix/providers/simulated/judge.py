@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
+from matrix.judging.choice import ASKED
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.checklist import evaluate, is_checklist
 from matrix.providers.simulated.cues import OFF_STORY
@@ -28,6 +29,8 @@ _SCALE = re.compile(r"Score each from (\S+) \([^)]*\) to (\S+) \(")
 _SUBJECT_LENGTH = 60
 _LONG_LINE = 90
 _WORDS_OF_A_SESSION = 2500
+_TIE: Final = 0.1
+"""Points of 1-5 by which two transcripts must differ to be told apart."""
 _PASSES: Final = 2.8
 """Points of 1-5 that a verdict passes from."""
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
@@ -72,6 +75,8 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
         return assess(names, messages, rng, traits)
     guide, transcript = _material(messages[-1].content)
     seen = look_at(transcript, story_of(guide) if guide else None)
+    if ASKED in messages[0].content:
+        return _choice(messages[-1].content, rng, traits)
     if asks_for_line(messages[0].content):
         noise = traits.judge_bias + rng.gauss(0.0, traits.judge_noise)
         word = "PASS" if _overall(seen) + noise >= _PASSES else "FAIL"
@@ -83,6 +88,16 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
         verdict[name] = _on_scale(min(5.0, max(1.0, round(score * 2) / 2)), messages[0].content)
     verdict["reason"] = _reason(seen) + _cites(transcript)
     return orjson.dumps(verdict).decode()
+
+
+def _choice(request: str, rng: random.Random, traits: Traits) -> str:
+    """Which of two transcripts it finds better."""
+    parts = request.split("## Transcript B\n", 1)
+    points = [_overall(look_at(_material(one)[1], None)) for one in parts]
+    points = [one + rng.gauss(0.0, traits.judge_noise) for one in points]
+    apart = points[0] - points[-1]
+    word = "TIE" if abs(apart) < _TIE else "A" if apart > 0 else "B"
+    return f"CHOICE: {word} - {points[0]:.1f} against {points[-1]:.1f} points"
 
 
 def _on_scale(points: float, system: str) -> float:

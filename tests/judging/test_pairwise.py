@@ -1,0 +1,153 @@
+"""Which of two sessions is better: asked both ways round, ties allowed, a metric like any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from matrix.judging.choice import Choice, preferred, read_choice
+from matrix.judging.forms import Unread
+from tests.executors.programs import Project
+
+JUDGES = """
+import re
+
+def _sums(turn):
+    return [sum(map(int, re.findall(r": (\\d+)$", part, re.M)))
+            for part in turn.prompt.split("## Transcript B")]
+
+async def larger(turn):
+    a, b = _sums(turn)
+    return f"CHOICE: {'A' if a > b else 'B' if b > a else 'TIE'} - {a} and {b}"
+
+async def first(turn):
+    return "CHOICE: A - it came first"
+
+async def silent(turn):
+    return ""
+
+async def raises(turn):
+    raise ValueError("no")
+"""
+WHICH = "---\nanswer: choice\n---\nWhich of the two counts further?\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    (tmp_path / "pairs_of_mine.py").write_text(JUDGES)
+    (tmp_path / "which.md").write_text(WHICH)
+    (tmp_path / "tone.md").write_text("---\nanswer: verdict\n---\nIs it so?\n")
+    names = ("larger", "first", "silent", "raises")
+    spec = {
+        "name": "count",
+        "kind": "counter",
+        "scenarios": ["one"],
+        "factors": {"turns": [2, 3]},
+        "per_cell": 12,
+        "compare": {"factor": "turns"},
+        "limits": {"cost_usd": 10},
+        "agents": {one: {"python": f"pairs_of_mine:{one}", "free": True} for one in names},
+    }
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    found = Project(tmp_path)
+    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done
+    return found
+
+
+def beside(project: Project, judge: str, *more: str, run_id: str = "pairs") -> dict[str, Any]:
+    """Judge three turns beside two; rows of the score ``which`` by turns planned."""
+    done = project.matrix(
+        "rejudge", "it", "--rubric", "which.md", "--judge", judge, "--against", "2", *more,
+        "--run-id", run_id, "--in-process", "--quiet",
+    )  # fmt: skip
+    assert done.code == 0, done
+    tables = project.tables(run_id)
+    scores = tables.frame("scores")
+    scores = scores[scores.name == "which"]
+    sessions = tables.frame("sessions").set_index("session_id")
+    step = sessions["factor_turns" if "factor_turns" in sessions else "turns"]
+    return {str(name): rows for name, rows in scores.groupby(scores.session_id.map(step))}
+
+
+def test_a_variant_that_is_better_both_ways_round_wins(project: Project) -> None:
+    found = beside(project, "larger")
+    assert set(found["2"].value) == {0.5}  # beside itself, nobody is asked
+    assert set(found["3"].value) == {1.0}
+    assert set(found["3"].label) == {"WIN"}
+    calls = project.tables("pairs").frame("calls")
+    assert len(calls) == 2 * 12
+    done = project.matrix("compare", "pairs", "--metric", "which", "--json")
+    assert done.code == 0, done
+    told = json.loads(done.out)
+    (row,) = told["differences"]
+    assert (row["first"], row["difference"]) == ("3", 0.5)
+
+
+def test_a_judge_that_goes_by_the_place_tells_nobody_apart(project: Project) -> None:
+    found = beside(project, "first")
+    assert set(found["3"].value) == {0.5}
+    events = project.tables("pairs").frame("events")
+    assert (events.kind == "chosen_by_place").sum() == 12
+
+
+@pytest.mark.parametrize("judge", ["silent", "raises"])
+def test_a_choice_that_cannot_be_had_is_missing_and_not_a_tie(judge: str, project: Project) -> None:
+    found = beside(project, judge)
+    assert found["3"].value.isna().all()
+    assert found["3"].reason.str.len().min() > 0
+
+
+def test_a_simulated_judge_compares_too(project: Project) -> None:
+    found = beside(project, "sim/gpt-4o-mini", "--repeats", "3")
+    assert found["3"].value.isin([0, 1 / 6, 1 / 3, 0.5, 2 / 3, 5 / 6, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--rubric", "which.md"), "asks for a choice between two sessions"),
+        (("--rubric", "tone.md", "--against", "2"), "asks for no choice"),
+        (("--rubric", "which.md", "--against", "4"), "found '4'; the variants are: 2, 3"),
+    ],
+)
+def test_what_does_not_fit_together_is_refused(
+    options: tuple[str, ...], told: str, project: Project
+) -> None:
+    done = project.matrix("rejudge", "it", "--judge", "larger", *options, "--in-process")
+    assert done.code == 2, done
+    assert told in done.err
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ("CHOICE: A - it is", "A"),
+        ("Both are fine.\n**CHOICE: B** \u2013 shorter", "B"),
+        ("choice: tie", "TIE"),
+    ],
+)
+def test_a_choice_is_read(text: str, word: str) -> None:
+    found = read_choice(text)
+    assert isinstance(found, Choice)
+    assert found.word == word
+
+
+@pytest.mark.parametrize("text", ["", "A", "CHOICE: C - x", "CHOICE: A\nCHOICE: B", "CHOICE: Both"])
+def test_what_is_no_choice_is_not_guessed(text: str) -> None:
+    assert isinstance(read_choice(text), Unread)
+
+
+def test_only_what_both_orders_say_decides() -> None:
+    a, b, tie = (Choice(word, "") for word in ("A", "B", "TIE"))  # type: ignore[arg-type]
+    expected = {(0, 1): 1.0, (1, 0): 0.0, (0, 0): 0.5, (1, 1): 0.5, (2, 2): 0.5, (0, 2): 0.5}
+    for (one, two), value in expected.items():
+        assert preferred((a, b, tie)[one], (a, b, tie)[two]) == value
+    assert preferred(a, None) is None
