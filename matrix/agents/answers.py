@@ -114,7 +114,10 @@ def read_reply(reply: object) -> Told:
     if isinstance(reply, str):
         return Told(reply)
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
-        raise AgentFailed(f"gave back a {type(reply).__name__}; expected a Reply, or text")
+        found = f"a {type(reply).__name__}"
+        if isinstance(reply, Reply):
+            found = f"a Reply whose text is a {type(reply.text).__name__}"
+        raise AgentFailed(f"gave back {found}; expected a Reply, or text")
     cost, doubt = read_cost(reply.cost_usd)
     counts = (reply.tokens_in, reply.tokens_out)
     status = reply.status if isinstance(reply.status, str) else ""

@@ -107,7 +107,8 @@ class _Thread:
             said = asyncio.run(self._whole())
             self._tell(lambda: self.done.set_result(said))
         except BaseException as error:
-            raised = error if isinstance(error, Exception) else RuntimeError("it was ended")
+            ended = f"it ended itself ({type(error).__name__}: {error})"
+            raised = error if isinstance(error, Exception) else RuntimeError(ended)
             self._tell(lambda: self.done.set_exception(raised))
 
     async def _whole(self) -> Any:

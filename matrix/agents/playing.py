@@ -12,7 +12,7 @@ from matrix.agents.sandbox import Listen
 from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.model.agents import AgentSpec
-from matrix.model.errors import AgentFailed, AgentMissing
+from matrix.model.errors import AgentFailed, AgentMissing, ProviderError
 
 
 async def play(
@@ -33,8 +33,29 @@ async def play(
         ProviderError: The agent failed, is not there, or was not reached.
     """
     clean = Cleaner(agent, variables)
+    try:
+        return await _play(
+            agent, turn, place, worked, project=project, variables=variables, clean=clean,
+            listen=listen,
+        )  # fmt: skip
+    except ProviderError as error:
+        error.args = (clean.reason(str(error)), *error.args[1:])
+        raise
+
+
+async def _play(
+    agent: AgentSpec,
+    turn: Turn,
+    place: Place,
+    worked: WorkedFor,
+    *,
+    project: Path,
+    variables: Mapping[str, str],
+    clean: Cleaner,
+    listen: Listen | None,
+) -> Played:
+    began_ns = time.time_ns()
     if agent.command is not None:
-        began_ns = time.time_ns()
         played = await run_command(
             agent,
             turn,
@@ -45,15 +66,23 @@ async def play(
             clean=clean,
             listen=listen,
         )
-        try:
-            await place.work_on(lambda folder: clean.clean_files(folder, began_ns))
-        except AgentFailed as failed:
-            raise AgentFailed(str(failed), cost=played.told.cost) from None
-        return played
+        return await _cleaned(played, place, clean, began_ns)
     if agent.http is not None:
         from matrix.agents.services import ask_service
 
         return await ask_service(agent, turn, worked, variables=variables, clean=clean)
     if agent.python is not None:
-        return await run_function(agent.python, turn, worked, project=project)
+        played = await run_function(agent.python, turn, worked, project=project)
+        told = played.told
+        told = told._replace(text=clean(told.text), status=clean(told.status))
+        return await _cleaned(played._replace(told=told), place, clean, began_ns)
     raise AgentMissing("a model with tools is played by the session itself")
+
+
+async def _cleaned(played: Played, place: Place, clean: Cleaner, began_ns: int) -> Played:
+    """What was played, when no secret is left in the folder."""
+    try:
+        await place.work_on(lambda folder: clean.clean_files(folder, began_ns))
+    except AgentFailed as failed:
+        raise AgentFailed(str(failed), cost=played.told.cost) from None
+    return played

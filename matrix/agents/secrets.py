@@ -18,17 +18,22 @@ from typing import Final
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
 from matrix.store.trees import CLOCK_GRAIN_NS
-from matrix.telemetry.redaction import REMOVED, Redactor
+from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
 
 _SHORTEST_LINE: Final = 8
 """Shorter lines of a value of several lines are ordinary words."""
 
 
 class Cleaner:
-    """Takes the values of ``pass_env`` out of what an agent says and out of files that it wrote."""
+    """Takes secrets out of what an agent says and out of files that it wrote.
+
+    These are the values of ``pass_env``, and of variables that are named like keys: a function of
+    Python sees them all.
+    """
 
     def __init__(self, agent: AgentSpec, variables: Mapping[str, str]) -> None:
-        values = [variables[name] for name in agent.pass_env if variables.get(name)]
+        passed = [variables[name] for name in agent.pass_env if variables.get(name)]
+        values = {*passed, *secrets_in(variables)}
         self._redactor = Redactor({form for value in values for form in _forms(value)})
         self._longest = max(map(len, self._redactor.spelled), default=0)
 
@@ -36,6 +41,10 @@ class Cleaner:
         """Text without secrets; of one that was cut, the end goes that may be the half of one."""
         cleaned = self._redactor.values(text)
         return cleaned if whole else cleaned[: len(cleaned) - self._longest]
+
+    def reason(self, text: str) -> str:
+        """Why a turn failed, also without what only looks like a secret."""
+        return self._redactor.text(text)
 
     def clean_files(self, folder: Path, since_ns: int) -> None:
         """Take them out of files that have changed, before the folder is kept.
@@ -53,7 +62,7 @@ class Cleaner:
         try:
             for path, found in _entries(folder):
                 if self(path.name) != path.name:
-                    raise AgentFailed("gave a file a name with the value of a variable of pass_env")
+                    raise AgentFailed("gave a file a name with the value of a secret variable")
                 if stat.S_ISREG(found.st_mode) and found.st_ctime_ns > since_ns - CLOCK_GRAIN_NS:
                     _clean_file(path, found, forms)
         except OSError as error:

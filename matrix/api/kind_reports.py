@@ -52,7 +52,9 @@ def ended_run(run: Run) -> EndedRun:
     sessions.sort(key=lambda one: (order.get(one.scenario, len(order)), one.round))
     options = file.spec.get("options") or {}
     began = file.created_at.timestamp()
-    return EndedRun(run.id, began, options, tuple(sessions), file.touched)
+    return EndedRun(
+        run.id, began, options, tuple(sessions), file.touched, file.branched is not None
+    )
 
 
 def write_kind_report(report: RunReport, project: Path) -> None:

@@ -276,6 +276,14 @@ def _executor_for(prepared: Prepared, name: str) -> Executor:
 
 
 def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:
+    home = Path.cwd()
+    try:
+        return _driven(draw, run_dir, home, engine, listener)
+    finally:
+        os.chdir(home)  # an agent of Python in this process may have gone elsewhere
+
+
+def _driven(draw: Draw, named: Path, home: Path, engine: Executor, listener: Listener) -> Run:
     prepared = draw.prepared
     if draw.reduced:
         listener.note(draw.reduced)
@@ -283,6 +291,7 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
         listener.remark(draw.reserved)
     if not prepared.play_money and open_to_others(prepared.env_file):
         listener.note(f"{prepared.env_file} can be read by other users; `chmod 600` it")
+    run_dir = home / named
     file = read_run(run_dir)
     driver = Driver(prepared, file.run_id, run_dir, engine, listener, bound=draw.bound)
     running = file.model_copy(
@@ -322,7 +331,8 @@ def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> R
         touched = dict.fromkeys((*running.touched, *changes(before, after)))
         running = running.model_copy(update={"touched": tuple(touched)})
     write_run(run_dir, ended_file(running, end))
-    done = Run(run_dir)
+    os.chdir(home)
+    done = Run(named)
     _report(done, prepared.env_file.parent, listener)
     return done
 

@@ -97,7 +97,7 @@ def rejudge(
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
     rounds and with their levels, so that it is compared as the run itself is. Calls that the run
-    has paid for already are answered by their records.
+    kept (``cache``) are answered by what was kept, others asked anew, the kind's own judge's too.
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.
@@ -170,16 +170,37 @@ def _listed(
     project: Path,
 ) -> tuple[JSON, ...] | None:
     """The judges to list; ``None`` for those of the parent, as they are."""
+    before: Sequence[Any] = parent.file.spec.get(JUDGES) or ()
     if rubrics:
-        model = {} if judge is None else {"model": judge}
         return tuple(
-            {"rubric": _reference(one, project), "target": target, "repeats": repeats, **model}
+            {
+                "rubric": _reference(one, project),
+                "target": target,
+                "repeats": repeats,
+                "model": _who_judges(parent, one, judge, before),
+            }
             for one in rubrics
         )
-    before: Sequence[Any] = parent.file.spec.get(JUDGES) or ()
     if judge is None or not before:
         return None
     return tuple({**one, "model": [judge]} for one in before)
+
+
+def _who_judges(parent: Run, rubric: str, judge: str | None, before: Sequence[Any]) -> list[str]:
+    """The model that was asked for, else who judged by this rubric, or any, in the parent."""
+    if judge is not None:
+        return [judge]
+    name = Path(rubric).stem
+    same = [one for one in before if one.get("name") == name or Path(one["rubric"]).stem == name]
+    for one in (*same, *before):
+        return list(one["model"])
+    kinds_own = (parent.file.spec.get("roles") or {}).get(JUDGE)
+    own = next((r for r in load_kind(parent.file.kind).roles if r.name == JUDGE), None)
+    found = kinds_own or (own.default_model if own is not None else None)
+    if not isinstance(found, str):
+        told = "the run has no judge of its own; say who is to judge: --judge MODEL"
+        raise BadInput([Mistake("--judge", None, "", told)])
+    return [found]
 
 
 def _reference(text: str, project: Path) -> str:

@@ -12,6 +12,7 @@ from matrix.cli.display import LiveDisplay, LogLines, Quiet
 if TYPE_CHECKING:
     from matrix.api import Run
     from matrix.api.gating import Gates
+    from matrix.kinds.protocol import RunReport
     from matrix.model.errors import BadInput
     from matrix.report.gating import GateReport
     from matrix.report.summary import Summary
@@ -68,7 +69,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
     if told is not None and not json:
-        typer.echo("\n".join([*([""] * (not quiet)), *told.lines]))
+        typer.echo("\n".join([*([""] * (not quiet)), *_placed(told, run)]))
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
         typer.echo(
@@ -85,6 +86,17 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
         raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)
+
+
+def _placed(told: RunReport, run: Run) -> list[str]:
+    """What a kind says, with its files named as they are found from here."""
+    from matrix.api.choosing import project_of_run
+    from matrix.store.run_folder import from_here
+
+    lines, project = list(told.lines), project_of_run(run.path)
+    for name in told.files:
+        lines = [line.replace(name, str(from_here(project / name))) for line in lines]
+    return lines
 
 
 def _kept(run: Run, gate: GateReport) -> Summary:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -20,6 +22,12 @@ _LIMITS: Final[Mapping[Shape, tuple[str, ...]]] = {
     "responses": ("max_output_tokens",),
     "messages": ("max_tokens",),
 }
+_CHOICES: Final[Mapping[Shape, tuple[str, ...]]] = {
+    "chat": ("n", "best_of"),
+    "responses": (),
+    "messages": (),
+}
+"""Fields that multiply answers; the second one some servers know."""
 _REFERENCES: Final = frozenset(
     {"previous_response_id", "conversation", "prompt", "container", "file_id", "file_url",
      "vector_store_ids"}
@@ -35,6 +43,13 @@ _CHEAP: Final[Mapping[str, tuple[object, ...]]] = {
     "mcp_servers": (None, []),
 }
 """Fields that could make a request dearer than its tokens -> values with which they do not."""
+_SPELLED: Final = re.compile(rb"\\u00[4-7]")
+"""Letters of a name in another spelling."""
+_DECIDING: Final = tuple(
+    f'"{name}"'.encode()
+    for name in ("model", "tools", "stream", "max_completion_tokens", "max_tokens", "min_tokens",
+                 "max_output_tokens", "n", "best_of", *_CHEAP)
+)  # fmt: skip
 _IMAGES: Final = ("image_url", "image", "input_image")
 _DEEPEST: Final = 100
 
@@ -50,7 +65,8 @@ class Wanted(NamedTuple):
         model: The model's name, as the client knows it.
         stream: Whether the answer is to come as events.
         tells_usage: Whether a stream is to end with its usage.
-        max_tokens: Most tokens of one answer, where it says so.
+        max_tokens: Most tokens of one answer, where it says so: the larger of two limits, because
+            servers differ in which they obey.
         choices: Answers that it asks for.
         images: Images in it, or named by it.
         refers: Whether it brings in text that is kept elsewhere.
@@ -94,7 +110,10 @@ def wanted(shape: Shape, body: bytes) -> Wanted:
                 f"{name}: {data[name]!r} changes prices or brings in text that is not in the "
                 "request, so no cap could hold it; leave it out"
             )
+    _check_twice(body)
     limits = [_count(data, name) for name in _LIMITS[shape] if data.get(name) is not None]
+    least = _count(data, "min_tokens") if data.get("min_tokens") else 0
+    choices = [_count(data, name) for name in _CHOICES[shape] if data.get(name) is not None]
     options = data.get("stream_options")
     tells_usage = isinstance(options, dict) and options.get("include_usage") is True
     kinds, refers = Counter[str](), False
@@ -107,8 +126,8 @@ def wanted(shape: Shape, body: bytes) -> Wanted:
         model,
         data.get("stream") is True,
         tells_usage or shape != "chat",
-        min(limits) if limits else None,
-        _count(data, "n") if shape == "chat" and data.get("n") is not None else 1,
+        max(*limits, least) if limits else None,
+        max(choices, default=1),
         sum(kinds[kind] for kind in _IMAGES),
         refers,
     )
@@ -128,6 +147,27 @@ def telling_usage(body: bytes) -> bytes:
         "include_usage": True,
     }
     return orjson.dumps(data)
+
+
+def _check_twice(body: bytes) -> None:
+    """See that no object has a field twice: servers differ in which of the two they go by.
+
+    The whole is read again only where one of the fields that cost money may be there twice, also
+    in another spelling.
+    """
+    if _SPELLED.search(body) or any(body.count(name) > 1 for name in _DECIDING):
+        try:
+            json.loads(body, object_pairs_hook=_each_once)
+        except RecursionError:
+            raise BadRequest("the body is nested too deeply") from None
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for name, times in Counter(n for n, _ in pairs).items() if times > 1)
+        raise BadRequest(f"the field {twice[:40]!r} is there twice; send it once")
+    return found
 
 
 def _count(data: Mapping[str, Any], name: str) -> int:

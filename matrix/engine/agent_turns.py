@@ -112,6 +112,7 @@ async def turn_with_tools(scope: Scope, agents: Agents, agent: AgentSpec, call: 
     raise CallFailed(
         AgentFailed.__name__,
         f"agent {call.model!r}: had not ended after {agent.steps} requests; allow more `steps`",
+        call.role,
     )
 
 
@@ -156,7 +157,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
     said = await scope.metered_by(call, f"agent {call.model}", models, work, port)
     if "failure" in said:
         error_class, reason = said["failure"]
-        raise CallFailed(error_class, f"agent {call.model!r}: {reason}")
+        raise CallFailed(error_class, f"agent {call.model!r}: {reason}", call.role)
     return Answer(
         said["text"],
         Usage(),

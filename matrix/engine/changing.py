@@ -99,7 +99,7 @@ def change_moment(
     plan = moment.plan
     roles = {role: str(variant.get(role, model)) for role, model in plan.roles.items()}
     if judges:
-        roles.setdefault(JUDGES, judges[0].models[0])
+        roles[JUDGES] = ", ".join(dict.fromkeys(m for one in judges for m in one.models))
     params = _params(kind, plan, variant, wanted, mistakes)
     options = {**plan.options}
     options |= {name: value for name, value in variant.items() if name in _options(kind)}

@@ -37,6 +37,15 @@ class Finding(NamedTuple):
     remedy: str = ""
 
 
+def guessed_agents(prepared: Prepared) -> str:
+    """That an estimate rests on what somebody said a turn costs; empty if it does not."""
+    names = [name for name, agent in prepared.agents.items() if agent.meter is not None]
+    if not names:
+        return ""
+    told = f"this rests on expected_usd of {', '.join(names)}; only the cap bounds what is spent"
+    return told
+
+
 def plan_findings(prepared: Prepared) -> list[Finding]:
     """The spec, and its cap beside what it is expected to cost."""
     spec = prepared.spec
@@ -45,6 +54,8 @@ def plan_findings(prepared: Prepared) -> list[Finding]:
     money = f"{show_usd(cap)}; expected {show_usd(expected.middle)}, at most about " + show_usd(
         expected.high
     )
+    if guessed := guessed_agents(prepared):
+        money += f"; {guessed}"
     if expected.middle <= cap:
         return [Finding("spec", "ok", found), Finding("cap", "ok", money)]
     remedy = "raise limits.cost_usd, or it ends at the cap with fewer sessions"

@@ -95,6 +95,7 @@ class Driver:
             guide=self._looking.looks if self._looking else Everything(),
             session_cap=setup_of(prepared, run_id, run_dir).session_cap_nano,
             role_caps=role_caps_of(prepared),
+            guessed=any(agent.asks_models for agent in prepared.agents.values()),
         )
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0
@@ -326,8 +327,10 @@ class Driver:
             return round_has_no_room(self._launcher.no_room, self._bound)
         return "" if self._bound is None else held_by_budget(self._bound)
 
-    def _resume_with(self, reason: EndReason) -> str:
+    def _resume_with(self, reason: EndReason, picture: Picture) -> str:
         """Options without which the run, resumed, would come no further."""
+        if reason == "overrun" and not picture.balance.free:
+            return raising([], self._bound)
         if reason != "cap":
             return ""
         found = self._launcher.no_room
@@ -353,7 +356,7 @@ class Driver:
             status,
             reason,
             self._detail(reason),
-            self._resume_with(reason),
+            self._resume_with(reason, picture),
             progress,
             self._scores.projection,
             looks.newest if looks is not None else None,

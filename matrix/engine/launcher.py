@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
 
 from matrix.admission.ledger import Balance
-from matrix.admission.rounds import Estimate, Launch, may_open, may_start
+from matrix.admission.rounds import CostEstimate, Estimate, Launch, may_open, may_start
 from matrix.engine.messages import Picture
 from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD
@@ -102,6 +102,9 @@ class Launcher:
         guide: Says what of the plan is not worth playing.
         session_cap: What no session can cost more than, if there is such a cap.
         role_caps: Role -> its cap, for those that have one.
+        guessed: Whether estimates rest on a guess that nothing bounds, such as what a metered agent
+            is expected to cost: then rounds are begun one by one at first, and never more sessions
+            at once than twice as many as have told what they cost.
         no_room: The round that the cap had no room for, if that is what ended the launching.
     """
 
@@ -118,6 +121,8 @@ class Launcher:
     stopped: bool = False
     cap_reached: bool = False
     no_room: NoRoom | None = None
+    guessed: bool = False
+    _observed: int = 0
     _next_round: int = 0
     _ready: deque[SessionPlan] = field(default_factory=deque)
     _waiting: dict[str, list[SessionPlan]] = field(default_factory=dict)
@@ -163,6 +168,9 @@ class Launcher:
         """Line the next round up if it fits; returns whether it did."""
         pending = self._pending(self.plan.round(self._next_round))
         if self.at_cap == "whole-rounds":
+            dared = max(len(pending), 2 * self._observed)
+            if self.guessed and self._open and self.open_count + len(pending) > dared:
+                return False
             for role in ("", *self.role_caps):
                 launch, room = self._may_start(pending, picture, role)
                 if launch == "never":
@@ -259,6 +267,11 @@ class Launcher:
         if plan.part != "play":
             return
         cell, whole = self.plan.cell_index(plan.order), past.outcome in ("completed", "timeout")
+        self._observed += whole
+        if self.guessed and whole:  # what was said of the other cells is no better founded
+            for estimate in self.upper:
+                if isinstance(estimate, CostEstimate):
+                    estimate.prior = max(estimate.prior, past.cost)
         self.upper[cell].observe(past.cost if whole else None)
         from_cache = past.cost - sum(past.roles.values())  # whoever it was that this was saved for
         for role, limits in self.role_caps.items():

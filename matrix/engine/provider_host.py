@@ -107,6 +107,7 @@ class ProviderHost:
         self._backoff = wait_random_exponential(multiplier=1.0, max=max_wait_s)
         self._running: dict[CallKey, asyncio.Future[Answer]] = {}
         self._failed: dict[CallKey, tuple[Usage, NanoUSD]] = {}
+        self._troubles: dict[CallKey, str] = {}
 
     def deliver(self, message: Said) -> None:
         """Hand over mail from the governor."""
@@ -150,6 +151,7 @@ class ProviderHost:
         finally:
             del self._running[call.key]
             self._failed.pop(call.key, None)
+            self._troubles.pop(call.key, None)
 
     async def _answer(self, call: Call) -> Answer:
         entry = self._models[call.model]
@@ -164,7 +166,9 @@ class ProviderHost:
                 if said.why == "parked":  # says nothing about the call, so it was no try of it
                     tried -= 1
                     continue
-                raise _STOPS[said.why](said.reason)
+                before = self._troubles.get(call.key)
+                more = f"; its last attempt: {before}" if before and said.why == "cap" else ""
+                raise _STOPS[said.why](said.reason + more)
             if not isinstance(said, Recorded):
                 continue
             check_same_request(call.key, said.digest, call.digest)
@@ -271,6 +275,7 @@ class ProviderHost:
         self._watch.failed(call, entry, grant.attempt, settle, error, wait)
         if wait is None:
             return await self._governor.exchange(settle)
+        self._troubles[call.key] = settle.trouble
         self._governor.settle(settle)
         await (asyncio.sleep(0) if virtual else self._sleep(wait))
         return None

@@ -170,7 +170,7 @@ class Scope:
             answer = await self._answer(self._session.call(self._step, slot, request))
         self._clock_s += answer.duration_s
         if answer.failure is not None:
-            raise CallFailed(answer.failure.error_class, answer.failure.message)
+            raise CallFailed(answer.failure.error_class, answer.failure.message, role)
         return answer
 
     async def _answer(self, call: Call) -> Answer:

@@ -146,7 +146,10 @@ class DurableSession:
             outcome, reason, error_class = "timeout", str(stop), type(stop).__name__
         except CallFailed as failure:
             error_class, reason = failure.error_class, str(failure)
-            outcome = "failed" if error_class in FAILED_BY_ITSELF else "errored"
+            # who measures is not under test: a judge that breaks says nothing of the variant
+            measures = failure.role in {role.name for role in self.kind.roles if role.judges}
+            by_itself = error_class in FAILED_BY_ITSELF and not measures
+            outcome = "failed" if by_itself else "errored"
         except MatrixError as error:
             outcome, reason, error_class = "errored", str(error), type(error).__name__
         except Exception as error:  # a defect of the engine ends its session, never the run

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import platform
+import re
 import shutil
 import socket
 import tempfile
@@ -20,9 +22,9 @@ from matrix.engine.checkup import Finding, addresses
 from matrix.engine.executor import Checkable, load_executor
 from matrix.engine.keys import open_to_others, variables
 from matrix.engine.prepared import Prepared
-from matrix.kinds.protocol import UsesFolder
-from matrix.model.agents import AgentSpec, filled
-from matrix.model.errors import AgentMissing, MatrixError
+from matrix.kinds.protocol import Kind, TellsAgents, UsesFolder
+from matrix.model.agents import AgentSpec, HttpForm, filled
+from matrix.model.errors import AgentMissing, MatrixError, did_you_mean
 from matrix.model.mistakes import Mistakes
 
 BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
@@ -178,6 +180,10 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
         if (missing := missing_script(agent, project)) is not None:
             told = f"found {missing!r}, which is not there; correct it, or write the file"
             yield "command", told
+        elsewhere = [part for part in agent.command[1:] if _in_project(part, project)]
+        if elsewhere and not prepared.folders:
+            told = f"{elsewhere[0]!r} is in the project, and a command runs in the session's folder"
+            yield "command", f"{told}; write {{project}}/{elsewhere[0]}"
         if agent.home == "keep" and not isinstance(prepared.kind, UsesFolder):
             yield (
                 "home",
@@ -189,6 +195,30 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
             load_function(agent.python, project)
         except AgentMissing as missing:
             yield "python", str(missing)
+    if agent.http is not None:
+        yield from _unknown_fields(agent.http, prepared.kind)
+
+
+def _in_project(part: str, project: Path) -> bool:
+    """Whether an argument names a script of the project as if the command ran there."""
+    try:
+        named = not Path(part).is_absolute() and Path(part).suffix != ""
+        return named and (project / part).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _unknown_fields(http: HttpForm, kind: Kind) -> Iterator[tuple[str, str]]:
+    """Names in braces that look like what a kind tells, and that this one does not tell."""
+    told = kind.tells if isinstance(kind, TellsAgents) else ()
+    text = " ".join((json.dumps(http.body, default=str), http.submit, http.reply or ""))
+    for name in dict.fromkeys(re.findall(r"\{([a-z]+_[a-z_]+)\}", text)):
+        if name not in told:
+            known = (
+                f"it tells: {', '.join(told)}" if told else "it tells nothing beside the request"
+            )
+            hint = did_you_mean(name, told)
+            yield "http", f"found {{{name}}}, which {kind.name} does not tell; {known}{hint}"
 
 
 def agent_findings(prepared: Prepared, environment: Mapping[str, str]) -> Iterator[Finding]:

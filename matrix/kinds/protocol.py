@@ -174,6 +174,13 @@ class UsesVariables(Protocol):
     variables: Mapping[str, str]
 
 
+@runtime_checkable
+class TellsAgents(Protocol):
+    """A kind that tells agents more than the request: names of what it tells."""
+
+    tells: tuple[str, ...]
+
+
 class ReadFile(NamedTuple):
     """A file in a kind's own form, read: the run spec that it stands for, and its scenarios."""
 
@@ -261,7 +268,8 @@ class EndedSession(NamedTuple):
 class EndedRun(NamedTuple):
     """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order.
 
-    ``touched`` is what became of the project's own files meanwhile, for a kind that guards them.
+    ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
+    ``goes_on`` says that its sessions are those of another run, judged again or played on.
     """
 
     run_id: str
@@ -269,6 +277,7 @@ class EndedRun(NamedTuple):
     options: Mapping[str, JSON]
     sessions: tuple[EndedSession, ...]
     touched: tuple[str, ...] = ()
+    goes_on: bool = False
 
 
 class RunReport(NamedTuple):

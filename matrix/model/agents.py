@@ -8,12 +8,14 @@ of it costs is known in one of two ways: its own requests come through a metered
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from matrix.model.errors import did_you_mean
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import JSON
 
@@ -299,6 +301,22 @@ def _http_troubles(http: HttpForm, pass_env: tuple[str, ...]) -> Iterator[str]:
     for name in ("submit", "poll", "reply"):
         places = HTTP_PLACES if name != "submit" else HTTP_PLACES[:-1]
         yield from _unknown_places(getattr(http, name) or "", places, f"http.{name}")
+    told = json.dumps(http.body, default=str) + http.submit
+    if "{prompt}" not in told:
+        yield "http.body has no {prompt}: the service would never hear what is asked"
+    for name in dict.fromkeys(_NAMED.findall(told)):
+        if (
+            "_" not in name
+            and name not in HTTP_PLACES
+            and (hint := did_you_mean(name, HTTP_PLACES))
+        ):
+            yield f"http has {{{name}}}; what is filled in: {', '.join(HTTP_PLACES)}{hint}"
+    if http.poll is not None and "{id}" not in http.poll:
+        yield "http.poll has no {id}: whose state would it ask after?"
+    if http.reply is not None and "{id}" not in http.reply + told:
+        yield "http.reply has no {id}: whose conversation would go on?"
+    if http.poll is not None and not http.done:
+        yield "http.done is empty, so no job would ever be over"
     if set(http.done) & set(http.failed):
         yield "a state is in http.done as well as in http.failed"
     for value in http.headers.values():

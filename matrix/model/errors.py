@@ -278,11 +278,14 @@ class Suspended(SessionStop):
 
 
 class CallFailed(SessionStop):
-    """A call ended in a final error after its retries; the session is ``errored``."""
+    """A call ended in a final error after its retries; the session is ``errored``.
 
-    def __init__(self, error_class: str, message: str) -> None:
+    ``role`` is who was asked; empty for what is no question to anybody.
+    """
+
+    def __init__(self, error_class: str, message: str, role: str = "") -> None:
         super().__init__(message)
-        self.error_class = error_class
+        self.error_class, self.role = error_class, role
 
 
 class KindDefect(SessionStop):

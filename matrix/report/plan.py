@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import orjson
 
 from matrix.admission.tariffs import ATTO_PER_NANO
+from matrix.engine.checkup import guessed_agents
 from matrix.engine.estimate import Interval
 from matrix.engine.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepared import Prepared
@@ -90,6 +91,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
         rows.append(("params", _params(spec)))
     if prepared.kind.name != GATEWAY:  # how much a program will ask nobody knows
         rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
+    if guessed := guessed_agents(prepared):
+        rows.append(("", guessed))
     if not prepared.play_money:
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"

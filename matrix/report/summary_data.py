@@ -65,6 +65,10 @@ def summary_as_data(summary: Summary) -> JSON:
             }
             for name, use in summary.rubrics.items()
         },
+        "unjudged": {
+            name: {"sessions": of, "scored": there, "reason": why}
+            for name, (of, there, why) in summary.unjudged.items()
+        },
         "judge_check": None if summary.standing is None else asdict(summary.standing),
         "comparison": None if comparison is None else comparison_as_data(comparison),
         "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},

@@ -19,6 +19,7 @@ from matrix.report.text import (
     interval,
     noted,
     number,
+    one_line,
     plural,
     tokens,
     wrapped,
@@ -106,6 +107,13 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         rows.append(("errors", found))
         rows += [("", line) for line in reasons(summary)]
     rows += losses(summary)
+    rows += [
+        (
+            "unjudged" if not n else "",
+            f"{name}: {there:,} of {of:,} sessions have a score (newest: {one_line(why)})",
+        )
+        for n, (name, (of, there, why)) in enumerate(summary.unjudged.items())
+    ]
     cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
     if cut:
         why = [f"; {word}: {more}" for word, more in summary.cut_short.items()]

@@ -7,7 +7,7 @@ compared, not contents, so that looking at a large project takes no time worth n
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,8 @@ MOST_FILES: Final = 100_000
 _NOT_ITS_OWN: Final = frozenset(
     (".git", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache", ".ruff_cache")
 )
+_OUTPUT: Final = frozenset((".log", ".out", ".err", ".pid"))
+"""What commands are made to print into, such as this one's own output."""
 _NAMED: Final = 20
 
 Survey = Mapping[str, tuple[int, int]]
@@ -32,6 +34,7 @@ def survey(project: Path, leave_out: Collection[Path]) -> Survey | None:
     """
     apart = {path.resolve() for path in leave_out}
     found: dict[str, tuple[int, int]] = {}
+    printed_to = set(_printed_to())
     for place, folders, names in os.walk(project.resolve()):
         here = Path(place)
         folders[:] = [
@@ -39,14 +42,28 @@ def survey(project: Path, leave_out: Collection[Path]) -> Survey | None:
         ]
         for name in names:
             path = here / name
+            if path.suffix in _OUTPUT:
+                continue
             try:
                 stat = path.lstat()
             except OSError:
+                continue
+            if (stat.st_dev, stat.st_ino) in printed_to:
                 continue
             found[str(path.relative_to(project.resolve()))] = (stat.st_size, stat.st_mtime_ns)
         if len(found) > MOST_FILES:
             return None
     return found
+
+
+def _printed_to() -> Iterator[tuple[int, int]]:
+    """The files that this process prints into."""
+    for descriptor in (1, 2):
+        try:
+            stat = os.fstat(descriptor)
+        except OSError:
+            continue
+        yield stat.st_dev, stat.st_ino
 
 
 def changes(before: Survey, after: Survey) -> tuple[str, ...]:

@@ -276,7 +276,13 @@ def results_flag(run_dir: Path) -> str:
     folder = run_dir.parent
     if folder.absolute() == Path(DEFAULT_RESULTS).absolute():
         return ""
-    return f" --results {shlex.quote(str(folder))}"
+    return f" --results {shlex.quote(str(from_here(folder)))}"
+
+
+def from_here(path: Path) -> Path:
+    """A path as it is said from the working directory: relative to it, if it is inside."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_absolute() and here in path.parents else path
 
 
 def resume_command(run_dir: Path, more: str = "") -> str:

@@ -54,6 +54,33 @@ def play(tmp_path: Path) -> Play:
         ({**GOOD, "command": []}, "command"),
         ({**GOOD, "command": ["{projct}/x"]}, "command has {projct}; what is filled in: project"),
         ({**GOOD, "max_usd": -1}, "max_usd"),
+        (
+            {"http": {"submit": "http://127.0.0.1:1", "body": {"q": "{promt}"}}, "free": True},
+            "http.body has no {prompt}",
+        ),
+        (
+            {
+                "http": {"submit": "http://127.0.0.1:1", "body": {"q": "{prompt} {sesion}"}},
+                "free": True,
+            },
+            "http has {sesion}; what is filled in: prompt, session",
+        ),
+        (
+            {
+                "http": {
+                    "submit": "http://127.0.0.1:1",
+                    "id": "id",
+                    "poll": "http://127.0.0.1:1/jobs",
+                    "done": [],
+                },
+                "free": True,
+            },
+            "http.poll has no {id}",
+        ),
+        (
+            {"command": ["python3", "matrix.yaml"], "free": True, "sandbox": "none"},
+            "write {project}/matrix.yaml",
+        ),
         ({**GOOD, "pass_env": ["sk-abc def"]}, "what was found is not shown"),
         (
             {"command": ["true"], "free": True, "billing": "equivalent", "sandbox": "none"},
@@ -160,3 +187,9 @@ def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks
     for name, told in zip(agents, [*PROJECTS, *MACHINES], strict=True):
         assert told.partition(";")[0] in missing[f"agent {name}"]
     assert [row["what"] for row in rows if row["state"] == "ok"] == ["agent fine"]
+
+
+def test_a_name_that_the_kind_does_not_tell_is_told(play: Play) -> None:
+    body = {"q": "{prompt} {task_type}"}
+    agent = {"http": {"submit": "http://127.0.0.1:1", "body": body}, "free": True}
+    assert "found {task_type}, which counter does not tell" in play({"it": agent}).stderr

@@ -42,7 +42,7 @@ def says(text: str) -> dict[str, Any]:
 def service(port: int, path: str, **form: Any) -> dict[str, Any]:
     address = f"http://127.0.0.1:{port}"
     if "poll" in form:
-        form |= {"id": "id", "every_s": 0.01, "poll": f"{address}{form['poll']}"}
+        form |= {"id": "id", "every_s": 0.01, "poll": f"{address}{form['poll']}?job={{id}}"}
     http = {"submit": f"{address}/{path}", **form}
     return {"http": http, "answer": FIELDS, "max_usd": 0.5}
 

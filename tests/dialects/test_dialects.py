@@ -107,3 +107,44 @@ def test_errors_are_json_in_the_words_of_their_shape(shape: Shape, name: str, wo
     event = error_event(shape, FAULTS[name], text)
     assert event.endswith(b"\n\n")
     assert event.count(b"\n\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "most"),
+    [
+        ({"max_tokens": 5, "max_completion_tokens": 20_000}, 20_000),
+        ({"max_tokens": 20_000, "max_completion_tokens": 5}, 20_000),
+        ({"max_tokens": 5, "min_tokens": 900}, 900),
+        ({"max_tokens": 5}, 5),
+        ({}, None),
+    ],
+)
+def test_of_two_limits_the_larger_is_held_because_servers_differ(
+    fields: dict[str, int], most: int | None
+) -> None:
+    assert wanted("chat", orjson.dumps({"model": "m", **fields})).max_tokens == most
+
+
+def test_answers_that_a_server_makes_to_choose_from_are_held() -> None:
+    assert wanted("chat", orjson.dumps({"model": "m", "best_of": 50})).choices == 50
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"model": "m", "max_tokens": 20000, "max_tokens": 5}',
+        b'{"model": "m", "max_tokens": 20000, "max\\u005ftokens": 5}',
+        b'{"model": "a", "model": "b"}',
+        b'{"model": "m", "tools": [{"type": "web_search"}], "tools": []}',
+    ],
+)
+def test_a_field_that_is_there_twice_is_refused(body: bytes) -> None:
+    with pytest.raises(BadRequest, match="there twice"):
+        wanted("chat", body)
+
+
+def test_the_same_name_in_several_objects_is_nothing_twice() -> None:
+    schema = {"type": "object", "properties": {"n": {"type": "string"}, "model": {}}}
+    tools = [{"type": "function", "function": {"name": "n", "parameters": schema}}]
+    body = orjson.dumps({"model": "m", "n": 2, "tools": tools})
+    assert wanted("chat", body).choices == 2

@@ -572,3 +572,31 @@ def test_spend_all_goes_on_until_the_cap_itself_binds() -> None:
     life = Life(launcher_of(SHARED, limit=100), cap=1)
     life.play([(0, "completed", 1.0)])
     assert len([plan for plan in life.opened.values() if plan.part == "play"]) == 6
+
+
+def test_estimates_that_are_guesses_are_tried_on_one_round_first() -> None:
+    """What a metered agent was said to cost is no bound: only what a round did cost opens more."""
+    launcher = launcher_of(plan_of([cell_of("one", 0, None)], 12), at_cap="whole-rounds", limit=100)
+    launcher.guessed = True
+    now = picture(cap=20 * UPPER)
+    assert launcher.next_round(now)
+    (first,) = launcher.take(now)
+    assert launcher.wants_round()
+    assert not launcher.next_round(now)
+    cost = 10 * UPPER
+    launcher.ended(
+        first,
+        Ended(
+            first.session_id,
+            "completed",
+            "",
+            "",
+            1,
+            None,
+            Tally(0.0, {"player": Share(cost=cost)}),
+            0.0,
+        ),
+    )
+    assert launcher.next_round(picture(cap=29 * UPPER, spent=cost))
+    launcher.take(picture(cap=29 * UPPER, spent=cost))
+    assert not launcher.next_round(picture(cap=29 * UPPER, spent=cost))  # two more would not fit

@@ -323,3 +323,21 @@ def test_a_mean_is_of_those_that_have_a_number() -> None:
 
 def test_numbers_in_brackets_are_citations() -> None:
     assert cited("see [1], [2,3] and [a]; (4) [5.5]") == {1, 2, 3}
+
+
+def test_a_rubric_is_asked_of_who_judged_by_it_before(tmp_path: Path) -> None:
+    project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "honest"}]))
+    run(project, "run", "--run-id", "it")
+    run(project, "rejudge", "it", "--rubric", "ends.md", "--run-id", "same")
+    run(project, "rejudge", "it", "--rubric", "tone.md", "--run-id", "other")
+    for name in ("same", "other"):
+        assert set(project.tables(name).frame("calls").model) == {"honest"}
+    told = project.matrix("rejudge", "it", "--rubric", "ends.md", "--judge", "unsure", "--dry-run")
+    assert "judges unsure" in told.out
+
+
+def test_judges_that_all_fail_are_told_at_the_end_of_the_run(tmp_path: Path) -> None:
+    project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "raises"}]))
+    done = project.matrix("run", "--run-id", "it", "--in-process")
+    assert "ends: 0 of 4 sessions have a score (newest: " in done.out
+    assert "ValueError" in done.out

@@ -146,7 +146,7 @@ def test_what_is_no_choice_is_not_guessed(text: str) -> None:
 
 
 def test_only_what_both_orders_say_decides() -> None:
-    a, b, tie = (Choice(word, "") for word in ("A", "B", "TIE"))  # type: ignore[arg-type]
+    a, b, tie = (Choice(word, "") for word in ("A", "B", "TIE"))
     expected = {(0, 1): 1.0, (1, 0): 0.0, (0, 0): 0.5, (1, 1): 0.5, (2, 2): 0.5, (0, 2): 0.5}
     for (one, two), value in expected.items():
         assert preferred((a, b, tie)[one], (a, b, tie)[two]) == value

@@ -114,7 +114,7 @@ def report_of(run: EndedRun) -> RunReport:
     name = f"{REPORTS}/{run.run_id}.json"
     files = {name: text}
     lines = [*_lines(sessions, tested, counted, passed), *changed]
-    if options.record:
+    if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
         recording = _recording(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"
         many = len(recording.outputs)

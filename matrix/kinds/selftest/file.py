@@ -6,7 +6,7 @@ It is read into a run spec and a pack for each of its cases; keys of a run spec 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -154,6 +154,13 @@ def _read(document: Document) -> ReadFile:
         told = f"the id {twice[0]!r} is given twice; every case has its own"
         raise BadInput([document.mistake(("scenarios",), told)])
     spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
+    agents = list(spec.get("agents") or {})
+    in_a_role = orjson.dumps([spec.get("roles"), spec.get("factors"), _roles(file)], default=str)
+    if agents and not any(name.encode() in in_a_role for name in agents):
+        told = (
+            f"agents has {', '.join(agents)}, and none of them is tested; say system: {agents[0]}"
+        )
+        raise BadInput([document.mistake(("agents",), told)])
     rules = {name: value[name] for name in Rules.model_fields if name in value}
     return ReadFile(
         {
@@ -165,7 +172,7 @@ def _read(document: Document) -> ReadFile:
             **spec,
             "limits": {"cost_usd": SMALL_CAP_USD, "turns": 21, **(spec.get("limits") or {})},
             "roles": {**_roles(file), **(spec.get("roles") or {})},
-            "params": {**_params(file), **(spec.get("params") or {})},
+            "params": {**_params(file, spec.get("agents") or {}), **(spec.get("params") or {})},
             "options": {**rules, **(spec.get("options") or {})},
         },
         {case.id: pack_of(case.id, case) for case in file.scenarios},
@@ -193,10 +200,12 @@ def _roles(file: SelftestFile) -> dict[str, str]:
     return {role: model for role, model in named.items() if model is not None}
 
 
-def _params(file: SelftestFile) -> dict[str, dict[str, JSON]]:
+def _params(file: SelftestFile, agents: Collection[str]) -> dict[str, dict[str, JSON]]:
+    # an agent has a longest turn of its own, which a default that nobody wrote must not cut
+    waits = "timeout_seconds" in file.model_fields_set or file.system not in agents
     return {
         GENERATOR: dict(_given(file.generator)),
-        SYSTEM: {"timeout_s": file.timeout_seconds},
+        SYSTEM: {"timeout_s": file.timeout_seconds} if waits else {},
         JUDGE: dict(_given(file.judge)),
     }
 

@@ -51,8 +51,9 @@ from matrix.kinds.selftest.settings import (
 from matrix.kinds.selftest.state import Said, State, Step
 from matrix.model.aliases import SIMULATED_PREFIX
 from matrix.model.documents import Document, check, parse_document
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
+from matrix.model.seeds import derive_seed
 
 _TRIES: Final = 2
 _TOKENS: Final[Mapping[str, int]] = {GENERATOR: 500, SYSTEM: 1500, JUDGE: 1000}
@@ -78,6 +79,7 @@ class SelftestKind:
         RoleInfo(SYSTEM, "sim/gpt-4o-mini", "answers it; the system under test"),
         RoleInfo(JUDGE, "sim/gpt-4o-mini", "scores the answer", judges=True),
     )
+    tells = ("task_type", "session_id", "task_group_id")
     options_model = Options
     state_model = State
     score_range = (0.0, 1.0)
@@ -160,15 +162,20 @@ class SelftestKind:
 
     async def start(self, ctx: Context) -> State:
         """Give the session a namespace, and have its request written."""
-        random = ctx.rng("namespace").getrandbits(32)
         began_at = float(await ctx.effect("namespace", _now))
+        # of this session and this moment alone: variants of a round share their draws
+        random = derive_seed(ctx.plan.session_id, repr(began_at)) & 0xFFFF_FFFF
         case = case_of(ctx.resource("case"))
         made = await _generated(ctx, case)
         if isinstance(made, str):
             ctx.event("request_unusable", detail=made, severity="warning")
             ctx.end("errored", f"the generator wrote no request that can be used: {made}")
             return State(namespace=namespace_at(began_at, random), trouble=made)
-        return State(namespace=namespace_at(began_at, random), prompt=made.prompt, hints=made.hints)
+        name = namespace_at(began_at, random)
+        # kept before it is sent, so that a case whose system fails is run again with the same
+        begun = {"session_id": name, "prompt": made.prompt, "hints": made.hints}
+        ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(begun).decode(), ctx.turn))
+        return State(namespace=name, prompt=made.prompt, hints=made.hints)
 
     async def turn(self, ctx: Context, state: State) -> State:
         """The request, or the next reply: what the system answers, and how that is judged."""
@@ -261,14 +268,19 @@ async def _generated(ctx: Context, case: Case) -> Generated | str:
         return Generated(case.prompt, case.hints or case.description)
     asked, why = request_for(case), ""
     for attempt in range(_TRIES):
-        answer = await ctx.ask(
-            GENERATOR,
-            [
-                ChatMessage("system", INSTRUCTIONS),
-                ChatMessage("user", asked + (again(why) if attempt else "")),
-            ],
-            max_tokens=_TOKENS[GENERATOR],
-        )
+        try:
+            answer = await ctx.ask(
+                GENERATOR,
+                [
+                    ChatMessage("system", INSTRUCTIONS),
+                    ChatMessage("user", asked + (again(why) if attempt else "")),
+                ],
+                max_tokens=_TOKENS[GENERATOR],
+            )
+        except CallFailed as failure:
+            if failure.error_class not in FAILED_BY_ITSELF:
+                raise
+            return f"the generator: {failure}"[:500]  # which is not what is under test
         made = read_generated(answer.text)
         if not isinstance(made, str):
             return Generated(made.prompt, case.hints or made.hints)

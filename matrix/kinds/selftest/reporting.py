@@ -83,7 +83,8 @@ def report_of(run: EndedRun) -> RunReport:
     )
     cases = [_whole(session, run) for session in run.sessions]
     passed = sum(case["pass"] is True for case in cases)
-    failed = len(cases) - passed
+    failed = sum(case["pass"] is False for case in cases)
+    errored = len(cases) - passed - failed
     at = datetime.fromtimestamp(run.began_at, UTC)
     data = {
         "run_id": run.run_id,
@@ -96,19 +97,21 @@ def report_of(run: EndedRun) -> RunReport:
             "total": len(cases),
             "passed": passed,
             "failed": failed,
-            "pass_rate": round(passed / len(cases), 4) if cases else None,
+            "errored": errored,
+            "pass_rate": round(passed / (passed + failed), 4) if passed + failed else None,
         },
         "project_files": list(run.touched),
         "cases": cases,
     }
     touched = [f"FAIL project files: {one} while the run went on" for one in run.touched]
+    touched += ["(project_files_must_stay: false allows that)"] * bool(touched)
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     page = "\n".join([*_page(run.run_id, at, rules, cases, passed), *_touched(run)]) + "\n"
     names = (f"{REPORTS}/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
     return RunReport(
         dict(zip(names, (text, page), strict=True)),
         (*_lines(cases, passed), *touched, f"the cases are in {names[0]} and {names[1]}"),
-        failed + len(touched),
+        failed + errored + len(run.touched),
         data,
     )
 
@@ -116,12 +119,13 @@ def report_of(run: EndedRun) -> RunReport:
 def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
     """The case of a session; of one without an answer, why there is none."""
     told: dict[str, Any] = {"id": session.scenario}
-    if session.outcome == "completed" and session.reported:
+    if session.outcome == "completed" and len(session.reported) > 1:
         told = orjson.loads(session.reported[-1])
     else:
         why = session.reason or "was not played to its end"
+        begun = orjson.loads(session.reported[0]) if session.reported else {"prompt": ""}
         told |= {
-            "prompt": "",
+            **begun,
             "output": "",
             "expected_status": "",
             "actual_status": FAILED if session.outcome == "failed" else session.outcome.upper(),
@@ -138,37 +142,53 @@ def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
 def _lines(cases: Sequence[Mapping[str, Any]], passed: int) -> Iterator[str]:
     if not cases:
         return
-    share = wilson(passed, len(cases))
-    assert share is not None
-    yield (
-        f"{passed} of {len(cases)} cases passed ({passed / len(cases):.0%}); as a sample of such "
-        f"cases that is {share.low:.0%} to {share.high:.0%} (95 % interval)"
-    )
+    yield _rate(cases, passed)
     for case in cases:
         if case["pass"] is not True:
-            levels = "".join(f", {name} {level}" for name, level in case.get("levels", {}).items())
-            yield f"{_word(case['pass'])} {case['id']}{levels}: {'; '.join(case['faults'])}"
+            yield f"{_word(case['pass'])} {case['id']}{_where(case)}: {'; '.join(case['faults'])}"
+
+
+def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
+    """What share passed, of what could be judged, and how sure that is of such cases."""
+    judged = sum(case["pass"] is not None for case in cases)
+    errored = len(cases) - judged
+    lost = f"; {errored} of {len(cases)} could not be judged, and say nothing" if errored else ""
+    if not judged:
+        return f"none of {len(cases)} could be judged"
+    told = f"{passed} of {judged} cases passed ({passed / judged:.0%})"
+    if len({case["id"] for case in cases}) == len(cases):
+        share = wilson(passed, judged)
+        assert share is not None
+        told += f"; as a sample of such cases that is {share.low:.0%} to {share.high:.0%}"
+        told += " (95 % interval)"
+    return told + lost
 
 
 def _page(
     run_id: str, at: datetime, rules: Rules, cases: Sequence[Mapping[str, Any]], passed: int
 ) -> Iterator[str]:
-    rate = f"{passed / len(cases):.0%}" if cases else "no case"
+    judged = sum(case["pass"] is not None for case in cases)
+    rate = f"{passed / judged:.0%}" if judged else "none judged"
     yield f"# Selftest Report: {run_id}"
     yield ""
     yield f"**Date:** {at:%Y-%m-%d %H:%M:%S}"
     yield f"**Strictness:** {rules.strictness:g}"
-    yield f"**Pass Rate:** {passed}/{len(cases)} ({rate})"
+    yield f"**Pass Rate:** {passed}/{judged} ({rate})"
+    if judged < len(cases):
+        yield f"**Not judged:** {len(cases) - judged}"
     yield from ("", "## Results", "")
     yield from ("| Case | Status | Score | Pass |", "|------|--------|-------|------|")
     for case in cases:
-        status = (case.get("replies") or [case])[-1]["actual_status"]
-        yield f"| {_cell(case['id'])} | {_cell(status)} | {case['score']} | {_word(case['pass'])} |"
+        status = case["actual_status"]
+        for reply in case.get("replies") or ():
+            status += f", then {reply['actual_status']}"
+        name = f"{case['id']}{_where(case)}"
+        yield f"| {_cell(name)} | {_cell(status)} | {case['score']} | {_word(case['pass'])} |"
     lost = [case for case in cases if case["pass"] is not True]
     if lost:
         yield from ("", "## Failed Cases")
     for case in lost:
-        yield from ("", f"### {_line(case['id'])}")
+        yield from ("", f"### {_line(case['id'] + _where(case))}")
         yield f"- Expected: {_line(_expected(case))}"
         yield f"- Got: {_line(_got(case))}"
         below = case["scores"]["overall_score"]
@@ -184,6 +204,12 @@ def _touched(run: EndedRun) -> Iterator[str]:
     """What became of the project's own files, which a system under test only reads."""
     if run.touched:
         yield from ("", "## Project Files", *(f"- {_line(one)}" for one in run.touched))
+
+
+def _where(case: Mapping[str, Any]) -> str:
+    """Which of several plays of a case it is: its variant, and its round."""
+    levels = "".join(f", {name} {level}" for name, level in case.get("levels", {}).items())
+    return f"{levels}, round {case['round'] + 1}" if "round" in case else ""
 
 
 def _expected(case: Mapping[str, Any]) -> str:

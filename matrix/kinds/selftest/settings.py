@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Final, Literal, Self
+from typing import Annotated, Any, Final, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -107,7 +107,9 @@ class Case(BaseModel):
 
     description: str = Field(min_length=1, max_length=20_000, description="What it tests.")
     expected_status: Status = Field(default=COMPLETE, description="Status of the answer.")
-    requires_reply: bool = Field(default=False, description="Whether reply_flow is played.")
+    requires_reply: bool = Field(
+        default=False, description="Whether reply_flow is played; true if there is one."
+    )
     reply_flow: tuple[ReplyStep, ...] = Field(
         default=(), max_length=20, description="Replies, while the system awaits one."
     )
@@ -118,6 +120,13 @@ class Case(BaseModel):
     hints: str = Field(
         default="", max_length=20_000, description="What the judge is to look for; else generated."
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _replies_are_meant(cls, data: Any) -> Any:
+        if isinstance(data, dict) and data.get("reply_flow") and "requires_reply" not in data:
+            return {**data, "requires_reply": True}
+        return data
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:

@@ -68,3 +68,12 @@ def test_what_runs_and_tools_write_is_not_the_projects_own(tmp_path: Path) -> No
     assert sorted(found) == ["a.py", "src/b.py"]
     many = {str(n): (1, 1) for n in range(50)}
     assert changes({}, many)[-1] == "and 30 more"
+
+
+def test_what_is_printed_into_the_project_is_no_change_of_it(tmp_path: Path) -> None:
+    (tmp_path / "ci.log").write_text("begun")
+    before = survey(tmp_path, [])
+    (tmp_path / "ci.log").write_text("begun, and gone on")
+    (tmp_path / "run.out").write_text("all of it")
+    after = survey(tmp_path, [])
+    assert before == after == {}

@@ -1,0 +1,121 @@
+"""Agents of Python: they see every variable of their process, and share its working directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.executors.programs import Project
+
+KEY, TOKEN = "sk-proj-Ab12Cd34Ef56Gh78Ij90Kl12", "Zq7hJx81vLmWp0plainvalue"
+LOOKS = "sk-evil-SECRETSECRET"
+MINE = f"""
+import os
+
+def _secrets():
+    return os.environ["OPENAI_API_KEY"] + " and " + os.environ["MY_TOKEN"]
+
+async def raises(turn):
+    raise ValueError("bad key " + _secrets() + " or {LOOKS}")
+
+async def says(turn):
+    return "I know " + _secrets() + "\\nSTATUS: COMPLETE"
+
+async def writes(turn):
+    (turn.folder / "found.txt").write_text(_secrets())
+    return "STATUS: COMPLETE"
+
+async def goes(turn):
+    os.chdir(turn.folder)
+    return "STATUS: COMPLETE"
+
+async def answers(turn):
+    return "It is so.\\nSTATUS: COMPLETE"
+
+async def waits(turn):
+    return f"I have {{turn.timeout_s:g}} s\\nSTATUS: COMPLETE"
+
+async def bytes_only(turn):
+    from matrix.agents.turns import Reply
+    return Reply(b"bytes")
+
+async def ends(turn):
+    raise SystemExit(3)
+"""
+
+
+def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project, Any]:
+    (folder / "agents_of_mine.py").write_text(MINE)
+    names = ("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")
+    file = {
+        "version": 1,
+        "strictness": 0,
+        "min_score_to_pass": 0,
+        "project_files_must_stay": False,
+        "agents": {
+            name: {"python": f"agents_of_mine:{name}", "free": True, "timeout_s": 300}
+            for name in names
+        },
+        "system": system,
+        "scenarios": [{"id": "digest", "description": "notes", "prompt": "Read the notes."}],
+        **keys,
+    }
+    (folder / "selftest.yaml").write_text(yaml.safe_dump(file))
+    project = Project(folder, {"OPENAI_API_KEY": KEY, "MY_TOKEN": TOKEN})
+    done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it", *more)
+    return project, done
+
+
+@pytest.mark.parametrize("system", ["raises", "says", "writes"])
+def test_keys_that_it_tells_are_told_nobody(system: str, tmp_path: Path) -> None:
+    _, done = played(tmp_path, system)
+    for secret in (KEY, TOKEN, *([LOOKS] if system == "raises" else [])):
+        assert secret not in done.out + done.err
+        for place in ("results", "reports", "docs"):
+            for file in (tmp_path / place).rglob("*"):
+                assert not file.is_file() or secret.encode() not in file.read_bytes(), file
+
+
+def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
+    project, done = played(tmp_path, "goes")
+    assert done.code == 0, done
+    assert "run it in results/it" in done.out + done.err
+    assert project.matrix("show", "it").code == 0
+
+
+@pytest.mark.parametrize("judge", ["raises", "bytes_only"])
+def test_a_judge_that_breaks_is_no_failure_of_what_it_judges(judge: str, tmp_path: Path) -> None:
+    project, done = played(tmp_path, "answers", "--threshold", "failed=.05", judge={"model": judge})
+    assert set(project.tables("it").frame("sessions").outcome) == {"errored"}
+    report = json.loads((tmp_path / "reports" / "selftest" / "it.json").read_text())
+    assert report["cases"][0]["pass"] is None
+    assert "ERROR digest" in done.out
+
+
+def test_a_generator_that_breaks_is_no_failure_of_the_system(tmp_path: Path) -> None:
+    case = {"id": "digest", "description": "notes"}
+    _, done = played(tmp_path, "answers", generator={"model": "raises"}, scenarios=[case])
+    report = json.loads((tmp_path / "reports" / "selftest" / "it.json").read_text())
+    assert report["cases"][0]["pass"] is None, done
+
+
+@pytest.mark.parametrize(("keys", "seconds"), [({}, 300), ({"timeout_seconds": 20}, 20)])
+def test_its_own_longest_turn_holds_unless_the_file_says_another(
+    keys: dict[str, int], seconds: int, tmp_path: Path
+) -> None:
+    project, _ = played(tmp_path, "waits", **keys)
+    said = project.tables("it").frame("messages").text.str.cat()
+    assert f"I have {seconds} s" in said
+
+
+@pytest.mark.parametrize(
+    ("system", "told"),
+    [("bytes_only", "a Reply whose text is a bytes"), ("ends", "it ended itself (SystemExit: 3)")],
+)
+def test_what_went_wrong_is_told_as_it_was(system: str, told: str, tmp_path: Path) -> None:
+    _, done = played(tmp_path, system)
+    assert told in done.out + done.err
