@@ -96,8 +96,8 @@ def rejudge(
     """Judge every session of a run again that came to its end; nobody else is asked.
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
-    rounds and with their levels, so that it is compared as the run itself is. Calls that the run
-    kept (``cache``) are answered by what was kept, others asked anew, the kind's own judge's too.
+    rounds and with their levels, so that it is compared as the run itself is. Judging that
+    the run has paid for already, of a real model, is answered by its records.
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import signal
 import sqlite3
@@ -150,3 +151,36 @@ async def test_the_processes_of_a_run_share_the_file(tmp_path: Path, shared_ray:
     assert "  cache     40 of 40 calls answered by what was bought before, saved $" in done.out
     with closing(sqlite3.connect(tmp_path / "results" / ANSWERS_NAME)) as db:
         assert db.execute("SELECT COUNT(*) FROM answers").fetchone() == (40,)
+
+
+async def test_a_rejudging_does_not_pay_again_for_what_the_run_judged(project: Project) -> None:
+    """Also where the run kept no cache: its journal has what it bought."""
+    (project.folder / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
+    judged = {"judges": [{"rubric": "ends.md", "model": "narrator-x"}], "cache": False}
+    async with SimServer() as server:
+        first = await play(project, server, "first", **judged)
+        asked = (await server.stats())["requests"]
+        for run_id, same in (("again", True), ("once-more", True), ("paid", False)):
+            done = await asyncio.to_thread(
+                project.matrix,
+                *("rejudge", "first", "--rubric", "ends.md", "--run-id", run_id, "--in-process"),
+                *([] if same else ["--no-cache"]),
+            )
+            assert done.code == 0, done
+            calls = project.tables(run_id).frame("calls")
+            assert set(calls.role) == {"judges"}
+            assert set(calls.disposition) == {"cached" if same else "settled"}
+            asked += 0 if same else len(calls)
+            assert (await server.stats())["requests"] == asked
+    bought = first[first.role == "judges"]
+    lent = project.tables("again").frame("calls")
+    assert lent.saved_nano.sum() == bought.cost_nano.sum() > 0
+    labels = [
+        project.tables(run_id)
+        .frame("scores")
+        .query("name == 'ends'")
+        .label.value_counts()
+        .to_dict()
+        for run_id in ("first", "again")
+    ]
+    assert labels[0] == labels[1]
