@@ -172,6 +172,7 @@ class SelftestKind:
             ctx.end("errored", f"the generator wrote no request that can be used: {made}")
             return State(namespace=namespace_at(began_at, random), trouble=made)
         name = namespace_at(began_at, random)
+        ctx.event("namespace", subject=name)
         # kept before it is sent, so that a case whose system fails is run again with the same
         begun = {"session_id": name, "prompt": made.prompt, "hints": made.hints}
         ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(begun).decode(), ctx.turn))
