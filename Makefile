@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install system-deps run test-agents test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install system-deps run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -35,6 +35,9 @@ local: install  ## install a small real language model and play two sessions of 
 
 long: install  ## the tests with whole samples, and all of chaos
 	$(BIN)/pytest -n 2 --dist worksteal
+
+mistakes: install  ## planted mistakes of the simulated agent, against the assertions that notice them
+	$(BIN)/python -m benchmarks.mistakes
 
 chaos: install  ## kill, stop and starve processes of runs at random moments, and count; a part of long
 	$(BIN)/pytest tests/faults tests/executors/test_replacements.py tests/executors/test_cluster.py

@@ -142,6 +142,9 @@ class _Scope:
     async def changed_files(self) -> ChangedFiles:
         raise NotImplementedError("the bare loop plays kinds without files")
 
+    async def file_before(self, path: str) -> bytes | None:
+        raise NotImplementedError("the bare loop plays kinds without files")
+
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
     ) -> JSON:

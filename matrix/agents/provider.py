@@ -38,8 +38,10 @@ class KeptPlace(Place, Protocol):
 class Places(Protocol):
     """Where the agents of sessions work."""
 
-    def place(self, session_id: str) -> AbstractAsyncContextManager[KeptPlace]:
-        """The session's working folder, or one that goes when the turn is over."""
+    def place(
+        self, session_id: str, *, apart: bool = False
+    ) -> AbstractAsyncContextManager[KeptPlace]:
+        """The session's working folder, or (always, if ``apart``) one that goes with the turn."""
         ...
 
 
@@ -75,7 +77,7 @@ class AgentProvider:
             ProviderError: The agent failed, or was not reached.
         """
         agent = self._agents[call.model]
-        async with self._places.place(call.key.session_id) as place:
+        async with self._places.place(call.key.session_id, apart=call.apart) as place:
             before, stored_before = await place.store(), place.stored_bytes
             began = self._clock()
             try:

@@ -15,7 +15,14 @@ from matrix.api.branching import (
 from matrix.api.comparing import compare
 from matrix.api.drawing import budgets
 from matrix.api.examining import Checkup, doctor
-from matrix.api.exporting import checkpoint, diff, export, export_all, read_checkpoint
+from matrix.api.exporting import (
+    checkpoint,
+    diff,
+    export,
+    export_all,
+    export_snapshot,
+    read_checkpoint,
+)
 from matrix.api.files_replayed import plan_replay_checkpoint, replay_checkpoint
 from matrix.api.keeping import archive, archive_older, repair, restore_run
 from matrix.api.lives import resume, run, start
@@ -40,6 +47,7 @@ __all__ = [
     "doctor",
     "export",
     "export_all",
+    "export_snapshot",
     "init",
     "list_runs",
     "open_run",

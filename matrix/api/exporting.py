@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from matrix.api.choosing import project_of_run
+from matrix.api.kind_reports import kind_report
 from matrix.api.opened import NEWEST, RESULTS, open_run
 from matrix.engine.keys import ENV_NAME, keys_among, variables
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
-from matrix.model.errors import StoreError
+from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import JSON
 from matrix.report.checkpoints import RunContent, checkpoint_of, turns_of
 from matrix.report.difference import Difference, difference_of
@@ -133,6 +134,30 @@ def export_all(
     files = {f"turn-{turn}.json": partial(found.file, turn) for turn in turns}
     report = session_as_markdown(found.session, found.at(turns[-1]), simulated=found.simulated)
     return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
+
+
+def export_snapshot(
+    run: str | Path, folder: str | Path, *, results: str | Path = RESULTS, force: bool = False
+) -> list[Path]:
+    """Pin final states in which nothing failed: a file for each scenario of the run.
+
+    Raises:
+        RunNotFound: No such run.
+        BadInput: Its kind pins nothing, nothing of it is without a failure, or a file is there
+            already; nothing was written.
+        StoreError: The folder cannot be written.
+    """
+    opened = open_run(run, results=results)
+    told = kind_report(opened)
+    if told is None or not told.pins:
+        why = (
+            "nothing in it came to its end without a failure"
+            if told is not None
+            else f"the {opened.file.kind} kind has no final states to pin"
+        )
+        raise BadInput([Mistake("--snapshot", None, "", why)])
+    files = {f"{name}.json": text.encode for name, text in told.pins.items()}
+    return write_files(Path(folder), files, force=force)
 
 
 def _find(run: str | Path, session: str, results: str | Path) -> _Found:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from typing import Final
 
 from matrix.api.opened import Run
 from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport
 from matrix.model.errors import KindUnusable, StoreError
+from matrix.store.blobs import BlobStore
+from matrix.store.restoring import restore_tree
 from matrix.store.run_folder import write_whole
 
 
@@ -57,12 +61,22 @@ def ended_run(run: Run) -> EndedRun:
     )
 
 
-def write_kind_report(report: RunReport, project: Path) -> None:
-    """Write its files into the project.
+WORKDIRS: Final = "workdirs"
+"""Where in a run's folder working folders are written out."""
+
+
+def write_kind_report(report: RunReport, project: Path, run: Run) -> None:
+    """Write its files into the project, and the working folders that it wants written out.
 
     Raises:
         StoreError: One cannot be written.
     """
+    for session, name in report.folders.items():
+        turns = [done for done in run.session(session).turns if done.tree]
+        if turns:
+            place = run.path / WORKDIRS / name
+            place.parent.mkdir(exist_ok=True)
+            restore_tree(place, turns[-1].tree, BlobStore(run.path), time.time_ns())
     for name, text in report.files.items():
         path = project / name
         try:

@@ -369,7 +369,7 @@ def _report(run: Run, project: Path, listener: Listener) -> None:
         listener.note(f"no {REPORT_NAME} could be written: {error}")
     try:
         if (told := kind_report(run)) is not None:
-            write_kind_report(told, project)
+            write_kind_report(told, project, run)
     except MatrixError as error:
         listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
 

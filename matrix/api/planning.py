@@ -9,7 +9,7 @@ from typing import Any
 from matrix.engine.prepare import prepare
 from matrix.engine.prepared import Prepared
 from matrix.engine.registry import known_variables
-from matrix.engine.spec_files import find_spec, project_of
+from matrix.engine.spec_files import locate_spec
 from matrix.engine.surroundings import require_agent_files
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import together
@@ -47,9 +47,9 @@ def plan(
         BadInput: Every mistake.
     """
     here = Path.cwd()
-    _, path = together(
+    _, file = together(
         lambda: check_variables(known_variables),
-        lambda: find_spec(Path(spec) if spec is not None else None, here),
+        lambda: locate_spec(Path(spec) if spec is not None else None, here),
     )
     flags = {
         "sessions": sessions,
@@ -68,16 +68,20 @@ def plan(
         *from_flags(flags, "{}"),
         *overrides,
     ]
-    return prepare(path, layers, project=project_of(path, here), given=options)
+    return prepare(file, layers, given=options)
 
 
-def validate(spec: str | Path | None = None) -> list[Mistake]:
+def validate(spec: str | Path | None = None, *, notes: list[str] | None = None) -> list[Mistake]:
     """Every mistake in a spec and the packs it names, and in what its agents run of the project.
 
-    Keys, programs and addresses are not looked at, as they are of the machine: :func:`doctor` does.
+    What is odd and no mistake is added to ``notes``. Keys, programs and addresses are not looked
+    at, as they are of the machine: :func:`doctor` does.
     """
     try:
-        require_agent_files(plan(spec))
+        prepared = plan(spec)
+        if notes is not None:
+            notes += prepared.notes
+        require_agent_files(prepared)
     except BadInput as error:
         return list(error.mistakes)
     return []

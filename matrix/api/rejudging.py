@@ -13,7 +13,7 @@ from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.progress import Listener
 from matrix.engine.registry import load_kind
 from matrix.engine.wanted import Wanted
-from matrix.kinds.protocol import REPORTED
+from matrix.kinds.protocol import UNREAD
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.judges import JUDGES
@@ -153,7 +153,7 @@ def _opponents(parent: Run, against: str, moments: Sequence[Checkpoint]) -> dict
     for one in moments:
         other = theirs.get(place(one.plan))
         if other is not None:
-            said = [m for m in other.log if m.channel != REPORTED] if other is not one else []
+            said = [m for m in other.log if m.channel not in UNREAD] if other is not one else []
             found[one.plan.session_id] = {"level": against, "messages": [list(m) for m in said]}
     if not found:
         told = f"no session of {against} came to its end, so there is nothing to compare with"

@@ -6,17 +6,19 @@ from typing import Annotated
 
 import typer
 
-from matrix.cli.options import ResultsOption, RunArgument, SessionArgument
+from matrix.cli.options import OptionalSessionArgument, ResultsOption, RunArgument
 
-HELP = """Write a session's checkpoint, or its whole folder.
+HELP = """Write a checkpoint, a session's folder, or pins.
 
 \b
     matrix export last worst --turn 22 -o turn-22.json
     matrix export last 3f2a --all sessions/3f2a
+    matrix export last --snapshot pinned
 
 A checkpoint is self-contained: what was said, players with their prompts, the state, texts, spec
 and working folder that playing on takes (`matrix replay --checkpoint`). A folder holds turn-0.json
-and so on, and report.md. Nothing is overwritten without --force.
+and so on, and report.md. A snapshot pins the final states in which nothing failed, for trajectory
+tests: later runs are held against it. Nothing is overwritten without --force.
 """
 
 
@@ -27,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def export(
     run: RunArgument,
-    session: SessionArgument,
+    session: OptionalSessionArgument = None,
     turn: Annotated[
         int | None,
         typer.Option("--turn", min=0, metavar="N", help="Turn; the newest if left out."),
@@ -39,6 +41,10 @@ def export(
         str | None,
         typer.Option("--all", metavar="DIR", help="Write every turn and a report into DIR."),
     ] = None,
+    snapshot: Annotated[
+        str | None,
+        typer.Option("--snapshot", metavar="DIR", help="Pin final states of the run in DIR."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     results: ResultsOption = "results",
 ) -> None:
@@ -46,6 +52,16 @@ def export(
     from matrix import api
     from matrix.model.errors import BadInput, Mistake
 
+    if snapshot is not None:
+        if session or output or everything or turn is not None:
+            told = "is of a whole run; leave the session and the other options out"
+            raise BadInput([Mistake("--snapshot", None, "", told)])
+        for path in api.export_snapshot(run, snapshot, results=results, force=force):
+            typer.echo(str(path))
+        return
+    if session is None:
+        told = "name a session: its id, or best, worst, longest, failed"
+        raise BadInput([Mistake("matrix export", None, "", told)])
     if (output is None) == (everything is None) or (everything is not None and turn is not None):
         told = "give either -o FILE (with --turn N) or --all DIR"
         raise BadInput([Mistake("matrix export", None, "", told)])

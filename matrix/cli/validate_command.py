@@ -28,7 +28,8 @@ def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
     from matrix.cli.printing import print_json
 
     say_if_built_in(spec)
-    mistakes = api.validate(spec)
+    notes: list[str] = []
+    mistakes = api.validate(spec, notes=notes)
     if json:
         print_json(
             [
@@ -37,7 +38,7 @@ def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
             ]
         )
     elif not mistakes:
-        typer.echo("fine: nothing wrong found")
+        typer.echo("\n".join([*(f"note: {note}" for note in notes), "fine: nothing wrong found"]))
     else:
         for mistake in mistakes:
             typer.echo(str(mistake), err=True)

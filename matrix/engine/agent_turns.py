@@ -90,7 +90,7 @@ async def turn_with_tools(scope: Scope, agents: Agents, agent: AgentSpec, call: 
         CallFailed: Its model failed, or it did not end.
     """
     messages, began = list(call.messages), scope.elapsed_s
-    async with agents.places.place(call.key.session_id) as place:
+    async with agents.places.place(call.key.session_id, apart=call.apart) as place:
         tools = FolderTools(place.path, agent.tools or (), call.key.turn)
         for _ in range(agent.steps):
             answer = await scope.ask(
@@ -130,7 +130,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
     port = PORT if agent.enclosed and agent.network == "none" else None
 
     async def work(address: Address, working: WorkingTime) -> JSON:
-        async with agents.places.place(call.key.session_id) as place:
+        async with agents.places.place(call.key.session_id, apart=call.apart) as place:
             before = await place.store()
             turn = turn_of(agent, call, place.path, address.environment)
             try:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from matrix.engine.estimate import with_steps
 from matrix.engine.judges import with_judges
 from matrix.engine.parameters import (
     CellParameters,
@@ -164,7 +165,7 @@ def _bind(
     )
     if binding is None:
         return None
-    binding = with_judges(binding, parts.judges)
+    binding = with_judges(with_steps(binding, kind.roles, parts.spec.agents), parts.judges)
     params = cell_parameters(parts.spec, roles, of_calls)
     of_models = {name: model.params.given for name, model in parts.spec.models.items()}
     return _Bound(checked, roles, params, expecting(binding, params, of_models))

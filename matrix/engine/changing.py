@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from matrix.engine.estimate import with_steps
 from matrix.engine.inheritance import Forked
 from matrix.engine.judges import judges_in, with_judges
 from matrix.engine.parameters import ParameterName, check_level, parameter_named
@@ -126,6 +127,8 @@ def change_moment(
     )
     if binding is None:
         return None
+    agents = moment.spec.get("agents") or {}
+    binding = with_steps(binding, kind.roles, agents)
     binding = with_judges(binding, judges_in(moment.texts) if judges is None else judges)
     changed = replace(
         plan,

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.catalogue import AGENT, LOCAL, is_simulated
 from matrix.engine.setup import GroupLimits, ModelEntry
-from matrix.kinds.protocol import RoleProfile
+from matrix.kinds.protocol import Binding, RoleInfo, RoleProfile
 from matrix.model.money import NanoUSD
 from matrix.model.records import Usage
 
@@ -97,6 +97,23 @@ class Work(NamedTuple):
     output_tokens: float
     seconds: float
     at_once: float
+
+
+TYPICAL_STEPS = 5
+"""Requests that a turn of the built-in agent is expected to take, before any was played."""
+
+
+def with_steps(binding: Binding, roles: Sequence[RoleInfo], agents: Container[str]) -> Binding:
+    """A binding in which plain models that work with tools take several requests a turn."""
+    working = {role.name for role in roles if role.tools}
+
+    def whole(use: RoleProfile) -> RoleProfile:
+        if use.role not in working or use.model in agents:
+            return use
+        low, middle, high = (TYPICAL_STEPS * calls for calls in use.calls)
+        return use._replace(calls=(low, middle, 2 * high))
+
+    return replace(binding, profile=tuple(map(whole, binding.profile)))
 
 
 def work_of(profile: Sequence[RoleProfile], models: Mapping[str, ModelEntry]) -> list[Work]:

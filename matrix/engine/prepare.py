@@ -21,6 +21,7 @@ from matrix.engine.cells import Cells, bind_cells
 from matrix.engine.check_caps import check_caps
 from matrix.engine.check_comparison import check_comparison
 from matrix.engine.estimate import (
+    TYPICAL_STEPS,
     Span,
     dearest_call,
     run_time,
@@ -31,7 +32,7 @@ from matrix.engine.keys import ENV_NAME
 from matrix.engine.parameters import check_parameters
 from matrix.engine.prepared import CellCost, Prepared
 from matrix.engine.setup import GroupLimits, ModelEntry
-from matrix.engine.spec_files import load_spec
+from matrix.engine.spec_files import SpecFile, load_spec
 from matrix.engine.spec_parts import Parts, read_parts, unreadable_models
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding
@@ -44,32 +45,27 @@ from matrix.model.plan import Plan
 from matrix.model.seeds import content_hash
 from matrix.model.spec import RunSpec
 
-TYPICAL_STEPS = 5
-"""Requests that a turn of the built-in agent is expected to take, before any was played."""
-
 DEFAULT_ROUNDS = 10
 """Rounds when a spec says neither sessions nor per_cell: the fewest that a verdict needs."""
 
 
 def prepare(
-    path: Path,
+    file: SpecFile,
     overrides: Sequence[Override] = (),
     *,
-    project: Path,
     given: Mapping[str, str | bool] | None = None,
 ) -> Prepared:
     """Check everything and expand the plan.
 
     Args:
-        path: The run spec.
+        file: The run spec, and the folder whose own packs come first.
         overrides: What goes over it, lowest first.
-        project: Folder whose own packs come first.
         given: Flag -> value of options that kinds bring for their own files.
 
     Raises:
         BadInput: Every mistake in spec, packs and archetypes.
     """
-    loaded = load_spec(path, overrides, project=project, given=given)
+    loaded, project = load_spec(file, overrides, given=given), file.project
     mistakes, library = Mistakes(loaded.document), FolderLibrary(project, packs=loaded.packs)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
@@ -175,6 +171,7 @@ def _assemble(
             models,
         ),
         call_cost=dearest_call([use for one in found.bindings for use in one.profile], tariffs),
+        notes=tuple(note for pack in parts.packs for note in pack.notes),
     )
 
 

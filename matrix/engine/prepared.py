@@ -57,6 +57,7 @@ class Prepared:
         env_file: The project's ``.env``, whether it is there or not.
         stand_ins: Role -> those of its levels behind which a simulated model is.
         folders: Tree -> folder that sessions begin with, until the run has been set up.
+        notes: What is odd about scenarios and no mistake.
         call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
     """
 
@@ -78,6 +79,7 @@ class Prepared:
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
     folders: Mapping[str, Path] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def agents(self) -> dict[str, AgentSpec]:

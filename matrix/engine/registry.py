@@ -19,6 +19,7 @@ from matrix.kinds.protocol import (
     Kind,
     ReadFile,
     ReadsFiles,
+    ReadsFolders,
     UsesVariables,
 )
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
@@ -81,13 +82,33 @@ def file_names() -> list[str]:
     return list(dict.fromkeys(name for kind in _readers() for name in kind.file_names))
 
 
-def read_by_kind(request: FileRequest) -> ReadFile | None:
+def claim_folder(folder: Path, here: Path) -> tuple[str, Path] | None:
+    """The kind of whose form a folder is, and the file that is read for it; ``None`` for none."""
+    for kind in _readers():
+        if isinstance(kind, ReadsFolders):
+            find = partial(kind.file_of, folder, here)
+            if (file := ask_kind(kind, "look at this folder", find, str(folder))) is not None:
+                return kind.name, file
+    return None
+
+
+def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
     """A file that names no kind, read by the installed kind whose form it has, if there is one.
+
+    Args:
+        request: The file.
+        named: The kind that it is for, where that is known.
 
     Raises:
         BadInput: Every mistake in it.
     """
     document = request.document
+    if named:
+        reader = next(kind for kind in _readers() if kind.name == named)
+        _refuse_others_options(request, reader)
+        return ask_kind(
+            reader, "read this file", partial(reader.read_file, request), document.source
+        )
     if isinstance(document.value, dict) and "kind" not in document.value:
         for kind in _readers():
             claims = partial(kind.claims, document.value)

@@ -178,12 +178,17 @@ class Scope:
         session = self._session
         agents = session.agents
         agent = None if agents is None else agents.specs.get(call.model)
+        if agent is None and not call.params.tools:
+            agent = session.works_as(call)
         if agents is None or agent is None:
             session.effects.check_call(call.key)
             answer = await session.calls.ask(call)
             session.meter.add(call.role, answer)
             return answer
-        call, workspace = replace(call, agent=call.agent or call.model), session.effects.workspace
+        # who measures must not change what is measured, and may be asked several times at once
+        apart = any(role.judges for role in session.kind.roles if role.name == call.role)
+        call = replace(call, agent=call.agent or call.model, apart=apart)
+        workspace = None if apart else session.effects.workspace
         check_alone(call.model, workspace, self._prefix)
         if agent.meter is not None:
             return await metered_turn(self, agents, agent, call)
@@ -206,6 +211,9 @@ class Scope:
 
     async def changed_files(self) -> ChangedFiles:
         return await self._folder().changes()
+
+    async def file_before(self, path: str) -> bytes | None:
+        return await self._folder().read_before(path)
 
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None

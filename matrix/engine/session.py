@@ -29,7 +29,8 @@ from matrix.engine.telling import told_turn
 from matrix.engine.workspace import Workspaces
 from matrix.judging.listed import OPPONENT, Opponent, judge_by_list
 from matrix.kinds.context import Context
-from matrix.kinds.protocol import REPORTED, Kind, UsesFolder
+from matrix.kinds.protocol import UNREAD, Kind, UsesFolder
+from matrix.model.agents import AgentSpec
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
     FAILED_BY_ITSELF,
@@ -218,7 +219,9 @@ class DurableSession:
         await self.kind.finish(ctx, state)
         if LISTED in self.plan.resources:
             listed = judges_in({LISTED: self.resource(LISTED)})
-            said = [(n, one) for n, one in enumerate(self.log.since(0)) if one.channel != REPORTED]
+            said = [
+                (n, one) for n, one in enumerate(self.log.since(0)) if one.channel not in UNREAD
+            ]
             await judge_by_list(ctx, listed, said, self._opponent())
         return state
 
@@ -300,6 +303,13 @@ class DurableSession:
             agent=agent,
             raw=raw,
         )
+
+    def works_as(self, call: Call) -> AgentSpec | None:
+        """The built-in agent around a plain model, in a role that works in the folder."""
+        role = next((one for one in self.kind.roles if one.name == call.role), None)
+        if role is None or not role.tools:
+            return None
+        return AgentSpec(tools=role.tools, model=call.model)
 
     def call(self, step: Step, slot: str, request: Request) -> Call:
         """The logical request at a slot, with its digest and seed.

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.engine.registry import file_names, read_by_kind
+from matrix.engine.registry import claim_folder, file_names, read_by_kind
 from matrix.kinds.library import shipped_root
 from matrix.kinds.protocol import FileRequest, ScenarioPack
 from matrix.model.documents import Document, overlay, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.overrides import Override
+from matrix.model.overrides import VARIABLES, Override
 
 SPEC_NAME = "matrix.yaml"
 OTHER_NAME = "matrix.yml"
@@ -29,6 +29,43 @@ CONFIG: Final = "config"
 """Where else a project may have them."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+class SpecFile(NamedTuple):
+    """A file that says what to run.
+
+    Attributes:
+        path: The file.
+        project: Folder whose packs and files it means.
+        folder: The folder of a kind's own form that was named, for which this file stands.
+        kind: The kind that claims that folder.
+    """
+
+    path: Path
+    project: Path
+    folder: Path | None = None
+    kind: str = ""
+
+
+def locate_spec(path: Path | None, here: Path) -> SpecFile:
+    """The spec to use, as :func:`find_spec`, or the file that stands for a folder of a kind's form.
+
+    Raises:
+        BadInput: There is none.
+    """
+    claimed = None
+    if path is not None and path.is_dir() and not _has_spec(path):
+        claimed = claim_folder(path, here)
+    if path is not None and claimed is not None:
+        kind, file = claimed
+        inside = path.resolve() in (file.resolve().parent, *file.resolve().parents)
+        return SpecFile(file, here if inside else project_of(file, here), path, kind)
+    found = find_spec(path, here)
+    return SpecFile(found, project_of(found, here))
+
+
+def _has_spec(folder: Path) -> bool:
+    return any(os.path.lexists(folder / name) for name in (SPEC_NAME, *file_names()))
 
 
 def find_spec(path: Path | None, folder: Path) -> Path:
@@ -128,25 +165,26 @@ class LoadedSpec(NamedTuple):
 
 
 def load_spec(
-    path: Path,
+    file: SpecFile,
     overrides: Iterable[Override] = (),
     *,
-    project: Path,
     given: Mapping[str, str | bool] | None = None,
 ) -> LoadedSpec:
     """Read a run spec, or a file that a kind reads as one, and put overrides over it.
 
     Args:
-        path: The file.
+        file: The file.
         overrides: What goes over the run spec, lowest first.
-        project: Folder that paths in it are relative to.
         given: Flag -> value of options that kinds bring for their own files.
 
     Raises:
         BadInput: It cannot be read.
     """
-    document = _read(path)
-    read = read_by_kind(FileRequest(document, project, given or {}))
+    document = _read(file.path)
+    own = (name for name in os.environ if name.startswith("MATRIX_") and name not in VARIABLES)
+    variables = {name: text for name in own if (text := os.environ[name])}
+    request = FileRequest(document, file.project, given or {}, file.path, file.folder, variables)
+    read = read_by_kind(request, file.kind)
     if read is None:
         return LoadedSpec(overlay(document, overrides), {})
     spec = Document(document.source, read.spec, document.lines, document.origins)

@@ -45,12 +45,11 @@ MOST_OVER = 256
 """Ended sessions that a worker remembers before it looks whose ends are durable."""
 
 
-def agents_of(setup: RunSetup, places: Workspaces) -> Agents | None:
-    """The agents of a run, if it has any."""
-    if not setup.agents:
-        return None
+def agents_of(setup: RunSetup, places: Workspaces) -> Agents:
+    """The agents of a run, and where they and models with tools work."""
     asks = {name: setup.models[name].asks for name in setup.agents}
-    return Agents(setup.agents, asks, setup.project, agents_variables(setup), places)
+    variables = agents_variables(setup) if setup.agents else {}
+    return Agents(setup.agents, asks, setup.project, variables, places)
 
 
 class NoRoute(MatrixError):

@@ -91,9 +91,12 @@ class Workspaces:
         return opened
 
     @asynccontextmanager
-    async def place(self, session_id: str) -> AsyncIterator[Workspace | Scratch]:
+    async def place(
+        self, session_id: str, *, apart: bool = False
+    ) -> AsyncIterator[Workspace | Scratch]:
         """Where an agent of this session works: its folder, or one that goes with the block."""
-        if (opened := self._open.get(session_id)) is not None:
+        opened = None if apart else self._open.get(session_id)
+        if opened is not None:
             yield opened
             return
         scratch = Scratch(await _in(self._disk_work, self._scratch), self._commands)
@@ -203,6 +206,17 @@ class Workspace:
             tuple(sorted(name for name in now.keys() & before if now[name] != before[name])),
             tuple(sorted(before.keys() - now.keys())),
         )
+
+    async def read_before(self, path: str) -> bytes | None:
+        """A file as it was when the turn began; ``None`` if it was not there.
+
+        Raises:
+            StoreError: Its content is gone or damaged.
+        """
+        digest = self._begun_with.get(path)
+        if digest is None:
+            return None
+        return await _in(self._disk_work, lambda: b"".join(self._blobs.pieces(digest)))
 
     def _digests(self) -> dict[str, str]:
         return {name: known.digest for name, known in self._index.files.items()}

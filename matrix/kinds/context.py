@@ -209,6 +209,14 @@ class Context(Protocol):
         """
         ...
 
+    async def file_before(self, path: str) -> bytes | None:
+        """A file of the working folder as the last checkpoint has it; ``None`` if it is not there.
+
+        Raises:
+            FolderUnavailable: The kind does not declare that it needs a folder.
+        """
+        ...
+
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
     ) -> JSON:

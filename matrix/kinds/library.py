@@ -14,6 +14,8 @@ from matrix.kinds.protocol import ScenarioPack
 from matrix.model.errors import BadInput, Mistake
 
 PACK_FILE = "scenario.yaml"
+OTHER_PACK_FILE = "expected.yaml"
+"""What marks a folder as a pack; the second is that of scenarios which others write."""
 
 
 def shipped_root() -> Path:
@@ -72,6 +74,16 @@ class FolderLibrary:
             raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
         return full
 
+    def shared_folder(self, kind: str, part: str, name: str) -> Path | None:
+        places = [root / "scenarios" / kind / part / name for root in self._roots]
+        return next((one for one in places if one.is_dir()), None)
+
+    def project_folder(self, reference: str) -> Path:
+        full = self._project / reference.removeprefix("file://")
+        if not full.is_dir():
+            raise BadInput([Mistake(reference, None, "", f"no such folder: {full}")])
+        return full
+
     def _files(self, folder: str, suffix: str) -> dict[str, Path]:
         found: dict[str, Path] = {}
         for path in self._entries(folder):
@@ -96,7 +108,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _is_pack(path: Path) -> bool:
-    return _is_meant(path / PACK_FILE)
+    return _is_meant(path / PACK_FILE) or _is_meant(path / OTHER_PACK_FILE)
 
 
 def _is_meant(path: Path) -> bool:

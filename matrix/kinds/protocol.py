@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -24,12 +24,15 @@ class RoleInfo(NamedTuple):
     """A role that a kind asks: its default model (simulated) and what it does.
 
     ``judges`` says that it measures what the others do, so it should be the same in all variants.
+    With ``tools``, a plain model in this role works as the built-in agent with them, in the
+    session's folder.
     """
 
     name: str
     default_model: str
     description: str
     judges: bool = False
+    tools: tuple[Literal["read", "write", "edit", "list", "search"], ...] = ()
 
 
 class RoleProfile(NamedTuple):
@@ -53,7 +56,7 @@ class ScenarioPack:
     """One scenario after its folder was read and checked.
 
     ``fields`` are what sessions can be grouped by beside its name: ``category``, ``tags`` (a list)
-    and any that the kind has.
+    and any that the kind has. ``notes`` are what is odd about it and no mistake, for people.
     """
 
     name: str
@@ -62,6 +65,7 @@ class ScenarioPack:
     summary: str
     content: Mapping[str, JSON]
     fields: Mapping[str, JSON] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,18 @@ class PackLibrary(Protocol):
 
     def project_file(self, reference: str) -> Path:
         """The file behind a ``file://`` reference, relative to the run spec."""
+        ...
+
+    def shared_folder(self, kind: str, part: str, name: str) -> Path | None:
+        """A folder among a shared part of a kind, e.g. one of its ``scaffolds``."""
+        ...
+
+    def project_folder(self, reference: str) -> Path:
+        """A folder of the project, by its path relative to the run spec.
+
+        Raises:
+            BadInput: There is none.
+        """
         ...
 
 
@@ -209,11 +225,18 @@ class FileRequest(NamedTuple):
         document: The file.
         project: Folder that paths in it are relative to.
         given: Flag -> value of the options that were given; ``True`` for a switch.
+        path: Where the file is.
+        folder: The folder that was named where the kind claims folders; then the file is the one
+            that :meth:`ReadsFolders.file_of` gave for it.
+        variables: The environment's ``MATRIX_*`` variables that the kind has named.
     """
 
     document: Document
     project: Path
     given: Mapping[str, str | bool] = {}
+    path: Path = Path()
+    folder: Path | None = None
+    variables: Mapping[str, str] = {}
 
 
 @runtime_checkable
@@ -237,6 +260,20 @@ class ReadsFiles(Protocol):
 
         Raises:
             BadInput: Every mistake in it.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsFolders(Protocol):
+    """A kind whose scenarios are folders of a form of their own, which users run as they are."""
+
+    def file_of(self, folder: Path, here: Path) -> Path | None:
+        """The file that is read for a folder of its form; ``None`` for any other folder.
+
+        Args:
+            folder: The folder that was named.
+            here: The working directory.
         """
         ...
 
@@ -288,16 +325,28 @@ class RunReport(NamedTuple):
         lines: For people, after the summary.
         failed: How many cases failed; any makes the exit code 3.
         data: The same for programs: ``report`` in what ``--json`` prints.
+        folders: Session -> name under which its working folder is written out, as it was at the
+            end, in ``workdirs`` of the run's folder.
+        pins: Scenario -> the shape of a final state in which nothing failed, as a file's text;
+            later runs are held against it (``matrix export RUN --snapshot``).
     """
 
     files: Mapping[str, str]
     lines: tuple[str, ...]
     failed: int
     data: Mapping[str, JSON] = {}
+    folders: Mapping[str, str] = {}
+    pins: Mapping[str, str] = {}
 
 
 REPORTED: Final = "report"
 """Channel of a session's log for what its kind says of it at the end."""
+
+MATERIAL: Final = "material"
+"""Channel for what a kind's judge is shown at the end, which readers find elsewhere."""
+
+UNREAD: Final = frozenset({REPORTED, MATERIAL})
+"""Channels that no transcript shows."""
 
 
 @runtime_checkable

@@ -171,6 +171,7 @@ class Call:
         timeout_s: Longest wait for the answer, in seconds; ``None`` for the provider's own.
         raw: The request in a client's own words; then there are no ``messages``.
         fields: What the kind tells an agent beside the request, by name; models don't see it.
+        apart: Whether an agent works in an empty folder rather than in the session's.
     """
 
     key: CallKey
@@ -187,6 +188,7 @@ class Call:
     timeout_s: float | None = None
     raw: RawRequest | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
+    apart: bool = False
 
 
 class Failure(NamedTuple):

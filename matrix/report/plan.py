@@ -103,6 +103,7 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared)
     rows += _ended_by_roles(prepared) + _without_room(prepared)
     rows += _moving_judges(prepared) + _unplanted(prepared)
+    rows += [("note", note) for note in prepared.notes]
     return rows if plan.judged_again else rows + power_facts(prepared, pilot)
 
 

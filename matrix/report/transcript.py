@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable
 
 from matrix.engine.defects import is_defect
-from matrix.kinds.protocol import REPORTED
+from matrix.kinds.protocol import UNREAD
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score, SessionPlan
@@ -77,7 +77,7 @@ def _turn(turn: TurnDone, width: int) -> list[str]:
     )
     lines = [f"--- {title} " + "-" * max(0, width - len(title) - 5)]
     for message in turn.messages:
-        if message.channel.startswith("persona/") or message.channel == REPORTED:
+        if message.channel.startswith("persona/") or message.channel in UNREAD:
             continue
         lines.append(_message(message, width))
     lines += [_event(event, width) for event in turn.events]

@@ -44,6 +44,14 @@ OF_A_PROJECT = frozenset(
         "rubrics/tone.md",
     }
 )
+OF_A_NOTEBOOK = frozenset(
+    {
+        *("inputs/", "expected.yaml", "checks.py", "inbox/", "/review", "json/", "workdirs/"),
+        *("hypotheses/", "decisions/", "source/", "ingestion/", "a/*.md", "pinned"),
+        "reports/trajectory/RUN.json",
+    }
+)
+"""Of a trajectory test: of its scenarios, and of the folder that its agent keeps."""
 OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
 
 
@@ -123,10 +131,13 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
         if re.fullmatch(r"[\w.<>-]*(?:/[\w.<>*-]*)+|[\w-]+\.(?:py|md|yaml|json|sqlite|toml)", code)
         and not code.startswith(("sim/", "local/", "file://"))
     }
-    known = MADE_BY_MAKE | OF_A_PROJECT | OF_A_RUN
+    known = MADE_BY_MAKE | OF_A_PROJECT | OF_A_NOTEBOOK | OF_A_RUN
     roots = (ROOT, ROOT / "matrix", ROOT / "actors")
     missing = [code for code in named - known if not any((root / code).exists() for root in roots)]
     assert missing == []
+
+
+ENTRY_POINTS = frozenset({"matrix.assertions", "matrix.kinds"})
 
 
 def test_every_module_that_is_named_exists_with_what_it_is_said_to_have() -> None:
@@ -134,6 +145,7 @@ def test_every_module_that_is_named_exists_with_what_it_is_said_to_have() -> Non
     for page in PAGES:
         named |= {code for code in inline_code(page) if re.fullmatch(r"\w+(\.\w+)+", code)}
     floors = {path.stem for path in (ROOT / "matrix").iterdir()}
+    named -= ENTRY_POINTS
     dotted = [name for name in named if name.split(".")[0] in floors | {"matrix", "matrix_actors"}]
     assert dotted, "the design names modules"
     assert [name for name in dotted if not _found(name) and not _is_field(name)] == []
@@ -197,7 +209,8 @@ AGENTS = {"claude-code", "helpdesk", "mine", "notebook"}
 
 
 def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> None:
-    spec, params, agents, selftest, criteria, judges, caps = code_blocks(ROOT / "README.md", "yaml")
+    blocks = code_blocks(ROOT / "README.md", "yaml")
+    spec, params, agents, selftest, criteria, trajectory, judges, caps = blocks
     assert isinstance(yaml.safe_load(spec), dict)
     (tmp_path / "params.yaml").write_text(params, encoding="utf-8")
     assert api.validate(tmp_path / "params.yaml") == []
@@ -216,6 +229,14 @@ def test_the_spec_in_the_readme_is_sound_in_a_new_project(tmp_path: Path) -> Non
     (tmp_path / "criteria.yaml").write_text(criteria, encoding="utf-8")
     assert api.validate(tmp_path / "criteria.yaml") == []
     assert api.plan(tmp_path / "criteria.yaml").factors == {"variant": ("as-written", "shorter")}
+    adapted = tmp_path / "adapted"
+    for folder in ("scaffold", "tests/harness", "01-churn/inputs"):
+        (adapted / folder).mkdir(parents=True)
+    (adapted / "01-churn" / "inputs" / "turn-01-mail.md").write_text("Hello.")
+    (adapted / "01-churn" / "expected.yaml").write_text("turns: [{turn: 1}]\n")
+    (adapted / "trajectory.yaml").write_text(trajectory, encoding="utf-8")
+    assert api.validate(adapted) == []
+    assert set(api.plan(adapted).spec.agents) == {"claude"}
     (tmp_path / "agents.yaml").write_text(agents, encoding="utf-8")
     (missing,) = api.validate(tmp_path / "agents.yaml")
     assert missing.path == "agents.mine.python"

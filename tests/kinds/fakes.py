@@ -188,6 +188,9 @@ class FakeContext:
     async def changed_files(self) -> ChangedFiles:
         raise FolderUnavailable("this context has no working folder")
 
+    async def file_before(self, path: str) -> bytes | None:
+        raise FolderUnavailable("this context has no working folder")
+
     async def effect(
         self, name: str, act: Callable[[], Awaitable[JSON]], *, arguments: JSON = None
     ) -> JSON:

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from matrix.kinds.playtest.files import read_text
+from matrix.kinds.text_files import read_text
 from matrix.model.documents import check, parse_document
 from matrix.model.errors import Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes

@@ -8,7 +8,6 @@ from typing import Any
 
 from matrix.kinds.playtest import roles
 from matrix.kinds.playtest.archetypes import Archetype, load_archetypes, unknown_archetypes
-from matrix.kinds.playtest.files import read_text
 from matrix.kinds.playtest.options import Options
 from matrix.kinds.playtest.profile import (
     Shape,
@@ -17,6 +16,7 @@ from matrix.kinds.playtest.profile import (
     session_profile,
 )
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
+from matrix.kinds.text_files import read_text
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
 

@@ -9,9 +9,9 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from matrix.kinds.playtest.files import read_text
 from matrix.kinds.playtest.guide import Guide, parse_guide
 from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.text_files import read_text
 from matrix.model.documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import Mistakes, together

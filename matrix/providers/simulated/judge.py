@@ -18,6 +18,7 @@ from matrix.judging.choice import ASKED
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.checklist import evaluate, is_checklist
 from matrix.providers.simulated.cues import OFF_STORY
+from matrix.providers.simulated.notebook.verdict import judges_notes, verdict_on_notes
 from matrix.providers.simulated.phrasebook.narration import FACTS, STRANGERS
 from matrix.providers.simulated.selftest import asks_of_a_status, assess
 from matrix.providers.simulated.story import Story, story_of
@@ -73,6 +74,8 @@ def judge(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -
     names = _dimensions(messages[0].content)
     if asks_of_a_status(messages[-1].content):
         return assess(names, messages, rng, traits)
+    if judges_notes(messages):
+        return verdict_on_notes(messages, rng, traits)
     guide, transcript = _material(messages[-1].content)
     seen = look_at(transcript, story_of(guide) if guide else None)
     if ASKED in messages[0].content:

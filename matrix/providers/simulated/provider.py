@@ -15,7 +15,7 @@ from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER,
 from matrix.kinds.selftest.generating import GENERATOR_HEADING
 from matrix.kinds.selftest.settings import ASSISTANT
 from matrix.model.params import typical_reasoning
-from matrix.model.records import Call, ChatMessage, Usage
+from matrix.model.records import Call, ChatMessage, ToolCall, Usage
 from matrix.model.seeds import stream
 from matrix.providers.base import Reply
 from matrix.providers.simulated.calling import tools_called
@@ -24,6 +24,7 @@ from matrix.providers.simulated.faults import Faults, uniform
 from matrix.providers.simulated.generic import COUNTER, answer_any, count_on
 from matrix.providers.simulated.judge import judge
 from matrix.providers.simulated.narrator import narrate
+from matrix.providers.simulated.notebook import keeps_a_notebook, next_step
 from matrix.providers.simulated.persona import cast
 from matrix.providers.simulated.player import play
 from matrix.providers.simulated.sections import wanted_sections, write_sections
@@ -112,10 +113,17 @@ class SimulatedProvider:
             raise fault
         return reply
 
+    def _said(self, call: Call) -> tuple[tuple[ToolCall, ...], str]:
+        """Tools that are called, or the words."""
+        if keeps_a_notebook(call):
+            step = next_step(call)
+            return step.calls, step.text
+        tool_calls = tools_called(call) if call.params.tools else ()
+        return tool_calls, "" if tool_calls else answer(call, self._traits.of(call.cell))
+
     def reply_to(self, call: Call) -> Reply:
         """The reply to a call that does not fail, without waiting for it."""
-        tool_calls = tools_called(call) if call.params.tools else ()
-        text = "" if tool_calls else answer(call, self._traits.of(call.cell))
+        tool_calls, text = self._said(call)
         finish = "tool_calls" if tool_calls else "stop"
         if self._faults.cuts_off(call.seed):
             text, finish = text[: len(text) // 2], "length"

@@ -343,7 +343,7 @@ def test_a_mistake_is_told_before_anything_starts(
         (("--inputs", ","), "--inputs: names none"),
         (("--record", "--use-recorded"), "--use-recorded: is given with --record"),
         (("--use-recorded",), "agents.recorded.json cannot be read: No such file"),
-        (("--scenarios", "2"), "--scenarios: is an option of a selftest file"),
+        (("--scenarios", "2"), "--scenarios: is an option of a selftest or trajectory file"),
     ],
 )
 def test_an_option_that_means_nothing_is_told(

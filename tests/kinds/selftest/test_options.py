@@ -102,7 +102,10 @@ def test_a_report_that_is_none_is_refused(project: Project, text: str) -> None:
 
 def test_an_option_of_another_kinds_file_is_refused(project: Project) -> None:
     told = refused(project, "plan", "smoke", "--scenarios", "2")
-    assert told == "--scenarios: is an option of a selftest file, and smoke.yaml is none\n"
+    assert (
+        told
+        == "--scenarios: is an option of a selftest or trajectory file, and smoke.yaml is none\n"
+    )
     play(project, "before", "--scenarios", "1")
     told = refused(project, "run", "--resume", "before", "--scenarios", "2")
     assert told.startswith("--scenarios: is of a run that begins")

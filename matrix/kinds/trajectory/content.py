@@ -1,0 +1,146 @@
+"""Content assertions: what a judge is shown, and what its verdict comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from matrix.judging.asking import Judge, Judged, judge_transcript
+from matrix.judging.forms import Form
+from matrix.judging.request import Part, cut
+from matrix.judging.verdict_line import LineVerdict, verdict_form
+from matrix.kinds.context import Context
+from matrix.kinds.protocol import MATERIAL
+from matrix.kinds.trajectory.folder import View
+from matrix.kinds.trajectory.paths import alternatives, is_glob, matching, plain
+from matrix.kinds.trajectory.settings import JUDGE, Content, Scenario
+from matrix.kinds.trajectory.state import UNCERTAIN, UNJUDGED, UNREADABLE, Result, State
+from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
+from matrix.model.errors import CallFailed
+from matrix.model.records import Message
+
+MAX_TOKENS: Final = 1000
+_INPUT_CHARS: Final = 20_000
+TOLD: Final = (
+    "You judge the work of an agent that keeps a notebook of files. Decide by the rubric below, "
+    "about what you are shown. What the scenario expects, and what must not be, is given with it."
+)
+"""What every judge of a trajectory is told before the rubric."""
+
+
+def form_of(rubric: str) -> Form[LineVerdict]:
+    """How a judge is asked by a rubric."""
+    return verdict_form(f"{TOLD}\n\n{rubric}")
+
+
+def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]) -> str:
+    """Who judges an assertion that asks for a model of its own.
+
+    The adapter says what a name stands for. Else a simulated judge is simulated under that name,
+    an agent that judges is one of the name ``AGENT-WANTED`` if there is one, and a model is itself.
+
+    Args:
+        wanted: The model that the assertion names; empty for none.
+        level: Who plays the judge.
+        scenario: With what names stand for.
+        agents: Agents that there are.
+    """
+    if not wanted:
+        return level
+    if wanted in scenario.judge_models:
+        return scenario.judge_models[wanted]
+    if level.startswith(SIMULATED_PREFIX):
+        return f"{SIMULATED_PREFIX}{wanted}" if wanted in BUILT_IN else level
+    if level in agents:
+        return f"{level}-{wanted}" if f"{level}-{wanted}" in agents else level
+    return wanted
+
+
+def material_of(view: View, check: Content, final: bool, chars: int) -> list[tuple[str, str]]:
+    """Path and text of the files that a judge is shown, within a number of characters.
+
+    Named files share it evenly; without any, a judge of the final state is shown all notes, those
+    with the shortest text first where not all fit.
+    """
+    target = check.target_glob or check.target_file
+    if not target:
+        return _within(view, view.notes, chars) if final else []
+    paths = [path for one in alternatives(target) for path in _matched(one, view)]
+    paths = list(dict.fromkeys(paths))
+    each = max(200, chars // max(1, len(paths)))
+    shown = [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
+    return shown or [(target, "(there is no such file)")]
+
+
+def _matched(pattern: str, view: View) -> list[str]:
+    name = plain(pattern)
+    if name in view.now:
+        return [name]
+    return matching(name, view.now) if is_glob(name) else []
+
+
+def _within(view: View, paths: Sequence[str], chars: int) -> list[tuple[str, str]]:
+    left, fits = chars, set[str]()
+    for path in sorted(paths, key=lambda one: (len(view.text(one)), one)):
+        if (size := len(view.text(path)) + 200) > left:
+            break
+        left -= size
+        fits.add(path)
+    found = [(path, view.text(path)) for path in paths if path in fits]
+    if rest := [path for path in paths if path not in fits]:
+        found.append(("(not shown, for want of room)", "\n".join(rest)[:4000]))
+    return found
+
+
+def keep_material(ctx: Context, result: str, shown: Sequence[tuple[str, str]]) -> tuple[int, ...]:
+    """Keep what a judge will be shown in the log; where it is."""
+    return tuple(
+        ctx.log.append(Message(MATERIAL, result, text, ctx.turn, path)) for path, text in shown
+    )
+
+
+def parts_of(
+    ctx: Context, check: Content, result: Result, scenario: Scenario, state: State
+) -> Iterator[Part]:
+    """What the judge is shown, part by part."""
+    if scenario.description:
+        yield Part("Scenario", scenario.description, _INPUT_CHARS)
+    if result.turn:
+        asked = ctx.log[state.asked_at[result.turn - 1]]
+        yield Part(f"What came in: {asked.label}", asked.text, _INPUT_CHARS)
+    if result.turn and not (check.target_glob or check.target_file):
+        yield Part("What the agent said", ctx.log[state.said_at[result.turn - 1]].text)
+    for at in result.shown:
+        yield Part(f"File {ctx.log[at].label}", ctx.log[at].text)
+    for name, text in check.context.items():
+        yield Part(name.replace("_", " ").capitalize(), text, _INPUT_CHARS)
+
+
+async def judged(
+    ctx: Context,
+    checks: Mapping[str, Content],
+    result: Result,
+    scenario: Scenario,
+    state: State,
+    agents: frozenset[str],
+) -> Result:
+    """A result with its judge's verdict: asked again once if it cannot be read, then UNCERTAIN."""
+    check = checks[result.id]
+    form, level = form_of(check.text), ctx.plan.roles[JUDGE]
+    model = model_of(check.model, level, scenario, agents)
+    judge = Judge(JUDGE, model, form, MAX_TOKENS, check.rubric)
+    material = list(parts_of(ctx, check, result, scenario, state))
+    try:
+        (one,) = await judge_transcript(ctx, judge, material)
+    except CallFailed as failure:
+        told = {"word": UNJUDGED, "why": f"the judge: {failure}"[:500]}
+        return result.model_copy(
+            update={**told, "error": failure.error_class, "model": model, "rubric": form.hash}
+        )
+    return result.model_copy(update={**_verdict(one), "model": one.model, "rubric": form.hash})
+
+
+def _verdict(one: Judged[LineVerdict]) -> dict[str, str]:
+    if one.verdict is None:
+        return {"word": UNCERTAIN, "why": f"unreadable twice: {one.why}", "error": UNREADABLE}
+    return {"word": one.verdict.word, "why": one.verdict.reason}

@@ -1,0 +1,355 @@
+"""The adapter (``trajectory.yaml``): which agent is tested, what it begins with, who judges.
+
+It is read into a run spec, with a pack for each folder of a scenario; keys of a run spec
+(``limits``, ``factors``, ``agents`` ...) may stand in it too. A folder of a scenario can be played
+without one: with the adapter that is found beside or above it, or else with simulated models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.kinds.trajectory.scenario import EXPECTED, Places, read_scenario, scenarios_in
+from matrix.kinds.trajectory.settings import (
+    AGENT,
+    JUDGE,
+    JUDGE_TIMEOUT_S,
+    SMALL_CAP_USD,
+    TRAJECTORY,
+    TURN_TIMEOUT_S,
+    AdapterFile,
+)
+from matrix.model.documents import Document, check
+from matrix.model.errors import BadInput, did_you_mean
+from matrix.model.mistakes import Mistakes
+from matrix.model.records import JSON
+from matrix.model.spec import RunSpec
+
+FILE_NAME: Final = "trajectory.yaml"
+
+ONLY, RUNS, STOP, SKIP = "--scenarios", "--runs", "--stop-after-turn", "--skip-content"
+KEEP, CODE, EACH = "--keep-workdir", "--allow-code", "--json-results"
+TURN_TIMEOUT, JUDGE_TIMEOUT = "--turn-timeout", "--judge-timeout"
+TURN_MODEL, JUDGE_MODEL, BINARY = "--turn-model", "--judge-model", "--claude-bin"
+
+FILE_OPTIONS: Final = (
+    FileOption(RUNS, "N", "Runs of every scenario; the same as --per-cell."),
+    FileOption(ONLY, "A,B", "Only these scenarios, by names or their beginnings."),
+    FileOption(STOP, "N", "End after turn N; the final state is not judged."),
+    FileOption(SKIP, "", "Ask no judge; structural assertions only."),
+    FileOption(KEEP, "", "Write the working folders out at the end."),
+    FileOption(EACH, "", "Write a JSON file for every run of a scenario."),
+    FileOption(TURN_TIMEOUT, "SECONDS", "Longest turn."),
+    FileOption(JUDGE_TIMEOUT, "SECONDS", "Longest judging."),
+    FileOption(TURN_MODEL, "MODEL", "Model of the agent."),
+    FileOption(JUDGE_MODEL, "MODEL", "Model of the judge."),
+    FileOption(BINARY, "PATH", "Program of the agent `claude`."),
+    FileOption(CODE, "", "Run checks.py of scenarios on this machine."),
+)
+"""What the command line takes for an adapter, or a folder of a scenario."""
+
+_SET_BY: Final = {
+    "MATRIX_CLAUDE_BIN": BINARY,
+    "MATRIX_TURN_TIMEOUT": TURN_TIMEOUT,
+    "MATRIX_JUDGE_TIMEOUT": JUDGE_TIMEOUT,
+    "MATRIX_TURN_MODEL": TURN_MODEL,
+    "MATRIX_JUDGE_MODEL": JUDGE_MODEL,
+}
+VARIABLES: Final = {name: f"{flag} of a trajectory test" for name, flag in _SET_BY.items()}
+"""Variables that say the same as flags, under them."""
+
+OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenarios"}
+"""Keys of a run spec that may stand in the file."""
+
+CLAUDE: Final = "claude"
+"""The agent, and the judge, that are a command in the shape of ``claude -p``."""
+DEFAULT_MODEL: Final = "sonnet"
+
+SHIPPED_SCAFFOLD: Final = "notebook"
+"""What sessions of the simulated agent begin with where nobody says anything else."""
+
+_UP: Final = 4
+"""How many folders above a scenario an adapter is looked for."""
+
+
+def is_adapter(value: JSON) -> bool:
+    """Whether a file without a kind is an adapter."""
+    if not isinstance(value, dict) or "kind" in value:
+        return False
+    own = {"scaffold", "rubrics", "judge_models", "layout", "snapshots"}
+    return bool(own & value.keys()) and "inputs" not in value
+
+
+def stands_for(folder: Path, here: Path) -> Path | None:
+    """The file that is read for a folder of scenarios; ``None`` if it is none."""
+    there = scenarios_in(folder)
+    if not there:
+        return None
+    full, top = folder.resolve(), here.resolve()
+    for above in (full, *full.parents[:_UP]):
+        if (above / FILE_NAME).is_file():
+            return above / FILE_NAME
+        if above == top:
+            break
+    return next((one / EXPECTED for one in there if (one / EXPECTED).is_file()), None)
+
+
+def read_adapter(request: FileRequest) -> ReadFile:
+    """The run spec and the packs of an adapter, or of folders without one.
+
+    Raises:
+        BadInput: Every mistake in it, in the folders, and in the options that were given.
+    """
+    document = _own_document(request)
+    own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
+    file = check(Document(document.source, own, document.lines, document.origins), AdapterFile)
+    given, mistakes = _given(request), Mistakes(document)
+    folders = mistakes.collect(partial(_folders, request, file, document.source))
+    rubrics = mistakes.collect(partial(_folder, "rubrics", file.rubrics, request, document))
+    pinned = mistakes.collect(partial(_folder, "snapshots", file.snapshots, request, document))
+    scaffolds = mistakes.collect(partial(_scaffolds, file, request, document))
+    settings = mistakes.collect(partial(_settings, given))
+    mistakes.stop_if_any()
+    assert folders is not None
+    assert rubrics is not None
+    assert pinned is not None
+    assert scaffolds is not None
+    assert settings is not None
+    places = Places(rubrics[0], CODE in given, file.judge_models, pinned[0])
+    packs: dict[str, ScenarioPack] = {}
+    for name, folder in _picked(given, folders).items():
+        pack = mistakes.collect(partial(read_scenario, folder, name, places))
+        if pack is not None:
+            packs[name] = pack
+    mistakes.stop_if_any()
+    spec = {name: item for name, item in document.value.items() if name in OF_A_SPEC}
+    agents = {**_claudes(file, given), **(spec.get("agents") or {})}
+    named = {"scaffolds": scaffolds, "agents": sorted(agents)}
+    packs = {name: _with(pack, named) for name, pack in packs.items()}
+    return ReadFile(_run(request, file, spec, packs, scaffolds, settings, agents), packs)
+
+
+def _own_document(request: FileRequest) -> Document:
+    """The adapter; an empty one where a scenario is played without."""
+    if request.path.name == EXPECTED:
+        return Document(FILE_NAME, {}, {}, {})
+    return request.document
+
+
+def _given(request: FileRequest) -> dict[str, str]:
+    """Flag -> what was given, by flags or else by variables."""
+    by_variable = {
+        _SET_BY[name]: text for name, text in request.variables.items() if name in _SET_BY
+    }
+    return by_variable | {flag: str(value) for flag, value in request.given.items()}
+
+
+def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, Path]:
+    """Name -> folder of every scenario that is meant."""
+    if request.folder is not None:
+        wanted = {str(request.folder): request.folder}
+    else:
+        wanted = {one: request.project / one for one in file.scenarios}
+    found: dict[str, Path] = {}
+    mistakes = Mistakes()
+    for said, folder in wanted.items():
+        inside = scenarios_in(folder)
+        if not inside:
+            told = f"found {said!r}, with no scenario in it: inputs/ and {EXPECTED}"
+            mistakes.say(source, told, "scenarios")
+        for one in inside:
+            name = one.resolve().name
+            if found.get(name, one).resolve() != one.resolve():
+                mistakes.say(source, f"there are two scenarios called {name!r}", "scenarios")
+            if not (one / EXPECTED).is_file():
+                mistakes.say(str(one), f"has inputs/ and no {EXPECTED}")
+            found[name] = one
+    mistakes.stop_if_any()
+    return found
+
+
+def _picked(given: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, Path]:
+    if ONLY not in given:
+        return dict(folders)
+    found: dict[str, Path] = {}
+    mistakes = Mistakes()
+    for name in filter(None, (part.strip().rstrip("/") for part in given[ONLY].split(","))):
+        last = name.rpartition("/")[2]
+        meant = [last] if last in folders else [one for one in folders if one.startswith(last)]
+        if len(meant) == 1:
+            found[meant[0]] = folders[meant[0]]
+        else:
+            what = f"may be {', '.join(meant)}" if meant else "is none"
+            hint = did_you_mean(last, list(folders))
+            mistakes.say(
+                ONLY, f"found {name!r}, which {what}; there are: {', '.join(folders)}{hint}"
+            )
+    if not found and not mistakes.found:
+        mistakes.say(ONLY, f"names none; there are: {', '.join(folders)}")
+    mistakes.stop_if_any()
+    return found
+
+
+def _folder(key: str, said: str, request: FileRequest, document: Document) -> tuple[Path | None]:
+    """A folder that the adapter names, if it names one."""
+    if not said:
+        return (None,)
+    folder = request.project / said
+    if not folder.is_dir():
+        raise BadInput([document.mistake((key,), f"found {said!r}; there is no folder {folder}")])
+    return (folder,)
+
+
+def _scaffolds(file: AdapterFile, request: FileRequest, document: Document) -> dict[str, str]:
+    """Name -> folder that sessions begin with; named by its own name where it is the only one."""
+    said = file.scaffold
+    named = {Path(said).name: said} if isinstance(said, str) and said else said or {}
+    assert not isinstance(named, str)
+    mistakes, found = Mistakes(document), {}
+    for name, folder in named.items():
+        place = (request.project / folder).resolve()
+        if not place.is_dir():
+            key = ("scaffold", name) if isinstance(said, Mapping) else ("scaffold",)
+            mistakes.fault(key, f"found {folder!r}; there is no folder {place}")
+        found[name] = str(place)
+    mistakes.stop_if_any()
+    return found
+
+
+def _settings(given: Mapping[str, str]) -> dict[str, float]:
+    """Numbers among the options."""
+    mistakes, found = Mistakes(), {}
+    for flag, whole in ((RUNS, True), (STOP, True), (TURN_TIMEOUT, False), (JUDGE_TIMEOUT, False)):
+        if flag not in given:
+            continue
+        try:
+            number = float(given[flag])
+        except ValueError:
+            number = float("nan")
+        if not 0 < number <= 86_400 or (whole and number != int(number)):
+            what = "a whole number from 1 on" if whole else "a number of seconds above 0"
+            mistakes.say(flag, f"found {given[flag]!r}; it is {what}, at most 86400")
+        found[flag] = number
+    mistakes.stop_if_any()
+    return found
+
+
+def _claudes(file: AdapterFile, given: Mapping[str, str]) -> dict[str, JSON]:
+    """The agent, and judges, in the shape of ``claude -p``, where they are named."""
+    own = dict(file.claude)
+    binary = given.get(BINARY, CLAUDE)
+    found: dict[str, JSON] = {}
+    if file.agent == CLAUDE:
+        model = given.get(TURN_MODEL, DEFAULT_MODEL)
+        work = ["--permission-mode", "acceptEdits"]
+        found[CLAUDE] = {**_claude(binary, model, work, 2.0), **own}
+    if file.judge == CLAUDE:
+        judge = {name: item for name, item in own.items() if name not in ("command", "reads")}
+        for name in (given.get(JUDGE_MODEL, DEFAULT_MODEL), "sonnet", "opus", "haiku"):
+            found.setdefault(
+                f"{CLAUDE}-{JUDGE}-{name}", {**_claude(binary, name, [], 0.5), **judge}
+            )
+        first = next(one for one in found if one.startswith(f"{CLAUDE}-{JUDGE}-"))
+        found[f"{CLAUDE}-{JUDGE}"] = found[first]
+    return found
+
+
+def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[str, JSON]:
+    command = [binary, "-p", "--output-format", "json", "--model", model, *more]
+    fields = {"text": "result", "cost_usd": "total_cost_usd"}
+    fields |= {"tokens_in": "usage.input_tokens", "tokens_out": "usage.output_tokens"}
+    return {
+        "command": command,
+        "max_usd": most,
+        "answer": fields,
+        "sandbox": "none",
+    }
+
+
+def _with(pack: ScenarioPack, more: Mapping[str, JSON]) -> ScenarioPack:
+    content = {**pack.content, **more}
+    return ScenarioPack(
+        pack.name, pack.kind, pack.title, pack.summary, content, pack.fields, pack.notes
+    )
+
+
+def _run(
+    request: FileRequest,
+    file: AdapterFile,
+    spec: Mapping[str, Any],
+    packs: Mapping[str, ScenarioPack],
+    scaffolds: Mapping[str, str],
+    settings: Mapping[str, float],
+    agents: Mapping[str, JSON],
+) -> dict[str, JSON]:
+    given = _given(request)
+    turns = max(int(str(pack.fields["turns"])) for pack in packs.values())
+    options: dict[str, JSON] = {
+        "prompts": file.prompts.model_dump(mode="json"),
+        "layout": file.layout.model_dump(mode="json"),
+        "skip_content": SKIP in given,
+        "allow_code": CODE in given,
+        "keep_workdir": KEEP in given,
+        "json_results": EACH in given,
+        "stop_after_turn": int(settings.get(STOP, 0)),
+    }
+    bare = not scaffolds and request.path.name == EXPECTED
+    options["scaffold"] = next(iter(scaffolds), SHIPPED_SCAFFOLD if bare else "")
+    roles, params = _roles(file, given), _params(file, settings, agents)
+    counted = {"per_cell", "sessions"} & spec.keys() and RUNS not in settings
+    runs = {} if counted else {"per_cell": int(settings.get(RUNS, 1))}
+    several = {"factors": {"scaffold": list(scaffolds)}} if len(scaffolds) > 1 else {}
+    longest = turns * settings.get(TURN_TIMEOUT, file.turn_timeout_s) / 60
+    return {
+        "name": TRAJECTORY,
+        "kind": TRAJECTORY,
+        "scenarios": list(packs),
+        "at_cap": "spend-all",
+        **several,
+        **spec,
+        **runs,
+        "agents": dict(agents),
+        "limits": {
+            "cost_usd": SMALL_CAP_USD,
+            "turns": turns,
+            "session_minutes": min(1440.0, max(60.0, 1.5 * longest)),
+            **(spec.get("limits") or {}),
+        },
+        "roles": {**roles, **(spec.get("roles") or {})},
+        "params": {**params, **(spec.get("params") or {})},
+        "options": {**options, **(spec.get("options") or {})},
+    }
+
+
+def _roles(file: AdapterFile, given: Mapping[str, str]) -> dict[str, str]:
+    """Who plays what: as the adapter says; a model that is given plays where no command does."""
+    found = {}
+    for role, said, flag in ((AGENT, file.agent, TURN_MODEL), (JUDGE, file.judge, JUDGE_MODEL)):
+        if said == CLAUDE:
+            found[role] = CLAUDE if role == AGENT else f"{CLAUDE}-{JUDGE}"
+        elif flag in given:
+            found[role] = given[flag]
+        elif said is not None:
+            found[role] = said
+    return found
+
+
+def _params(
+    file: AdapterFile, settings: Mapping[str, float], agents: Mapping[str, JSON]
+) -> dict[str, dict[str, JSON]]:
+    """Longest turn and judging; an agent has a longest turn of its own unless one is asked for."""
+    params: dict[str, dict[str, JSON]] = {AGENT: {}, JUDGE: {}}
+    for role, who, flag, said, default in (
+        (AGENT, file.agent, TURN_TIMEOUT, file.turn_timeout_s, TURN_TIMEOUT_S),
+        (JUDGE, file.judge, JUDGE_TIMEOUT, file.judge_timeout_s, JUDGE_TIMEOUT_S),
+    ):
+        of_agent = who in agents or who == CLAUDE
+        if flag in settings or said != default or not of_agent or who == CLAUDE:
+            params[role]["timeout_s"] = settings.get(flag, said)
+    if file.judge not in agents and file.judge != CLAUDE:
+        params[JUDGE]["temperature"] = 0.0
+    return params

@@ -1,0 +1,135 @@
+"""A working folder as assertions see it: its files now, and what this turn did to them."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from matrix.kinds.context import ChangedFiles
+
+MOST_READ: Final = 1 << 20
+"""Bytes of a file that are read; notes are far smaller."""
+
+MOST_OF_A_DIFF: Final = 4_000
+"""Characters of one file's difference that are kept to be read."""
+
+_MOST_COMPARED: Final = 100_000
+
+
+class View:
+    """The files after a turn, beside those before it.
+
+    Hidden files and folders, links, and what is no file are not looked at: an agent's own
+    bookkeeping is nobody's notes, and a link may lead anywhere.
+    """
+
+    def __init__(
+        self,
+        root: Path,
+        now: Mapping[str, int],
+        before: Mapping[str, int] | None = None,
+        changed: ChangedFiles | None = None,
+        old_texts: Mapping[str, str] | None = None,
+    ) -> None:
+        """Look at a folder.
+
+        Args:
+            root: The folder; texts are read from it as they are asked for.
+            now: Path -> modification time in ns, as :func:`scan` gives it.
+            before: The same before the turn; ``None`` if nothing is compared.
+            changed: What is other by content.
+            old_texts: Path -> text before the turn, of files that were changed or removed.
+        """
+        self._root, self.now = root, now
+        self.before = now if before is None else before
+        self.changed = changed or ChangedFiles()
+        self._old, self._texts = dict(old_texts or {}), dict[str, str]()
+
+    def text(self, path: str) -> str:
+        """A file's text, or its beginning if it is huge; bytes that are no UTF-8 are replaced."""
+        if path not in self._texts:
+            self._texts[path] = read_text(self._root / path) if path in self.now else ""
+        return self._texts[path]
+
+    def old_text(self, path: str) -> str | None:
+        """What it was before the turn; ``None`` if it was not there."""
+        if path not in self.before:
+            return None
+        return self._old[path] if path in self._old else self.text(path)
+
+    def touched(self, path: str) -> bool:
+        """Whether this turn made it, changed it, or wrote it again: by content or by time."""
+        if path not in self.now:
+            return False
+        return path in self.changed.changed or self.before.get(path) != self.now[path]
+
+    @property
+    def notes(self) -> list[str]:
+        """Markdown files, in order."""
+        return [path for path in sorted(self.now) if path.lower().endswith((".md", ".markdown"))]
+
+
+def scan(root: Path) -> dict[str, int]:
+    """Path -> modification time in ns, of every plain file that is not hidden."""
+    found: dict[str, int] = {}
+    waiting = [(root, "")]
+    while waiting:
+        folder, prefix = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.name.startswith("."):
+                    continue
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((folder / entry.name, f"{prefix}{entry.name}/"))
+                elif entry.is_file(follow_symlinks=False):
+                    stamp = entry.stat(follow_symlinks=False).st_mtime_ns
+                    found[prefix + entry.name] = stamp
+    return found
+
+
+def read_text(path: Path) -> str:
+    """The text of a file; empty if it cannot be read."""
+    try:
+        with path.open("rb") as handle:
+            return as_text(handle.read(MOST_READ))
+    except OSError:
+        return ""
+
+
+def as_text(content: bytes) -> str:
+    """Bytes of a note as text."""
+    return content[:MOST_READ].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+
+
+class Difference(NamedTuple):
+    """One file that a turn made other: how, and its lines as a unified diff."""
+
+    path: str
+    how: str
+    lines: str
+
+
+def differences(view: View) -> list[Difference]:
+    """What a turn changed, file by file."""
+    changed = view.changed
+    found = [Difference(path, "added", _diff("", view.text(path))) for path in _seen(changed.added)]
+    for path in _seen(changed.changed):
+        lines = _diff(view.old_text(path) or "", view.text(path))
+        found.append(Difference(path, "changed", lines))
+    found += [Difference(path, "removed", "") for path in _seen(changed.removed)]
+    return sorted(found)
+
+
+def _seen(paths: Iterable[str]) -> list[str]:
+    return [path for path in paths if not any(part.startswith(".") for part in path.split("/"))]
+
+
+def _diff(old: str, new: str) -> str:
+    if len(old) + len(new) > _MOST_COMPARED:
+        return f"[too long to be compared: {len(old)} and {len(new)} characters]"
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), lineterm="", n=1)
+    text = "\n".join(line for line in lines if not line.startswith(("---", "+++")))
+    return text if len(text) <= MOST_OF_A_DIFF else text[:MOST_OF_A_DIFF] + "\n[cut here]"

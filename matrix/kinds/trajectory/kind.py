@@ -1,0 +1,464 @@
+"""The trajectory kind: see the package."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import orjson
+from pydantic import BaseModel
+
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.protocol import (
+    REPORTED,
+    Binding,
+    EndedRun,
+    FileRequest,
+    Kept,
+    PackLibrary,
+    Question,
+    ReadFile,
+    RoleInfo,
+    RoleProfile,
+    RunReport,
+    ScenarioPack,
+)
+from matrix.kinds.trajectory import reporting
+from matrix.kinds.trajectory.content import (
+    judged,
+    keep_material,
+    material_of,
+    model_of,
+)
+from matrix.kinds.trajectory.file import (
+    FILE_NAME,
+    FILE_OPTIONS,
+    VARIABLES,
+    is_adapter,
+    read_adapter,
+    stands_for,
+)
+from matrix.kinds.trajectory.folder import View, as_text, differences, scan
+from matrix.kinds.trajectory.own_checks import assertions_of
+from matrix.kinds.trajectory.pinned import compared, pin
+from matrix.kinds.trajectory.scenario import Places, read_scenario
+from matrix.kinds.trajectory.settings import (
+    AGENT,
+    FINAL,
+    JUDGE,
+    SCAFFOLD,
+    TRAJECTORY,
+    Content,
+    Expected,
+    Options,
+    Scenario,
+    Structural,
+    Turn,
+)
+from matrix.kinds.trajectory.state import CONTENT, FAIL, PASS, STRUCTURAL, Result, State, share
+from matrix.kinds.trajectory.structural import Assertion, Scene, hypotheses_of, is_demoted
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON, Answer, ChatMessage, FolderLimits, Message
+from matrix.model.seeds import content_hash
+
+INBOX: Final = "inbox"
+"""Where in the working folder a turn's folder of files is put."""
+
+_TOKENS: Final = 4000
+_READ_OF_A_TURN: Final = 2500.0
+_WRITTEN_OF_A_TURN: Final = 500.0
+_READ_OF_A_JUDGE: Final = 2500.0
+_WRITTEN_BY_A_JUDGE: Final = 60.0
+
+
+class TrajectoryKind:
+    """A session is one run of one scenario; a turn is one input and what the agent makes of it."""
+
+    name = TRAJECTORY
+    version = 1
+    state_version = 1
+    file_options = FILE_OPTIONS
+    file_names = (FILE_NAME,)
+    variables = VARIABLES
+    roles = (
+        RoleInfo(
+            AGENT,
+            "sim/sonnet",
+            "works every input into the folder; under test",
+            tools=("read", "write", "edit", "list", "search"),
+        ),
+        RoleInfo(JUDGE, "sim/sonnet", "decides what the folder itself cannot show", judges=True),
+    )
+    tells = ("date", "input_name", "scenario")
+    options_model = Options
+    state_model = State
+    score_range = (0.0, 1.0)
+    lower_is_better: frozenset[str] = frozenset()
+    folder_limits = FolderLimits()
+
+    def claims(self, value: JSON) -> bool:
+        return is_adapter(value)
+
+    def file_of(self, folder: Path, here: Path) -> Path | None:
+        return stands_for(folder, here)
+
+    def read_file(self, request: FileRequest) -> ReadFile:
+        return read_adapter(request)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        return read_scenario(folder, name, Places())
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        chosen = Options.model_validate(options.model_dump())
+        scenario = Scenario.model_validate(pack.content["scenario"])
+        agents = frozenset(pack.content.get("agents") or ())
+        folders = {name: Path(place) for name, place in pack.content["folders"].items()}
+        if (scaffold := _scaffold(pack, chosen, library)) is not None:
+            folders[SCAFFOLD] = scaffold
+        return _bound(scenario, chosen, roles, agents, max_turns, folders)
+
+    def rebind(
+        self,
+        kept: Kept,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        chosen = Options.model_validate(options.model_dump())
+        scenario = Scenario.model_validate(kept.texts["scenario"])
+        agents = frozenset(kept.texts["agents"])
+        return _bound(scenario, chosen, roles, agents, kept.plan.max_turns, {})
+
+    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+        faults = {
+            "scenario": "the agent has worked on its inputs already; run the other one",
+            "scaffold": "sessions began with theirs; run again with the other one",
+        }
+        if wrong := [Mistake(name, None, "", faults[name]) for name in faults if name in changes]:
+            raise BadInput(wrong)
+        return state
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> State:
+        """Lay out what sessions begin with."""
+        if SCAFFOLD in ctx.resource("folders"):
+            await ctx.copy_folder(SCAFFOLD)
+        scenario, options = _scenario(ctx), _options(ctx)
+        now = await asyncio.to_thread(scan, ctx.workspace)
+        found = hypotheses_of(View(ctx.workspace, now), options.layout)
+        demoted = tuple(one.id for one in found if is_demoted(one, options.layout))
+        told = {"begun": scenario.name, "inputs": ctx.resource("inputs")}
+        ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), 0))
+        return State(demoted=demoted)
+
+    async def turn(self, ctx: Context, state: State) -> State:
+        """One input: what the agent makes of it, and what the folder shows afterwards."""
+        scenario, options = _scenario(ctx), _options(ctx)
+        turn = scenario.turns[ctx.turn - 1]
+        if turn.folder:
+            await ctx.copy_folder(turn.folder, f"{INBOX}/{turn.folder}")
+        before = await asyncio.to_thread(scan, ctx.workspace)
+        asked_at = ctx.log.append(Message("table", "input", _shown(turn), ctx.turn, _head(turn)))
+        answer = await self._asked(ctx, turn, scenario, options)
+        said_at = ctx.log.append(Message("table", AGENT, answer.text, ctx.turn, answer.status))
+        view = await _view(ctx, before)
+        changed = "\n\n".join(f"{one.how} {one.path}\n{one.lines}" for one in differences(view))
+        ctx.log.append(Message("table", "folder", changed or "nothing changed", ctx.turn))
+        last = ctx.turn == len(scenario.turns)
+        stopped = 0 < options.stop_after_turn <= ctx.turn and not last
+        results = await self._looked(ctx, state, view, turn.expected, final=False)
+        if last:
+            results += await self._looked(ctx, state, view, scenario.final, final=True)
+            results += _of_pinned(ctx, view, scenario, options)
+        if last or stopped:
+            told = f"after turn {ctx.turn}, as asked; the final state is not judged"
+            ctx.end("completed", told if stopped else "every input was worked in")
+        for one in results:
+            if one.word:
+                _tell(ctx, one)
+        done = {"turn": ctx.turn, "results": [one.model_dump(mode="json") for one in results]}
+        ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(done).decode(), ctx.turn))
+        return state.model_copy(
+            update={
+                "results": (*state.results, *results),
+                "asked_at": (*state.asked_at, asked_at),
+                "said_at": (*state.said_at, said_at),
+                "final": last,
+            }
+        )
+
+    async def _asked(
+        self, ctx: Context, turn: Turn, scenario: Scenario, options: Options
+    ) -> Answer:
+        return await ctx.ask(
+            AGENT,
+            [ChatMessage("user", prompt_of(turn, ctx.turn, len(scenario.turns), options))],
+            max_tokens=_TOKENS,
+            tag=turn.kind or "input",
+            fields={"date": turn.date, "input_name": turn.name, "scenario": scenario.name},
+        )
+
+    async def _looked(
+        self, ctx: Context, state: State, view: View, expected: Expected, *, final: bool
+    ) -> list[Result]:
+        """What the structural assertions show; those of content with what they will be shown."""
+        scenario, options = _scenario(ctx), _options(ctx)
+        known: Mapping[str, Assertion] = assertions_of(scenario.code)
+        scene = Scene(view, options.layout, frozenset(state.demoted))
+        number, found = (0 if final else ctx.turn), list[Result]()
+        for name, check in ids_of(expected, number):
+            if isinstance(check, Content):
+                if options.skip_content:
+                    continue
+                shown = material_of(view, check, final, options.judged_chars)
+                found.append(
+                    Result(
+                        id=name,
+                        turn=number,
+                        layer=CONTENT,
+                        name=check.judge,
+                        about=check.rubric,
+                        shown=keep_material(ctx, name, shown),
+                    )
+                )
+                continue
+            seen = await asyncio.to_thread(known[check.name].check, scene, check.argument)
+            found.append(
+                Result(
+                    id=name,
+                    turn=number,
+                    layer=STRUCTURAL,
+                    name=check.name,
+                    about=_words(check.argument),
+                    word=PASS if seen.holds else FAIL,
+                    why=seen.seen[:2000],
+                )
+            )
+        return found
+
+    def questions(self, kept: Kept) -> Mapping[str, Question]:
+        """Whether each judged assertion holds."""
+        scenario = Scenario.model_validate(kept.texts["scenario"])
+        found = {}
+        for name, check in all_ids(scenario):
+            if isinstance(check, Content):
+                told = "\n".join(f"{key}: {text}" for key, text in check.context.items())
+                question = f"{check.text}\n\n{told}\n\nDoes it pass?"
+                found[name] = Question(question, 0, 1, True, name)
+        return found
+
+    async def finish(self, ctx: Context, state: State) -> None:
+        """Ask the judges, and record what every assertion came to."""
+        scenario, agents = _scenario(ctx), frozenset(ctx.resource("agents"))
+        checks = {n: one for n, one in all_ids(scenario) if isinstance(one, Content)}
+        waiting = [one for one in state.results if one.layer == CONTENT]
+        verdicts: dict[str, Result] = {}
+        if waiting:
+            asked = await ctx.parallel(
+                [
+                    partial(
+                        judged,
+                        checks=checks,
+                        result=one.model_copy(update={"word": ""}),
+                        scenario=scenario,
+                        state=state,
+                        agents=agents,
+                    )
+                    for one in waiting
+                ]
+            )
+            verdicts = {one.id: one for one in asked}
+        results = [verdicts.get(one.id, one) for one in state.results]
+        for one in results:
+            if one.layer == CONTENT:
+                _tell(ctx, one)
+        _record(ctx, results)
+        told = {
+            "scenario": scenario.name,
+            "thresholds": scenario.thresholds.model_dump(),
+            "final": state.final,
+            "results": [one.model_dump(mode="json", exclude={"shown"}) for one in results],
+        }
+        ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), ctx.turn))
+
+    def report(self, run: EndedRun) -> RunReport:
+        return reporting.report_of(run)
+
+
+def prompt_of(turn: Turn, number: int, turns: int, options: Options) -> str:
+    """What the agent is asked; the input itself is filled in last, and never looked into."""
+    prompts = options.prompts
+    text = prompts.command if turn.command else prompts.folder if turn.folder else prompts.artifact
+    when = turn.date or f"item {number} of {turns}"
+    filled = {"name": turn.name, "kind": turn.kind or "note", "turn": str(number)}
+    filled |= {"turns": str(turns), "date": turn.date, "when": when}
+    before, mark, after = text.partition("{input}")
+    for name, value in filled.items():
+        before, after = before.replace(f"{{{name}}}", value), after.replace(f"{{{name}}}", value)
+    return (
+        before + ((f"{INBOX}/{turn.folder}" if turn.folder else turn.text) if mark else "") + after
+    )
+
+
+def ids_of(expected: Expected, turn: int) -> Iterator[tuple[str, Any]]:
+    """Every assertion of one point with its id, which no other of the scenario has."""
+    where, seen = f"t{turn:02d}" if turn else FINAL, dict[str, int]()
+    checks: tuple[Structural | Content, ...] = (*expected.structural, *expected.content)
+    for check in checks:
+        name = check.judge if isinstance(check, Content) else check.name
+        seen[name] = seen.get(name, 0) + 1
+        more = f".{seen[name]}" if seen[name] > 1 else ""
+        yield f"{where}.{name}{more}", check
+
+
+def all_ids(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+    """Every assertion of a scenario with its id, in order."""
+    for number, turn in enumerate(scenario.turns, 1):
+        yield from ids_of(turn.expected, number)
+    yield from ids_of(scenario.final, 0)
+
+
+def _of_pinned(ctx: Context, view: View, scenario: Scenario, options: Options) -> list[Result]:
+    """The final state as a later run is compared with it, and how it differs from the pinned."""
+    now = pin(view, options.layout)
+    text = orjson.dumps({"pin": now}).decode()
+    ctx.log.append(Message(REPORTED, TRAJECTORY, text, ctx.turn))
+    if not isinstance(scenario.pinned, dict):
+        return []
+    other = compared(scenario.pinned, now)
+    return [
+        Result(
+            id=f"{FINAL}.{reporting.AS_PINNED}",
+            turn=0,
+            layer=STRUCTURAL,
+            name=reporting.AS_PINNED,
+            word=FAIL if other else PASS,
+            why="; ".join(other)[:2000] or "as the pinned final state",
+        )
+    ]
+
+
+async def _view(ctx: Context, before: Mapping[str, int]) -> View:
+    changed = await ctx.changed_files()
+    old: dict[str, str] = {}
+    for path in (*changed.changed, *changed.removed):
+        if path in before and (content := await ctx.file_before(path)) is not None:
+            old[path] = as_text(content)
+    now = await asyncio.to_thread(scan, ctx.workspace)
+    return View(ctx.workspace, now, before, changed, old)
+
+
+def _tell(ctx: Context, one: Result) -> None:
+    severity = "" if one.word == PASS else "warning"
+    told = f"{one.word}: {one.why}" if one.why else one.word
+    ctx.event("assertion", subject=one.id, detail=told, value=one.counts, severity=severity)
+
+
+def _record(ctx: Context, results: list[Result]) -> None:
+    """The scores of a session: all assertions, each layer, each kind of assertion, each judge."""
+    for layer in (STRUCTURAL, CONTENT):
+        of_layer = [one for one in results if one.layer == layer]
+        if of_layer:
+            ctx.score(layer, share(of_layer))
+        for name in dict.fromkeys(one.name for one in of_layer if layer == STRUCTURAL):
+            ctx.score(name, share(one for one in of_layer if one.name == name))
+    for one in results:
+        if one.layer == CONTENT:
+            ctx.score(
+                one.id,
+                one.counts,
+                label=one.word,
+                reason=one.why,
+                judge_model=one.model,
+                rubric_hash=one.rubric,
+            )
+    ctx.score("score", share(results))
+
+
+def _words(argument: Any) -> str:
+    if argument is True:
+        return ""
+    return argument if isinstance(argument, str) else orjson.dumps(argument).decode()
+
+
+def _head(turn: Turn) -> str:
+    return f"{turn.name}, {turn.date}" if turn.date and turn.date not in turn.name else turn.name
+
+
+def _shown(turn: Turn) -> str:
+    return turn.text or f"the folder {turn.name}, as {INBOX}/{turn.folder}"
+
+
+def _scenario(ctx: Context) -> Scenario:
+    return Scenario.model_validate(ctx.resource("scenario"))
+
+
+def _options(ctx: Context) -> Options:
+    return Options.model_validate(ctx.plan.options)
+
+
+def _scaffold(pack: ScenarioPack, options: Options, library: PackLibrary) -> Path | None:
+    """The folder that sessions begin with.
+
+    Raises:
+        BadInput: There is no such folder.
+    """
+    if not options.scaffold:
+        return None
+    named: Mapping[str, str] = pack.content.get("scaffolds") or {}
+    if options.scaffold in named:
+        return Path(named[options.scaffold])
+    if (shared := library.shared_folder(TRAJECTORY, "scaffolds", options.scaffold)) is not None:
+        return shared
+    return library.project_folder(options.scaffold)
+
+
+def _bound(
+    scenario: Scenario,
+    options: Options,
+    roles: Mapping[str, str],
+    agents: frozenset[str],
+    max_turns: int,
+    folders: Mapping[str, Path],
+) -> Binding:
+    turns = float(min(len(scenario.turns), max_turns, options.stop_after_turn or max_turns))
+    profile = [RoleProfile(AGENT, roles[AGENT], (turns,) * 3, _READ_OF_A_TURN, _WRITTEN_OF_A_TURN)]
+    models = dict[str, int]()
+    for _, check in all_ids(scenario):
+        if isinstance(check, Content) and not options.skip_content:
+            model = model_of(check.model, roles[JUDGE], scenario, agents)
+            models[model] = models.get(model, 0) + 1
+    for model, count in models.items():
+        often = (float(count), float(count), 2.0 * count)
+        read, written = _READ_OF_A_JUDGE, _WRITTEN_BY_A_JUDGE
+        profile.append(RoleProfile(JUDGE, model, often, read, written, float(count)))
+    hashes = [[turn.name, turn.text] for turn in scenario.turns]
+    return Binding(
+        resources={
+            "scenario": scenario.model_dump(mode="json"),
+            "agents": sorted(agents),
+            "folders": sorted(folders),
+            "inputs": content_hash(hashes),
+        },
+        prelude=None,
+        models=frozenset(one.model for one in profile),
+        profile=tuple(profile),
+        turns=(turns, turns, turns),
+        folders=folders,
+    )
+
+
+KIND: Final = TrajectoryKind()

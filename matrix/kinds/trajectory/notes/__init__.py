@@ -1,0 +1,1 @@
+"""Reading a notebook in markdown: hypotheses and their evidence, decisions, links."""

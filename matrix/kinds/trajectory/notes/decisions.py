@@ -1,0 +1,89 @@
+"""Reading decisions: when they are taken back, and whether that can come true or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from matrix.kinds.trajectory.notes.markdown import (
+    FRONT,
+    HEADING,
+    LABEL,
+    bare,
+    cells_of,
+    is_nothing,
+    prose,
+)
+from matrix.kinds.trajectory.notes.notebook import Layout
+
+
+def reversal_of(text: str, layout: Layout) -> str:
+    """What a decision says of when it is taken back; empty if it says nothing."""
+    if front := FRONT.match(text):
+        for line in front[1].split("\n"):
+            key, colon, value = line.partition(":")
+            if colon and value.strip() and _names(key, layout.reversal):
+                return value.strip().strip("\"'").strip()
+    lines = list(prose(text))
+    for number, line in enumerate(lines):
+        if (heading := HEADING.match(line)) and _names(heading[2], layout.reversal):
+            depth, below = len(heading[1]), list[str]()
+            for one in lines[number + 1 :]:
+                if (next_one := HEADING.match(one)) and len(next_one[1]) <= depth:
+                    break
+                below.append(one)
+            if said := " ".join(one.strip() for one in below if one.strip()):
+                return said
+        elif (label := LABEL.match(line.strip())) and _names(label[1], layout.reversal):
+            return " ".join([label[2], *_until_blank(lines[number + 1 :])]).strip(" *_`")
+        elif line.lstrip().startswith("|"):
+            cells = cells_of(line)
+            if len(cells) > 1 and _names(cells[0], layout.reversal):
+                return cells[1]
+    return ""
+
+
+def _until_blank(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.strip() or HEADING.match(line) or LABEL.match(line.strip()):
+            return
+        yield line.strip()
+
+
+def _names(text: str, words: Iterable[str]) -> bool:
+    low = bare(text)
+    return any(re.search(rf"\b{re.escape(word.casefold())}", low) for word in words)
+
+
+_VAGUE: Final = re.compile(
+    r"(?:if|when|should|unless) (?:(?:things|circumstances|something|anything|conditions|needs|"
+    r"priorities|it|the (?:situation|context|market|data|evidence)) )?(?:ever )?"
+    r"(?:changes?|doesn'?t work(?: out)?|does not work(?: out)?|fails?|goes wrong|needed|necessary|"
+    r"required|appropriate|new (?:information|evidence|data)\b)"
+    r"|as (?:needed|necessary|appropriate)|later on|at some point|to be (?:decided|determined|seen)"
+    r"|we(?:'ll| will) (?:see|revisit|reconsider)|time will tell|new (?:information|evidence|data) "
+    r"(?:emerges|appears|comes|arrives|suggests)|depends",
+    re.IGNORECASE,
+)
+_MEASURED: Final = re.compile(
+    r"\d|%|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|third|quarter|"
+    r"twice|double|below|above|under|over|less than|more than|fewer|at least|at most|exceeds?|"
+    r"drops?|rises?|falls?|before|after|by the end|until|within|no longer|none of|nobody|"
+    r"jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday)\b",
+    re.IGNORECASE,
+)
+_LEAST_WORDS: Final = 4
+
+
+def vague(condition: str) -> str:
+    """Why a condition says nothing that can come true or not; empty if it does."""
+    if is_nothing(condition):
+        return "says nothing"
+    words = re.findall(r"[\w'%-]+", condition)
+    if len(words) < _LEAST_WORDS:
+        return f"has {len(words)} words"
+    if (found := _VAGUE.search(condition)) and not _MEASURED.search(_VAGUE.sub(" ", condition)):
+        return f"names nothing to measure: {found[0]!r}"
+    return ""

@@ -1,0 +1,137 @@
+"""Reading markdown as people write it: sections, labels, tables, links.
+
+What a note says under a name is looked for wherever it may stand: in front matter, in a line of its
+own, in a table, under a heading. Code, comments and front matter are no prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+from urllib.parse import unquote
+
+HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
+LABEL = re.compile(
+    r"^(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][^:*|]{0,60}?)(?:\*\*|__)?\s*:(?:\*\*|__)?\s*(.*)$"
+)
+_FENCE = re.compile(r"^\s*(```|~~~)")
+CACHED: Final = 4096
+"""Texts of which it is remembered what they say: most files are the same turn after turn."""
+
+_CODE = re.compile(r"`[^`\n]*`")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_LINK = re.compile(
+    r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+[\"'(][^)\n]*)?\s*\)"
+)
+_REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
+_WIKI = re.compile(r"\[\[([^\]|#\n]+)")
+_PATHLIKE = re.compile(r"[\w.-]+(?:/[\w .-]+)+\.\w{1,8}|[\w.-]+(?:/[\w.-]+)+")
+_SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+:")
+_NOTHING: Final = frozenset(
+    [
+        *("", "-", "--", "...", "?", "n/a", "na", "nil", "empty", "unknown", "tbd", "todo", "tba"),
+        *("none", "none yet", "none so far", "nothing", "nothing yet"),
+        *("to be determined", "to be decided", "to be filled", "no evidence", "no evidence yet"),
+    ]
+)
+
+
+def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
+    """What a note says under a name: in front matter, a line, a table row, or under a heading."""
+    wanted = {name.casefold() for name in names}
+    if front := FRONT.match(text):
+        for line in front[1].split("\n"):
+            key, colon, value = line.partition(":")
+            if colon and bare(key) in wanted:
+                return value.strip().strip("\"'").strip()
+    lines = list(prose(text))
+    for number, line in enumerate(lines):
+        if (label := LABEL.match(line.strip())) and bare(label[1]) in wanted and label[2]:
+            return label[2].strip(" *_`")
+        cells = cells_of(line) if line.lstrip().startswith("|") else []
+        if len(cells) > 1 and bare(cells[0]) in wanted:
+            return cells[1].strip(" *_`")
+        if headings and (heading := HEADING.match(line)) and bare(heading[2]) in wanted:
+            return _next_line(lines[number + 1 :])
+    return ""
+
+
+@lru_cache(maxsize=CACHED)
+def links_in(text: str) -> tuple[str, ...]:
+    """Targets of relative markdown links, without fragments; none of code and comments."""
+    if "](" not in text and "]:" not in text:
+        return ()
+    text = _CODE.sub(" ", _COMMENT.sub(" ", "\n".join(prose(text))))
+    found = [match[1] for match in _LINK.finditer(text)]
+    found += [match[1] for match in _REFERENCE.finditer(text)]
+    targets = (one.strip().removeprefix("<").removesuffix(">") for one in found)
+    return tuple(
+        unquote(path)
+        for target in targets
+        if (path := target.partition("#")[0].partition("?")[0])
+        and not _SCHEME.match(target)
+        and not target.startswith("//")
+    )
+
+
+def places_in(text: str) -> list[str]:
+    """Everything in a row that may be a path: links, wiki links, and plain paths."""
+    return [*links_in(text), *_WIKI.findall(text), *_PATHLIKE.findall(text)]
+
+
+def target_of(link: str, path: str) -> str | None:
+    """The path inside the folder that a link of a file leads to; ``None`` if it leads out."""
+    parts = [] if link.startswith("/") else path.split("/")[:-1]
+    for part in link.split("/"):
+        if part == "..":
+            if not parts:
+                return None
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def prose(text: str) -> Iterator[str]:
+    """Lines that are neither front matter nor code."""
+    front = FRONT.match(text)
+    fenced = ""
+    for line in text[front.end() if front else 0 :].split("\n"):
+        if mark := _FENCE.match(line):
+            if not fenced:
+                fenced = mark[1]
+            elif fenced == mark[1]:
+                fenced = ""
+            continue
+        if not fenced:
+            yield line
+
+
+def _next_line(lines: Sequence[str]) -> str:
+    for line in lines:
+        if HEADING.match(line):
+            return ""
+        if line.strip():
+            return line.strip(" -*_`")
+    return ""
+
+
+def bare(text: str) -> str:
+    """A name without marks, in small letters: ``**Evidence_For:**`` is ``evidence for``."""
+    return re.sub(r"[\s_-]+", " ", text.strip(" *_`:#").casefold())
+
+
+def is_nothing(text: str) -> bool:
+    """Whether words say that there is nothing: ``(none yet)``, a dash."""
+    bare = re.sub(r"[\s.\u2013\u2014]+$", "", text.strip(" *_`()[]<>|").casefold())
+    return bare.strip("-\u2013\u2014 ") in _NOTHING or bare in _NOTHING
+
+
+def cells_of(line: str) -> list[str]:
+    """The cells of a row of a table."""
+    inside = line.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", inside)]

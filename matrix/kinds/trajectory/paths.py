@@ -1,0 +1,80 @@
+"""Paths and patterns of a working folder: alternatives, matching, and what can never match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+_OR: Final = re.compile(r"\s+OR\s+|\s*\|\|\s*")
+_MAGIC: Final = re.compile(r"[*?\[]")
+
+
+def alternatives(text: str) -> list[str]:
+    """The patterns of ``a/*.md OR b/*.md``.
+
+    >>> alternatives("a/*.md OR b.md")
+    ['a/*.md', 'b.md']
+    """
+    return [part.strip() for part in _OR.split(text.strip()) if part.strip()]
+
+
+def matching(pattern: str, paths: Iterable[str]) -> list[str]:
+    """The paths that a glob matches, in order; ``*`` stays within a folder, ``**`` does not."""
+    wanted = _pattern(plain(pattern))
+    return sorted(path for path in paths if wanted.fullmatch(path))
+
+
+def plain(path: str) -> str:
+    """A path without what changes nothing: ``./a//b`` is ``a/b``."""
+    return "/".join(part for part in path.strip().split("/") if part not in ("", "."))
+
+
+def never_matches(pattern: str) -> str:
+    """Why no file of a working folder can match a pattern; empty if one can."""
+    if not pattern.strip():
+        return "it is empty"
+    if pattern.startswith(("/", "~")) or re.match(r"[A-Za-z]:", pattern):
+        return "it is absolute, and paths are those inside the working folder"
+    if ".." in pattern.split("/"):
+        return "it leads out of the working folder"
+    if "\\" in pattern:
+        return "it has a backslash; folders are separated by /"
+    if pattern.rstrip().endswith("/"):
+        return "it ends with /, and only files are looked at; say folder/*"
+    if pattern.count("[") != pattern.count("]"):
+        return "a [ is never closed"
+    return ""
+
+
+def is_glob(path: str) -> bool:
+    """Whether it is a pattern rather than the name of one file."""
+    return _MAGIC.search(path) is not None
+
+
+@lru_cache(maxsize=1024)
+def _pattern(glob: str) -> re.Pattern[str]:
+    """As ``glob.translate(recursive=True)`` of later Pythons, with hidden files as any others."""
+    made, at = "", 0
+    while at < len(glob):
+        char = glob[at]
+        if glob.startswith("**/", at) and (at == 0 or glob[at - 1] == "/"):
+            made, at = made + "(?:[^/]+/)*", at + 3
+        elif glob.startswith("**", at):
+            made, at = made + ".*", at + 2
+        elif char == "*":
+            made, at = made + "[^/]*", at + 1
+        elif char == "?":
+            made, at = made + "[^/]", at + 1
+        elif char == "[" and (end := glob.find("]", at + 2)) > 0:
+            inside = glob[at + 1 : end].replace("\\", "\\\\")
+            negated = inside.startswith(("!", "^"))
+            made += f"(?!/)[{'^' if negated else ''}{inside[negated:]}]"
+            at = end + 1
+        else:
+            made, at = made + re.escape(char), at + 1
+    try:
+        return re.compile(made, re.DOTALL)
+    except re.error:
+        return re.compile(re.escape(glob))

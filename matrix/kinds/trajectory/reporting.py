@@ -1,0 +1,324 @@
+"""What a trajectory test came to: the rate of every assertion, held against the thresholds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import orjson
+
+from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.kinds.trajectory.settings import TRAJECTORY, Options
+from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, UNJUDGED
+from matrix.stats.proportions import wilson
+
+REPORTS: Final = Path("reports") / TRAJECTORY
+"""Where in a project each run is written to."""
+
+RESULTS: Final = Path("results")
+
+UNREACHED: Final = "UNREACHED"
+"""An assertion of a run that ended before it."""
+
+AS_PINNED: Final = "as_pinned"
+"""The assertion that a final state has the shape of a pinned one."""
+
+_WORKDIRS: Final = "workdirs"
+_WIDEST: Final = 150
+_ENOUGH_RUNS: Final = 2000
+
+
+class Rate(NamedTuple):
+    """One assertion over the runs of one scenario and variant.
+
+    Attributes:
+        passed: Runs in which it holds.
+        runs: Runs that were played to their end, or failed by the agent's own fault.
+        judged: Those of them with a verdict.
+    """
+
+    scenario: str
+    variant: str
+    id: str
+    layer: str
+    words: tuple[str, ...]
+    whys: tuple[str, ...]
+    threshold: float
+
+    @property
+    def runs(self) -> int:
+        return len(self.words)
+
+    @property
+    def passed(self) -> int:
+        return self.words.count(PASS)
+
+    @property
+    def unjudged(self) -> int:
+        return self.words.count(UNJUDGED)
+
+    @property
+    def holds(self) -> bool | None:
+        """Whether the rate is reached; ``None`` if judges that failed leave it open."""
+        needed = self.threshold * self.runs - 1e-9
+        if self.passed >= needed:
+            return True
+        return None if self.passed + self.unjudged >= needed else False
+
+    @property
+    def flaky(self) -> float:
+        """How far from being the same in every run: 1 at half of them, 0 at all or none."""
+        share = self.passed / self.runs
+        return 1 - abs(2 * share - 1)
+
+
+def report_of(run: EndedRun) -> RunReport:
+    """The files about a run, and what is said after its summary."""
+    options = Options.model_validate(dict(run.options))
+    sessions = [_session(one) for one in run.sessions]
+    rates = [*_rates(sessions)]
+    unplayed = [one for one in sessions if one["outcome"] in ("", "errored", "censored")]
+    lost = [one for one in rates if one.holds is False]
+    open_ = [one for one in rates if one.holds is None]
+    data = {
+        "run_id": run.run_id,
+        "timestamp": _time(run.began_at),
+        "summary": {
+            "assertions": len(rates),
+            "reached": len(rates) - len(lost) - len(open_),
+            "missed": len(lost),
+            "open": len(open_),
+            "runs": len(sessions) - len(unplayed),
+            "runs_not_played": len(unplayed),
+        },
+        "assertions": [_rate_data(one) for one in rates],
+        "runs": sessions,
+    }
+    name = f"{REPORTS}/{run.run_id}.json"
+    files = {name: _json(data)}
+    if options.json_results:
+        files |= _each(run, sessions)
+    lines = [*_lines(sessions, rates, unplayed, options)]
+    if not rates and not unplayed:
+        lines.append("no assertion was looked at")
+    lines.append(f"every assertion of every run is in {name}")
+    folders = _folders(sessions) if options.keep_workdir else {}
+    if folders:
+        lines.append(f"working folders are in {_WORKDIRS} of the run's folder")
+    return RunReport(
+        files,
+        tuple(lines),
+        len(lost) + len(open_) + len(unplayed),
+        data,
+        folders,
+        _pins(sessions),
+    )
+
+
+def _folders(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Session -> what its working folder is called."""
+    return {one["session_id"]: _file_name(one) for one in sessions if one["turns"]}
+
+
+def _file_name(session: Mapping[str, Any]) -> str:
+    levels = "".join(f"-{level}" for level in session["levels"].values())
+    safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in levels)
+    return f"{session['scenario']}{safe}-{session['run']}"
+
+
+def _pins(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Scenario -> the shape of the first final state in which nothing failed."""
+    found: dict[str, str] = {}
+    for one in sessions:
+        whole = one["final"] and one["pin"] is not None
+        # a state that was held against a pin, and differs in nothing else, is a good one as well
+        words = [r["word"] for r in one["results"] if r["name"] != AS_PINNED]
+        if whole and words and set(words) == {PASS}:
+            found.setdefault(one["scenario"], _json(one["pin"]))
+    return found
+
+
+def _session(session: EndedSession) -> dict[str, Any]:
+    said = [orjson.loads(text) for text in session.reported]
+    whole = next((one for one in reversed(said) if "thresholds" in one), None)
+    begun: Mapping[str, Any] = next((one for one in said if "begun" in one), {})
+    turns = [one for one in said if "turn" in one]
+    results = [r for one in turns for r in one["results"]] if whole is None else whole["results"]
+    return {
+        "scenario": session.scenario,
+        "run": session.round + 1,
+        "levels": dict(session.levels),
+        "session_id": session.session_id,
+        "outcome": session.outcome,
+        "reason": session.reason,
+        "inputs": begun.get("inputs", ""),
+        "turns": len(turns),
+        "final": bool(whole and whole["final"]),
+        "thresholds": None if whole is None else whole["thresholds"],
+        "results": results,
+        "pin": next((one["pin"] for one in reversed(said) if "pin" in one), None),
+    }
+
+
+def _variant(levels: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {level}" for name, level in levels.items())
+
+
+def _rates(sessions: Sequence[Mapping[str, Any]]) -> Iterator[Rate]:
+    """Every assertion that any run of a scenario came to; runs that failed before it miss it."""
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in sessions:
+        if one["outcome"] in ("completed", "timeout", "failed"):
+            groups.setdefault((one["scenario"], _variant(one["levels"])), []).append(one)
+    for (scenario, variant), runs in groups.items():
+        given: Mapping[str, float] = next((o["thresholds"] for o in runs if o["thresholds"]), {})
+        layers: dict[str, str] = {}
+        for one in runs:
+            layers |= {result["id"]: result["layer"] for result in one["results"]}
+        for name, layer in layers.items():
+            found = [_of(one, name) for one in runs]
+            yield Rate(
+                scenario,
+                variant,
+                name,
+                layer,
+                tuple(word for word, _ in found),
+                tuple(why for _, why in found),
+                float(given.get(layer, 1.0 if layer == STRUCTURAL else 0.8)),
+            )
+
+
+def _of(session: Mapping[str, Any], name: str) -> tuple[str, str]:
+    for result in session["results"]:
+        if result["id"] == name:
+            return result["word"] or UNREACHED, result["why"]
+    return UNREACHED, session["reason"] or "the run ended before it"
+
+
+def _rate_data(one: Rate) -> dict[str, Any]:
+    interval = wilson(one.passed, one.runs)
+    return {
+        "scenario": one.scenario,
+        "variant": one.variant,
+        "assertion": one.id,
+        "layer": one.layer,
+        "passed": one.passed,
+        "runs": one.runs,
+        "rate": one.passed / one.runs,
+        "interval": None if interval is None else [interval.low, interval.high],
+        "threshold": one.threshold,
+        "reached": one.holds,
+        "words": dict(Counter(one.words)),
+    }
+
+
+def _lines(
+    sessions: Sequence[Mapping[str, Any]],
+    rates: Sequence[Rate],
+    unplayed: Sequence[Mapping[str, Any]],
+    options: Options,
+) -> Iterator[str]:
+    yield from _suite(rates)
+    for rate in sorted(rates, key=lambda one: (one.holds is True, -one.flaky, one.id)):
+        if rate.passed < rate.runs:
+            yield from _lost(rate)
+    for one in unplayed:
+        told = one["reason"] or "was not played to its end"
+        yield f"ERROR {_place(one)}: {_line(told)}"
+    for one in sessions:
+        if one["outcome"] == "failed":
+            yield f"FAILED {_place(one)}: {_line(one['reason'])}"
+    if options.stop_after_turn:
+        yield f"ended after turn {options.stop_after_turn}, as asked: no final state was judged"
+    if options.skip_content:
+        yield "no judge was asked: structural assertions only"
+    if rates and (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:
+        yield _supported(rates, runs)
+
+
+def _suite(rates: Sequence[Rate]) -> Iterator[str]:
+    """A table of scenarios: how many assertions of each layer reached their threshold."""
+    rows = [["scenario", "runs", "structural", "content"]]
+    for scenario, variant in dict.fromkeys((one.scenario, one.variant) for one in rates):
+        own = [one for one in rates if (one.scenario, one.variant) == (scenario, variant)]
+        name = f"{scenario} ({variant})" if variant else scenario
+        rows.append(
+            [
+                name,
+                str(max(one.runs for one in own)),
+                *(_reached(own, layer) for layer in (STRUCTURAL, CONTENT)),
+            ]
+        )
+    if len(rows) == 1:
+        return
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        yield "  ".join(cells).rstrip()
+
+
+def _reached(rates: Sequence[Rate], layer: str) -> str:
+    own = [one for one in rates if one.layer == layer]
+    if not own:
+        return "-"
+    reached = sum(one.holds is True for one in own)
+    return f"{reached} of {len(own)} at {own[0].threshold:g}"
+
+
+def _lost(one: Rate) -> Iterator[str]:
+    words = Counter(word for word in one.words if word != PASS)
+    told = ", ".join(f"{count} {word}" if one.runs > 1 else word for word, count in words.items())
+    where = f"{one.scenario} {one.id}" + (f" ({one.variant})" if one.variant else "")
+    head = {True: "ok", False: "MISSED", None: "OPEN"}[one.holds]
+    rate = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}; " if one.runs > 1 else ""
+    why = next(why for word, why in zip(one.words, one.whys, strict=True) if word != PASS)
+    yield f"{head} {where}: {rate}{told}"
+    if why:
+        yield f"  {_line(why)}"
+
+
+def _supported(rates: Sequence[Rate], runs: int) -> str:
+    """What so many runs can tell apart, beside the plain rule that decides."""
+    whole = wilson(runs, runs)
+    assert whole is not None
+    least = next(n for n in range(1, _ENOUGH_RUNS) if _low(n) >= 0.8)
+    told = f"{runs} of {runs} runs" if runs > 1 else "1 run"
+    return (
+        f"what this supports: {told} may come from a true rate as low as {whole.low:.0%} (95 % "
+        f"interval); for at least 80 % it takes {least} runs without a miss"
+    )
+
+
+def _low(runs: int) -> float:
+    interval = wilson(runs, runs)
+    return 0.0 if interval is None else interval.low
+
+
+def _place(session: Mapping[str, Any]) -> str:
+    told = _variant(session["levels"])
+    return f"{session['scenario']}{f' ({told})' if told else ''}, run {session['run']}"
+
+
+def _line(text: str) -> str:
+    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return plain if len(plain) <= _WIDEST else plain[:_WIDEST] + " ..."
+
+
+def _each(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """A file for every run of a scenario: ``<date>-<scenario>-<run>.json``."""
+    day, found = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%d}", dict[str, str]()
+    for one in sessions:
+        name = f"{day}-{_file_name(one)}.json"
+        found[f"{RESULTS}/{run.run_id}/json/{name}"] = _json({"run_id": run.run_id, **one})
+    return found
+
+
+def _time(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()

@@ -1,0 +1,54 @@
+"""Finding and reading the rubrics of content assertions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from matrix.kinds.text_files import read_text
+from matrix.model.errors import BadInput, Mistake
+
+MAX_RUBRIC: Final = 100_000
+"""Bytes of a rubric."""
+
+_UP: Final = 3
+"""How many folders above a scenario rubrics are looked for."""
+
+_FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
+
+
+def find_rubric(name: str, scenario: Path, rubrics: Path | None) -> str:
+    """The text of a rubric: as it is named below the folder of rubrics, or by its file there.
+
+    Without such a folder, or where it is not in it, it is looked for beside the scenario and above
+    it, also in a ``harness`` there.
+
+    Raises:
+        BadInput: It is nowhere, or empty, huge or no text.
+    """
+    for path in _candidates(name, scenario, rubrics):
+        if path.is_file():
+            text = read_text(path, MAX_RUBRIC)
+            body = _FRONT.sub("", text, count=1).strip()
+            if not body or "\0" in body:
+                told = f"the rubric {name} is {'no text' if body else 'empty'}"
+                raise BadInput([Mistake(str(path), None, "", told)])
+            return body
+    where = f"{rubrics} (rubrics:)" if rubrics is not None else "the scenario and above it"
+    told = f"found {name!r}, which is no file in {where}; say where rubrics are, or write it"
+    raise BadInput([Mistake(str(scenario), None, "", told)])
+
+
+def _candidates(name: str, scenario: Path, rubrics: Path | None) -> Iterator[Path]:
+    names = [name, Path(name).name]
+    names += [f"{one}.md" for one in names if not one.endswith(".md")]
+    if Path(name).is_absolute() or ".." in Path(name).parts:
+        names = [Path(name).name]
+    if rubrics is not None:
+        yield from (rubrics / one for one in names)
+    bases = [scenario, *scenario.resolve().parents[:_UP]]
+    for base in bases:
+        for folder in (base, base / "harness", base / "judges", base / "rubrics"):
+            yield from (folder / one for one in names)

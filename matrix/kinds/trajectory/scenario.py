@@ -1,0 +1,511 @@
+"""Reading a scenario's folder: ``inputs/`` in the order of their names, and ``expected.yaml``.
+
+Such folders are written by others, so what is not known is kept rather than refused where it can
+do no harm, and told as a note; what would change a verdict silently is a mistake.
+"""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.text_files import read_text
+from matrix.kinds.trajectory.paths import alternatives, never_matches
+from matrix.kinds.trajectory.rubrics import find_rubric
+from matrix.kinds.trajectory.settings import (
+    TRAJECTORY,
+    Content,
+    Expected,
+    Scenario,
+    Structural,
+    Thresholds,
+    Turn,
+)
+from matrix.kinds.trajectory.structural import Assertion, installed
+from matrix.model.documents import Document, PathKey, parse_document
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
+from matrix.model.records import JSON
+
+EXPECTED: Final = "expected.yaml"
+INPUTS: Final = "inputs"
+CHECKS: Final = "checks.py"
+
+MAX_INPUT: Final = 1_000_000
+"""Bytes of one input."""
+MAX_TURNS: Final = 1000
+
+_TOP: Final = ("scenario", "description", "pass_threshold", "turns", "final_state")
+_OF_A_TURN: Final = ("turn", "input", "structural", "content", "date", "command")
+_OF_CONTENT: Final = ("judge", "rubric", "target_glob", "target_file", "model")
+_CONTEXT: Final = ("expected_meaning", "must_not", "risk_area")
+_NUMBER: Final = re.compile(r"^turn[-_ ]?0*(\d+)[-_ ]?(.*)$", re.IGNORECASE)
+_DATE: Final = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
+_FRONT_DATE: Final = re.compile(r"\A---[ \t]*\n(?:.*\n)*?date:[ \t]*(\d{4}-\d{2}-\d{2})", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a scenario's parts are looked for beside its own folder, and what is allowed.
+
+    Attributes:
+        rubrics: Folder of rubrics; ``None`` if none is named.
+        allow_code: Whether ``checks.py`` may be run.
+        judge_models: Name in an assertion -> the model it stands for.
+        snapshots: Folder of pinned final states.
+    """
+
+    rubrics: Path | None = None
+    allow_code: bool = False
+    judge_models: Mapping[str, str] = field(default_factory=dict)
+    snapshots: Path | None = None
+
+
+def is_scenario(folder: Path) -> bool:
+    """Whether a folder is a scenario of this form."""
+    return (folder / EXPECTED).is_file() and (folder / INPUTS).is_dir()
+
+
+def scenarios_in(folder: Path) -> list[Path]:
+    """The scenario itself, or those right inside the folder, in order."""
+    if is_scenario(folder):
+        return [folder]
+    try:
+        inside = sorted(folder.iterdir())
+    except OSError:
+        return []
+    return [one for one in inside if (one / EXPECTED).is_file() or _half(one)]
+
+
+def _half(folder: Path) -> bool:
+    """A folder with inputs and nothing expected of them: meant as a scenario, and told of."""
+    return (folder / INPUTS).is_dir()
+
+
+def read_scenario(folder: Path, name: str, places: Places) -> ScenarioPack:
+    """Read and check a scenario.
+
+    Raises:
+        BadInput: Every mistake in it.
+    """
+    return _Reader(folder, name, places).read()
+
+
+class _Reader:
+    def __init__(self, folder: Path, name: str, places: Places) -> None:
+        self._folder, self._name, self._places = folder, name, places
+        self._source = f"{name}/{EXPECTED}"
+        self._notes: list[str] = []
+        self._folders: dict[str, str] = {}
+
+    def read(self) -> ScenarioPack:
+        path = self._folder / EXPECTED
+        document = parse_document(read_text(path, 2_000_000, source=self._source), self._source)
+        if not isinstance(document.value, dict):
+            raise BadInput([document.mistake((), f"has no keys; known: {', '.join(_TOP)}")])
+        self._mistakes, self._document = Mistakes(document), document
+        self._assertions = installed()
+        code = self._code()
+        self._unknown((), document.value, _TOP)
+        thresholds = self._thresholds()
+        turns = self._turns()
+        final = self._expected(("final_state",), document.value.get("final_state"), final=True)
+        self._readme(document.value.get("pass_threshold"))
+        self._mistakes.stop_if_any()
+        said = document.value.get("description")
+        description = said.strip() if isinstance(said, str) else ""
+        scenario = Scenario(
+            name=self._name,
+            description=description,
+            turns=turns,
+            final=final,
+            thresholds=thresholds,
+            code=code,
+            judge_models=self._places.judge_models,
+            pinned=self._pinned(),
+        )
+        content: dict[str, JSON] = {
+            "scenario": scenario.model_dump(mode="json"),
+            "folders": dict(self._folders),
+        }
+        title = str(document.value.get("scenario") or self._name)
+        fields: dict[str, JSON] = {"turns": len(turns), "category": _category(self._name)}
+        notes = tuple(f"{self._name}: {note}" for note in self._notes)
+        return ScenarioPack(self._name, TRAJECTORY, title, description, content, fields, notes)
+
+    # --- parts ------------------------------------------------------------------------------
+
+    def _code(self) -> str:
+        path = self._folder / CHECKS
+        if not path.is_file():
+            return ""
+        text = read_text(path, 200_000, source=f"{self._name}/{CHECKS}")
+        try:
+            tree = ast.parse(text)
+        except (SyntaxError, ValueError) as error:
+            self._mistakes.say(f"{self._name}/{CHECKS}", f"is no Python: {error}")
+            return ""
+        self._own = [
+            one.name
+            for one in tree.body
+            if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
+        ]
+        return text if self._places.allow_code else ""
+
+    _own: Sequence[str] = ()
+
+    def _thresholds(self) -> Thresholds:
+        value = self._document.value.get("pass_threshold")
+        if value is None:
+            return Thresholds()
+        if not isinstance(value, dict):
+            told = "found no mapping; say structural: and content:, each from 0 to 1"
+            self._mistakes.fault(("pass_threshold",), told)
+            return Thresholds()
+        self._unknown(("pass_threshold",), value, tuple(Thresholds.model_fields))
+        known = {name: value[name] for name in Thresholds.model_fields if name in value}
+        for name, share in known.items():
+            fits = isinstance(share, int | float) and not isinstance(share, bool)
+            if not fits or not 0 <= share <= 1:
+                told = f"found {share!r}; a share of runs is from 0 to 1"
+                self._mistakes.fault(("pass_threshold", name), told)
+        try:
+            return Thresholds.model_validate(known)
+        except ValidationError:
+            return Thresholds()
+
+    def _turns(self) -> tuple[Turn, ...]:
+        files = self._inputs()
+        entries = self._entries()
+        by_file: dict[str, tuple[int, Mapping[str, Any]]] = {}
+        commands: list[tuple[int, Mapping[str, Any]]] = []
+        for index, entry in entries:
+            path = ("turns", index)
+            name = self._input_of(entry, files)
+            if name is None and entry.get("command"):
+                commands.append((index, entry))
+            elif name is None:
+                self._no_input(path, entry, files)
+            elif name in by_file:
+                self._mistakes.fault((*path, "input"), f"{name!r} is expected of twice")
+            else:
+                by_file[name] = (index, entry)
+        turns = []
+        for name, path_ in files.items():
+            found = by_file.get(name)
+            if found is None:
+                self._notes.append(f"nothing is expected of {INPUTS}/{name}; it is played")
+            turn = self._mistakes.collect(partial(self._turn, name, path_, found))
+            if turn is not None:
+                turns.append((self._place(name, found), turn))
+        for index, entry in commands:
+            turns.append((self._place("", (index, entry)), self._command(index, entry)))
+        if commands:
+            turns.sort(key=lambda one: one[0])
+        if not turns and not self._mistakes.found:
+            self._mistakes.say(self._source, f"has no turn: {INPUTS}/ is empty")
+        if len(turns) > MAX_TURNS:
+            self._mistakes.say(self._source, f"has {len(turns)} turns; at most {MAX_TURNS}")
+        return tuple(turn for _, turn in turns)
+
+    def _inputs(self) -> dict[str, Path]:
+        folder = self._folder / INPUTS
+        try:
+            inside = sorted(folder.iterdir(), key=lambda path: path.name)
+        except OSError as error:
+            told = f"cannot be read: {error.strerror}"
+            self._mistakes.say(f"{self._name}/{INPUTS}", told)
+            return {}
+        left = [one.name for one in inside if not _NUMBER.match(one.name) and _is_note(one)]
+        files = {one.name: one for one in inside if _is_meant(one) and one.name not in left}
+        return files or {one.name: one for one in inside if _is_meant(one)}
+
+    def _entries(self) -> list[tuple[int, Mapping[str, Any]]]:
+        value = self._document.value.get("turns")
+        if value is None:
+            return []
+        if not isinstance(value, list):
+            self._mistakes.fault(("turns",), "is a list of turns: each with turn, input, ...")
+            return []
+        found: list[tuple[int, Mapping[str, Any]]] = []
+        for index, entry in enumerate(value):
+            if not isinstance(entry, dict):
+                self._mistakes.fault(("turns", index), f"found {entry!r}; a turn is a mapping")
+                continue
+            self._unknown(("turns", index), entry, _OF_A_TURN)
+            found.append((index, entry))
+        return found
+
+    def _input_of(self, entry: Mapping[str, Any], files: Mapping[str, Path]) -> str | None:
+        said = entry.get("input")
+        if isinstance(said, str):
+            name = said.removeprefix("./").removeprefix(f"{INPUTS}/").rstrip("/")
+            return name if name in files else None
+        if said is not None or entry.get("command"):
+            return None
+        number = entry.get("turn")
+        meant = [name for name in files if _number(name) == number]
+        if len(meant) == 1:
+            return meant[0]
+        listed = list(files)
+        if isinstance(number, int) and not any(map(_number, files)) and 1 <= number <= len(listed):
+            return listed[number - 1]
+        return None
+
+    def _no_input(self, path: PathKey, entry: Mapping[str, Any], files: Mapping[str, Path]) -> None:
+        if "input" in entry:
+            said = str(entry["input"])
+            hint = did_you_mean(said, list(files))
+            told = f"found {said!r}; {INPUTS}/ has: {', '.join(files) or 'nothing'}{hint}"
+            self._mistakes.fault((*path, "input"), told)
+        else:
+            told = f"turn {entry.get('turn')!r} has no input in {INPUTS}/, and no command"
+            self._mistakes.fault(path, told)
+
+    def _place(self, name: str, found: tuple[int, Mapping[str, Any]] | None) -> tuple[float, str]:
+        """Where a turn stands among the others: by its number; a command comes after its file."""
+        number = _number(name)
+        if number is None and found is not None:
+            said = found[1].get("turn")
+            number = said if isinstance(said, int) else found[0] + 1
+        return (float("inf") if number is None else float(number), name)
+
+    def _turn(self, name: str, path: Path, found: tuple[int, Mapping[str, Any]] | None) -> Turn:
+        expected, date = Expected(), ""
+        if found is not None:
+            index, entry = found
+            expected = self._expected(("turns", index), entry)
+            date = str(entry.get("date") or "")
+            number, said = _number(name), entry.get("turn")
+            if number is not None and isinstance(said, int) and number != said:
+                self._notes.append(f"turn {said} has the input {name}; it is played in its place")
+        kind = _kind_of(name)
+        if path.is_dir():
+            self._folders[path.name] = str(path.resolve())
+            date = date or _date_in(name)
+            return Turn(name=name, kind=kind, date=date, folder=path.name, expected=expected)
+        text = read_text(path, MAX_INPUT, source=f"{self._name}/{INPUTS}/{name}")
+        if not text.strip() or "\0" in text:
+            told = "is empty" if not text.strip() else "is no text"
+            raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
+        front = _FRONT_DATE.match(text)
+        date = date or (front[1] if front else _date_in(name))
+        command = text.strip().startswith("/") and len(text.strip().splitlines()) == 1
+        said = text.strip() if command else text
+        return Turn(name=name, kind=kind, date=date, text=said, command=command, expected=expected)
+
+    def _command(self, index: int, entry: Mapping[str, Any]) -> Turn:
+        said, path = entry["command"], ("turns", index)
+        if not isinstance(said, str) or not said.strip():
+            self._mistakes.fault((*path, "command"), f"found {said!r}; it is a text: /review")
+        return Turn(
+            name=str(said).strip(),
+            kind="command",
+            date=str(entry.get("date") or ""),
+            text=str(said).strip(),
+            command=True,
+            expected=self._expected(path, entry),
+        )
+
+    # --- what is expected -------------------------------------------------------------------
+
+    def _expected(self, path: PathKey, value: Any, *, final: bool = False) -> Expected:
+        if value is None:
+            return Expected()
+        if not isinstance(value, dict):
+            self._mistakes.fault(path, "is a mapping with structural: and content:")
+            return Expected()
+        if final:
+            self._unknown(path, value, ("structural", "content"))
+        structural = list(self._structural((*path, "structural"), value.get("structural"), final))
+        content = list(self._content((*path, "content"), value.get("content")))
+        return Expected(structural=tuple(structural), content=tuple(content))
+
+    def _structural(self, path: PathKey, value: Any, final: bool) -> Iterator[Structural]:
+        for place, name, argument in self._assertion_entries(path, value):
+            assertion = self._assertions.get(name)
+            if assertion is None:
+                if name in self._own and self._places.allow_code:
+                    yield Structural(name=name, argument=argument)
+                else:
+                    self._mistakes.fault(place, self._unknown_assertion(name))
+                continue
+            if argument is False and assertion.fault(True) == "":
+                self._notes.append(f"{name}: false is not checked; leave the line out")
+                continue
+            if why := assertion.fault(argument):
+                self._mistakes.fault((*place, name), why)
+                continue
+            if final and assertion.compares:
+                told = "in the final state is about what the last turn did"
+                self._notes.append(f"{name} {told}")
+            yield Structural(name=name, argument=True if argument is None else argument)
+
+    def _assertion_entries(self, path: PathKey, value: Any) -> Iterator[tuple[PathKey, str, Any]]:
+        if value is None:
+            return
+        if isinstance(value, dict):
+            value = [{name: item} for name, item in value.items()]
+        if not isinstance(value, list):
+            self._mistakes.fault(path, "is a list of assertions, such as - file_exists: INDEX.md")
+            return
+        for index, entry in enumerate(value):
+            place = (*path, index)
+            if isinstance(entry, str):
+                yield place, entry, True
+            elif isinstance(entry, dict) and entry:
+                for name, argument in entry.items():
+                    yield place, name, argument
+            else:
+                told = f"found {entry!r}; an assertion is a name with what it is about"
+                self._mistakes.fault(place, told)
+
+    def _unknown_assertion(self, name: str) -> str:
+        known: Mapping[str, Assertion] = self._assertions
+        if name in self._own:
+            return f"{name} is code of the scenario's own ({CHECKS}); --allow-code runs it"
+        names = [*known, *self._own]
+        near = did_you_mean(name, names)
+        return f"unknown assertion {name!r}{near}; there are: {', '.join(names)}"
+
+    def _content(self, path: PathKey, value: Any) -> Iterator[Content]:
+        if value is None:
+            return
+        if not isinstance(value, list):
+            self._mistakes.fault(path, "is a list of judgements: each with judge and rubric")
+            return
+        taken: dict[str, int] = {}
+        for index, entry in enumerate(value):
+            place = (*path, index)
+            if not isinstance(entry, dict):
+                self._mistakes.fault(place, f"found {entry!r}; it is a mapping with a rubric")
+                continue
+            one = self._judgement(place, entry)
+            if one is None:
+                continue
+            taken[one.judge] = taken.get(one.judge, 0) + 1
+            if taken[one.judge] > 1:
+                one = one.model_copy(update={"judge": f"{one.judge}.{taken[one.judge]}"})
+            yield one
+
+    def _judgement(self, place: PathKey, entry: Mapping[str, Any]) -> Content | None:
+        before = len(self._mistakes.found)
+        self._unknown(place, entry, (*_OF_CONTENT, *_CONTEXT), quiet=True)
+        rubric = entry.get("rubric")
+        if not isinstance(rubric, str) or not rubric.strip():
+            self._mistakes.fault((*place, "rubric"), "names no file: it is the rubric in markdown")
+            return None
+        text = self._mistakes.collect(
+            partial(find_rubric, rubric, self._folder, self._places.rubrics),
+            lambda mistake: self._mistakes.at((*place, "rubric"), mistake.message),
+        )
+        for name in ("target_glob", "target_file"):
+            for one in alternatives(str(entry.get(name) or "")):
+                if why := never_matches(one):
+                    self._mistakes.fault((*place, name), f"{one!r} can never match: {why}")
+        if entry.get("target_glob") and entry.get("target_file"):
+            self._mistakes.fault(place, "has target_glob and target_file; give one of the two")
+        if text is None or len(self._mistakes.found) > before:
+            return None
+        context = {
+            name: _as_text(item)
+            for name, item in entry.items()
+            if name not in _OF_CONTENT and item is not None
+        }
+        return Content(
+            judge=str(entry.get("judge") or Path(rubric).stem),
+            rubric=rubric,
+            text=text,
+            target_glob=str(entry.get("target_glob") or ""),
+            target_file=str(entry.get("target_file") or ""),
+            context=context,
+            model=str(entry.get("model") or ""),
+        )
+
+    # --- what is odd ------------------------------------------------------------------------
+
+    def _unknown(
+        self,
+        path: PathKey,
+        value: Mapping[str, Any],
+        known: Sequence[str],
+        *,
+        quiet: bool = False,
+    ) -> None:
+        """A key that is nearly one we know is a typing mistake; any other is its author's own."""
+        for name in value:
+            if name in known:
+                continue
+            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+            if near and near[0] not in value:
+                told = f"unknown key {name!r}; did you mean {near[0]!r}?"
+                self._mistakes.fault((*path, name), told)
+            elif not quiet:
+                where = f" in {'.'.join(map(str, path))}" if path else ""
+                self._notes.append(f"the key {name!r}{where} is not known, and passed over")
+
+    def _readme(self, thresholds: Any) -> None:
+        path = self._folder / "README.md"
+        if not path.is_file():
+            self._notes.append("has no README.md: what it covers, and why its thresholds")
+            return
+        text = read_text(path, MAX_INPUT, source=f"{self._name}/README.md")
+        if thresholds is not None and not re.search(r"threshold", text, re.IGNORECASE):
+            self._notes.append("README.md gives no reason for its pass_threshold")
+
+    def _pinned(self) -> JSON:
+        folder = self._places.snapshots
+        path = None if folder is None else folder / f"{self._name}.json"
+        if path is None or not path.is_file():
+            return None
+        source = str(path)
+        document: Document = parse_document(read_text(path, 2_000_000, source=source), source)
+        value: JSON = document.value
+        return value
+
+
+def _is_meant(path: Path) -> bool:
+    return not path.name.startswith((".", "~")) and not path.name.endswith(("~", ".swp"))
+
+
+def _is_note(path: Path) -> bool:
+    """A file about the inputs, rather than one of them."""
+    return path.stem.casefold() in ("readme", "index", "notes", "changelog")
+
+
+def _number(name: str) -> int | None:
+    found = _NUMBER.match(name) or re.match(r"^0*(\d+)[-_. ]", name)
+    return int(found[1]) if found else None
+
+
+def _kind_of(name: str) -> str:
+    """``turn-01-interview-acme-ops.md`` -> ``interview``."""
+    found = _NUMBER.match(Path(name).stem if "." in name else name)
+    rest = _DATE.sub("", found[2]).strip("-_ ") if found else ""
+    return re.split(r"[-_ ]", rest)[0]
+
+
+def _date_in(name: str) -> str:
+    found = _DATE.search(name)
+    return found[1] if found else ""
+
+
+def _category(name: str) -> str:
+    return re.sub(r"^\d+[-_]", "", name)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, list):
+        return "\n".join(f"- {_as_text(one)}" for one in value)
+    if isinstance(value, dict):
+        return "\n".join(f"{name}: {_as_text(one)}" for name, one in value.items())
+    return str(value).strip()

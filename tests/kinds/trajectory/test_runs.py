@@ -1,0 +1,442 @@
+"""Trajectory tests through the command line: an agent and a judge that do as the inputs say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.executors.programs import Done, Project
+from tests.kinds.trajectory.folders import ADAPTER, played, project, scenario, whys, words
+
+H1 = "# H-V1: The report is not read\\n\\nStatus: proposed\\n\\n## Evidence for\\n\\n"
+INPUTS = {
+    "turn-01-interview-lena.md": (
+        "WRITE source/interviews/lena.md | as she said\n"
+        f"WRITE hypotheses/H-V1-report.md | {H1}- Lena ([x](../source/interviews/lena.md))\n"
+    ),
+    "turn-02-noise.md": "---\ndate: 2026-03-02\n---\nWRITE source/noise.md | lunch is at noon\n",
+    "turn-03-interview-omar.md": (
+        "ADD hypotheses/H-V1-report.md | - Omar (nobody knows where)\nTOUCH source/noise.md\n"
+    ),
+}
+
+
+def says(judge: str, expected: str, **more: Any) -> dict[str, Any]:
+    return {"judge": judge, "rubric": "judges/says.md", "expected_meaning": expected, **more}
+
+
+EXPECTED: dict[str, Any] = {
+    "scenario": "01-report",
+    "description": "Three weeks.",
+    "pass_threshold": {"structural": 1.0, "content": 0.8},
+    "turns": [
+        {
+            "turn": 1,
+            "input": "turn-01-interview-lena.md",
+            "structural": [
+                {"file_exists_glob": "source/interviews/*lena*.md"},
+                {"hypothesis_count_at_least": 1},
+                {"hypothesis_count_at_least": 2},
+                "no_orphan_evidence",
+            ],
+            "content": [
+                says("reads_a_glob", "Lena", target_glob="hypotheses/*.md"),
+                says("reads_no_file", "no such file", target_file="decisions/x.md"),
+                says("reads_the_reply", "asked"),
+                says("reads_the_input", "as she said", target_glob="source/**/*.md"),
+                says("not_there", "Omar", target_glob="hypotheses/*.md"),
+            ],
+        },
+        {
+            "turn": 2,
+            "input": "turn-02-noise.md",
+            "structural": [
+                {"hypothesis_evidence_count_unchanged_for": "H2"},
+                {"file_modified": "source/noise.md"},
+                {"file_modified": "hypotheses/H-V1-report.md"},
+            ],
+        },
+        {
+            "turn": 3,
+            "input": "turn-03-interview-omar.md",
+            "structural": [
+                {"hypothesis_evidence_count_increased_for": "H-V1"},
+                {"file_modified_glob": "source/*.md"},
+                "no_orphan_evidence",
+            ],
+            "content": [
+                says("is_torn", "judge is torn"),
+                says("is_unsure", "judge is unsure"),
+                says("second_try", "asked 'TURN judge on second try"),
+            ],
+        },
+    ],
+    "final_state": {
+        "structural": [{"all_internal_links_valid": True}],
+        "content": [says("whole_folder", "lunch is at noon")],
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def all_turns(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done, Any]:
+    root = tmp_path_factory.mktemp("trajectory")
+    made = project(root)
+    scenario(root, "01-report", INPUTS, EXPECTED)
+    return made, *played(made, "scenarios/01-report")
+
+
+WORDS = {
+    "t01.file_exists_glob": "PASS",
+    "t01.hypothesis_count_at_least": "PASS",
+    "t01.hypothesis_count_at_least.2": "FAIL",
+    "t01.no_orphan_evidence": "PASS",
+    "t01.reads_a_glob": "PASS",
+    "t01.reads_no_file": "PASS",
+    "t01.reads_the_reply": "PASS",
+    "t01.reads_the_input": "PASS",
+    "t01.not_there": "FAIL",
+    "t02.hypothesis_evidence_count_unchanged_for": "PASS",
+    "t02.file_modified": "PASS",
+    "t02.file_modified.2": "FAIL",
+    "t03.hypothesis_evidence_count_increased_for": "PASS",
+    "t03.file_modified_glob": "PASS",
+    "t03.no_orphan_evidence": "FAIL",
+    "t03.is_torn": "UNCERTAIN",
+    "t03.is_unsure": "UNCERTAIN",
+    "t03.second_try": "FAIL",
+    "final.all_internal_links_valid": "PASS",
+    "final.whole_folder": "PASS",
+}
+
+
+def test_every_assertion_is_looked_at_after_its_own_turn(
+    all_turns: tuple[Project, Done, Any],
+) -> None:
+    _, done, report = all_turns
+    assert done.code == 3, done
+    assert words(report, "01-report") == WORDS
+    seen = whys(report, "01-report")
+    assert seen["t03.no_orphan_evidence"].startswith("1 of 2 lead to no source")
+    assert seen["t03.is_torn"] == "unreadable twice: it has 2 verdicts"
+    assert seen["t03.is_unsure"] == "it may be"
+
+
+def test_a_judge_that_cannot_be_read_is_asked_once_more_and_an_unsure_one_never(
+    all_turns: tuple[Project, Done, Any],
+) -> None:
+    frame = all_turns[0].tables("it").frame("calls")
+    judging = frame[frame.role == "judge"]
+    assert len(judging) == 9 + 2  # torn and second_try are asked again
+    (run,) = all_turns[2]["runs"]
+    errors = {one["id"]: one["error"] for one in run["results"] if one["error"]}
+    assert errors == {"t03.is_torn": "JudgeUnreadable"}
+
+
+def test_screen_tells_each_missed_assertion_with_its_evidence(
+    all_turns: tuple[Project, Done, Any],
+) -> None:
+    out = all_turns[1].out
+    assert "MISSED 01-report t03.is_unsure: UNCERTAIN" in out
+    assert "1 of 2 lead to no source: hypotheses/H-V1-report.md: Omar" in out
+    assert "what this supports: 1 run may come from a true rate as low as 21%" in out
+    assert "reports/trajectory/it.json" in out
+
+
+def test_show_reads_as_the_weeks_passed(all_turns: tuple[Project, Done, Any]) -> None:
+    shown = all_turns[0].matrix("show", "it", "worst").out
+    assert "input [turn-02-noise.md, 2026-03-02]:" in shown
+    assert "added source/noise.md" in shown
+    assert "+- Omar (nobody knows where)" in shown
+    assert "* assertion (warning) t03.no_orphan_evidence: FAIL: 1 of 2" in shown
+    assert "date '2026-03-02'" in shown
+    assert "lunch is at noon\n\n" not in shown.partition("afterwards")[2]  # material is not shown
+
+
+def test_scores_are_shares_and_their_layers(all_turns: tuple[Project, Done, Any]) -> None:
+    frame = all_turns[0].tables("it").frame("scores").set_index("name").value
+    counts = [1.0 if word == "PASS" else 0.0 for word in WORDS.values()]
+    assert frame["score"] == pytest.approx(sum(counts) / len(counts))
+    assert frame["structural"] == pytest.approx(8 / 11)
+    assert frame["content"] == pytest.approx(5 / 9)
+    assert frame["t01.not_there"] == 0
+    assert frame["no_orphan_evidence"] == 0.5
+
+
+def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--stop-after-turn", "2", "--skip-content")
+    assert {name.partition(".")[0] for name in words(report, "01-report")} == {"t01", "t02"}
+    assert all(one["layer"] == "structural" for one in report["assertions"])
+    assert "ended after turn 2, as asked: no final state was judged" in done.out
+    assert "no judge was asked: structural assertions only" in done.out
+    assert report["runs"][0]["outcome"] == "completed"
+    assert made.tables("it").frame("calls").role.unique().tolist() == ["agent"]
+
+
+def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    good = {**EXPECTED, "turns": EXPECTED["turns"][:1], "final_state": {}}
+    good["turns"] = [{"turn": 1, "structural": [{"hypothesis_count_at_least": 1}]}]
+    scenario(tmp_path, "02-good", {"turn-01-x.md": INPUTS["turn-01-interview-lena.md"]}, good)
+    done, report = played(made, "scenarios/02-good", "--runs", "3", "--json-results")
+    assert done.code == 0, done
+    (rate,) = report["assertions"]
+    assert (rate["passed"], rate["runs"], rate["reached"]) == (3, 3, True)
+    assert "3 of 3 runs may come from a true rate as low as 44%" in done.out
+    files = sorted(path.name for path in (made.folder / "results/it/json").iterdir())
+    assert [name.partition("-02-good-")[2] for name in files] == ["1.json", "2.json", "3.json"]
+    one = json.loads((made.folder / "results/it/json" / files[0]).read_text())
+    assert one["results"][0]["id"] == "t01.hypothesis_count_at_least"
+    assert len({run["inputs"] for run in report["runs"]}) == 1
+
+
+def test_a_folder_of_scenarios_is_a_suite(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    for name in ("01-report", "02-other"):
+        scenario(tmp_path, name, INPUTS, EXPECTED)
+    done, report = played(made, "scenarios", "--skip-content")
+    assert [run["scenario"] for run in report["runs"]] == ["01-report", "02-other"]
+    assert "01-report  1     8 of 11 at 1" in done.out
+    done, report = played(
+        made, "trajectory.yaml", "--scenarios", "02", "--skip-content", run_id="b"
+    )
+    assert [run["scenario"] for run in report["runs"]] == ["02-other"]
+
+
+def test_an_agent_that_breaks_is_told_and_misses_the_rest(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inputs = {**INPUTS, "turn-02-noise.md": "RAISE"}
+    scenario(tmp_path, "01-report", inputs, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--skip-content")
+    assert done.code == 1  # nothing was scored
+    assert "FAILED 01-report, run 1:" in done.out
+    assert set(words(report, "01-report")) == {
+        name
+        for name in WORDS
+        if name.startswith("t01") and "reads" not in name and "not_there" not in name
+    }
+    assert report["summary"]["runs_not_played"] == 0
+
+
+def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    expected = {"turns": [{"turn": 1, "content": [says("broken", "judge raises")]}]}
+    scenario(tmp_path, "03", {"turn-01-x.md": "WRITE a.md | x"}, expected)
+    done, report = played(made, "scenarios/03")
+    assert done.code == 1  # nothing was scored
+    assert words(report, "03") == {"t01.broken": "UNJUDGED"}
+    (rate,) = report["assertions"]
+    assert rate["reached"] is None
+    assert "OPEN 03 t01.broken: UNJUDGED" in done.out
+    frame = made.tables("it").frame("scores").set_index("name").value
+    assert frame.isna()["score"]
+
+
+def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inputs = {
+        "turn-01-bulk/a.md": "one",
+        "turn-01-bulk/b/c.md": "two",
+        "turn-02-command.md": "/review\n",
+        "turn-03-2026-04-01-note.txt": "plain",
+    }
+    expected = {
+        "turns": [
+            {"turn": 1, "structural": [{"file_exists": "inbox/turn-01-bulk/b/c.md"}]},
+            {"turn": 2, "content": [says("asked", "asked '/review'; date")]},
+            {"turn": 3, "content": [says("dated", "date '2026-04-01'")]},
+            {"turn": 4, "command": "/sweep now", "content": [says("own", "asked '/sweep now'")]},
+        ]
+    }
+    scenario(tmp_path, "04", inputs, expected)
+    done, report = played(made, "scenarios/04")
+    assert done.code == 0, done.out + done.err
+    assert list(words(report, "04").values()) == ["PASS"] * 4
+
+
+def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path: Path) -> None:
+    for name in ("plain", "rich"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "NOTES.md").write_text(name)
+    made = project(tmp_path, {**ADAPTER, "scaffold": {"plain": "plain", "rich": "rich"}})
+    expected = {"turns": [{"turn": 1, "structural": [{"file_contains_any": "NOTES.md ; rich"}]}]}
+    scenario(tmp_path, "05", {"turn-01-x.md": "WRITE a.md | x"}, expected)
+    done, report = played(made, "scenarios/05", "--runs", "2")
+    assert done.code == 3
+    found = {(one["variant"], one["passed"], one["runs"]) for one in report["assertions"]}
+    assert found == {("scaffold plain", 0, 2), ("scaffold rich", 2, 2)}
+
+
+def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    expected = {"turns": [{"turn": 1, "structural": [{"has_lines": 2}, {"breaks": 1}]}]}
+    folder = scenario(tmp_path, "06", {"turn-01-x.md": "WRITE a.md | x\\ny"}, expected)
+    (folder / "checks.py").write_text(
+        "def has_lines(view, argument):\n"
+        "    found = len(view.text('a.md').split())\n"
+        "    return found == argument or f'found {found}'\n"
+        "def breaks(view, argument):\n    raise KeyError(argument)\n"
+    )
+    done, _ = played(made, "scenarios/06")
+    assert done.code == 2
+    assert "has_lines is code of the scenario's own (checks.py); --allow-code runs it" in done.err
+    done, report = played(made, "scenarios/06", "--allow-code", run_id="b")
+    assert words(report, "06") == {"t01.has_lines": "PASS", "t01.breaks": "FAIL"}
+    assert whys(report, "06")["t01.breaks"] == "the check broke: KeyError: 1"
+
+
+def test_variables_say_what_flags_say(tmp_path: Path) -> None:
+    project(tmp_path, {"rubrics": "judges"})
+    scenario(
+        tmp_path, "07", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1, "content": [says("a", "x")]}]}
+    )
+    told = {
+        "MATRIX_TURN_MODEL": "sim/haiku",
+        "MATRIX_JUDGE_MODEL": "sim/opus",
+        "MATRIX_TURN_TIMEOUT": "7",
+    }
+    done = Project(tmp_path, told).matrix("run", "scenarios/07", "--dry-run")
+    assert "agent sim/haiku, judge sim/opus" in done.out
+    assert "agent timeout_s=7" in done.out
+    done = Project(tmp_path, told).matrix(
+        "run", "scenarios/07", "--dry-run", "--turn-model", "sim/gpt-4o"
+    )
+    assert "agent sim/gpt-4o, judge sim/opus" in done.out
+
+
+@pytest.mark.parametrize("order", ["DELETE hypotheses/H-V1-report.md", "LINK hypotheses/H-V9.md"])
+def test_hostile_agents_change_verdicts_and_nothing_else(tmp_path: Path, order: str) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", {**INPUTS, "turn-03-interview-omar.md": order}, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--skip-content")
+    assert done.code == 3
+    (run,) = report["runs"]
+    assert run["outcome"] == "completed"
+    assert "root:" not in json.dumps(report)
+
+
+def test_what_cannot_be_kept_fails_the_agent(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", {**INPUTS, "turn-02-noise.md": "ODD pipe"}, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--skip-content")
+    assert done.code == 1  # nothing was scored
+    assert "left what cannot be kept" in report["runs"][0]["reason"]
+
+
+def test_working_folders_are_kept_where_that_is_asked(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    done, _ = played(made, "scenarios/01-report", "--skip-content", "--keep-workdir", "--runs", "2")
+    folder = made.folder / "results" / "it" / "workdirs"
+    assert sorted(path.name for path in folder.iterdir()) == ["01-report-1", "01-report-2"]
+    assert (folder / "01-report-2" / "source" / "noise.md").read_text() == "lunch is at noon\n"
+    assert "working folders are in workdirs of the run's folder" in done.out
+
+
+def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path) -> None:
+    made = project(tmp_path, {**ADAPTER, "snapshots": "pinned"})
+    (tmp_path / "pinned").mkdir()
+    good = {"turns": [{"turn": 1, "structural": [{"hypothesis_count_at_least": 1}]}]}
+    inputs = {"turn-01-a.md": INPUTS["turn-01-interview-lena.md"]}
+    folder = scenario(tmp_path, "02-good", inputs, good)
+    done, _ = played(made, "scenarios/02-good")
+    assert done.code == 0, done
+    pinned = made.matrix("export", "it", "--snapshot", "pinned")
+    assert pinned.code == 0, pinned
+    done, report = played(made, "scenarios/02-good", run_id="same")
+    assert words(report, "02-good")["final.as_pinned"] == "PASS"
+    more = "ADD hypotheses/H-V1-report.md | - Omar, too\nWRITE stray.md | x\n"
+    (folder / "inputs" / "turn-01-a.md").write_text(inputs["turn-01-a.md"] + more)
+    done, report = played(made, "scenarios/02-good", run_id="other")
+    assert done.code == 3
+    assert whys(report, "02-good")["final.as_pinned"] == (
+        "H-V1: for was 1, is 2; orphans was 0, is 1; the top had 0 files, has 1"
+    )
+    refused = made.matrix("export", "it", "--snapshot", "pinned")
+    assert refused.code == 2
+    assert "--force" in refused.err
+    (folder / "inputs" / "turn-01-a.md").write_text("x")
+    played(made, "scenarios/02-good", run_id="bad")
+    refused = made.matrix("export", "bad", "--snapshot", "elsewhere")
+    assert "--snapshot: nothing in it came to its end without a failure" in refused.err
+
+
+def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    played(made, "scenarios/01-report", "--skip-content")
+    done = made.matrix("replay", "it", "worst", "--turn", "1", "--in-process", "--run-id", "again")
+    assert done.code in (0, 3), done
+    frame = made.tables("again").frame("events")
+    seen = frame[frame.kind == "assertion"].set_index("subject").detail
+    assert seen["t03.no_orphan_evidence"].startswith("FAIL: 1 of 2 lead to no source")
+    assert seen["t02.file_modified"].startswith("PASS")
+
+
+def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    played(made, "scenarios/01-report")
+    done = made.matrix("rejudge", "it", "--judge", "sim/opus", "--in-process", "--run-id", "again")
+    assert done.code in (0, 3), done
+    frame = made.tables("again").frame("calls")
+    assert set(frame.role) == {"judge"}
+    assert set(frame.model) == {"sim/opus"}
+    before = made.tables("it").frame("scores").set_index("name").value
+    after = made.tables("again").frame("scores").set_index("name").value
+    assert after["structural"] == before["structural"]
+
+
+def test_a_run_that_a_cap_cut_short_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    _, whole = played(made, "scenarios/01-report", run_id="whole")
+    done, _ = played(made, "scenarios/01-report", "--max-cost", "0.07", run_id="cut")
+    assert done.code == 4, done
+    done = made.matrix("resume", "cut", "--max-cost", "5", "--in-process")
+    assert done.code == 3, done
+    report = json.loads((made.folder / "reports/trajectory/cut.json").read_text())
+    assert words(report, "01-report") == words(whole, "01-report") == WORDS
+    calls = made.tables("cut").frame("calls")
+    paid = calls[calls.disposition == "settled"]
+    assert len(paid) == len(made.tables("whole").frame("calls"))
+
+
+CLAUDE = """#!{python}
+import json, pathlib, sys
+asked = sys.stdin.read()
+told = sys.argv[1:]
+model = told[told.index("--model") + 1]
+if "# You are the judge" in asked:
+    said = f"VERDICT: PASS - {{model}} says so"
+else:
+    pathlib.Path("seen.md").write_text(asked)
+    said = f"{{model}} wrote " + " ".join(told)
+print(json.dumps({{"result": said, "total_cost_usd": 0.02, "usage": {{"input_tokens": 9}}}}))
+"""
+
+
+def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
+    made = project(tmp_path, {"agent": "claude", "judge": "claude", "scenarios": "scenarios"})
+    program = tmp_path / "my-claude"
+    program.write_text(CLAUDE.format(python=sys.executable))
+    program.chmod(0o755)
+    asked = [says("by_default", "x"), says("by_opus", "x", model="opus")]
+    expected = {
+        "turns": [{"turn": 1, "structural": [{"file_modified": "seen.md"}], "content": asked}]
+    }
+    scenario(tmp_path, "08", {"turn-01-x.md": "hello"}, expected)
+    done, report = played(
+        made, "scenarios/08", "--turn-model", "haiku", MATRIX_CLAUDE_BIN=str(program)
+    )
+    assert done.code == 0, done.out + done.err
+    seen = whys(report, "08")
+    assert (seen["t01.by_default"], seen["t01.by_opus"]) == ("sonnet says so", "opus says so")
+    assert "haiku wrote -p --output-format json" in made.matrix("show", "it", "worst").out
+    assert made.tables("it").frame("calls").cost_nano.sum() == 60_000_000

@@ -1,0 +1,95 @@
+"""What ships: seven scenarios with the simulated agent, and the mistakes that can be planted in it.
+
+The agent does what the instructions in its folder say, so a mistake is planted by taking a sentence
+out of them. Each has to fail an assertion that is about it, and no other but those that follow from
+it.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.mistakes import MISTAKES, failures_of
+from matrix.kinds.library import shipped_root
+from matrix.kinds.trajectory.scenario import Places, read_scenario, scenarios_in
+from matrix.kinds.trajectory.structural import BUILT_IN
+from tests.executors.programs import Project
+from tests.kinds.trajectory.folders import played
+
+SHIPPED = shipped_root() / "scenarios" / "trajectory"
+
+
+@pytest.fixture(scope="module")
+def all_seven(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Any]:
+    return played(Project(tmp_path_factory.mktemp("shipped")), "trajectory")
+
+
+def test_the_simulated_agent_passes_all_seven(all_seven: tuple[Any, Any]) -> None:
+    done, report = all_seven
+    assert done.code == 0, done.out + done.err
+    assert len({one["scenario"] for one in report["runs"]}) == 7
+    assert all(one["reached"] for one in report["assertions"])
+
+
+def test_every_scenario_has_six_to_ten_turns_and_a_reason_for_its_thresholds() -> None:
+    packs = [read_scenario(one, one.name, Places()) for one in scenarios_in(SHIPPED)]
+    assert len(packs) == 7
+    for pack in packs:
+        assert 6 <= pack.fields["turns"] <= 10
+        readme = (SHIPPED / pack.name / "README.md").read_text()
+        assert "**Moves:**" in readme
+        assert "**Thresholds:**" in readme
+        assert [note for note in pack.notes if "nothing is expected" not in note] == []
+
+
+def test_every_assertion_of_the_design_is_used_by_a_shipped_scenario(
+    all_seven: tuple[Any, Any],
+) -> None:
+    used = {one["name"] for run in all_seven[1]["runs"] for one in run["results"]}
+    missing = {name for name in BUILT_IN if name not in used}
+    assert missing <= {"file_modified"}  # its glob form is used; by itself it is one pattern of it
+
+
+def test_turns_write_real_files(all_seven: tuple[Any, Any]) -> None:
+    (run,) = [one for one in all_seven[1]["runs"] if one["scenario"].startswith("05")]
+    assert run["pin"]["hypotheses"] == {
+        "H-U1": {"status": "archived", "for": 2, "against": 3},
+        "H-V1": {"status": "proposed", "for": 2, "against": 0},
+    }
+    assert run["pin"]["orphans"] == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_planted_mistake_fails_what_it_is_about(mistake: str, tmp_path: Path) -> None:
+    found = failures_of(mistake, tmp_path)
+    expected, follow = MISTAKES[mistake].fails, MISTAKES[mistake].follow
+    assert expected <= found, f"{mistake} is not noticed by {expected - found}"
+    assert found <= expected | follow, f"{mistake} also fails {found - expected - follow}"
+
+
+def foreign(root: Path) -> Mapping[str, str]:
+    """A scenario that shares no file name, heading or word with the simulated agent's notebook."""
+    shutil.copytree(Path(__file__).parent / "foreign", root, dirs_exist_ok=True)
+    return {}
+
+
+@pytest.mark.parametrize(("variant", "code"), [("careful", 0), ("careless", 3)])
+def test_another_agent_with_other_words_is_judged_rightly(
+    tmp_path: Path, variant: str, code: int
+) -> None:
+    foreign(tmp_path)
+    path = tmp_path / "trajectory.yaml"
+    path.write_text(path.read_text().replace("AGENT", variant))
+    done, report = played(Project(tmp_path), "scenarios/01-ferry")
+    assert done.code == code, done.out + done.err
+    lost = sorted(
+        one["id"] for run in report["runs"] for one in run["results"] if one["word"] != "PASS"
+    )
+    assert lost == ([] if code == 0 else json.loads((tmp_path / "lost.json").read_text()))

@@ -1,0 +1,348 @@
+"""Structural assertions: for each what passes, what fails, and the nearest wrong reading of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from matrix.kinds.context import ChangedFiles
+from matrix.kinds.trajectory.folder import View, scan
+from matrix.kinds.trajectory.notes.notebook import Layout
+from matrix.kinds.trajectory.structural import BUILT_IN, Found, Scene
+
+HYPOTHESIS: Final = """# H-V1: Small teams drop the weekly report
+
+Status: {status}
+
+## Evidence for
+
+| Date | What | Source |
+|------|------|--------|
+{rows}
+## Evidence against
+
+{against}
+"""
+ROW: Final = "| 03-02 | She never opens it | [talk](../source/interviews/lena.md) |\n"
+
+
+def hypothesis(rows: int = 1, status: str = "active", against: str = "- (none yet)") -> str:
+    return HYPOTHESIS.format(status=status, rows=ROW * rows, against=against)
+
+
+Files = Mapping[str, str]
+
+
+def look(root: Path, after: Files, before: Files | None = None, touch: str = "") -> View:
+    """A folder that was ``before`` and is ``after``; ``touch`` is written again as it is."""
+    was = after if before is None else before
+    for path, text in after.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        old = path in was and was[path] == text and path != touch
+        stamp = 1_000 if old else 2_000
+        os.utime(file, ns=(stamp, stamp))
+    return View(
+        root,
+        scan(root),
+        dict.fromkeys(was, 1_000),
+        ChangedFiles(
+            tuple(sorted(after.keys() - was.keys())),
+            tuple(sorted(path for path in after.keys() & was if after[path] != was[path])),
+            tuple(sorted(was.keys() - after.keys())),
+        ),
+        {path: text for path, text in was.items() if after.get(path) != text},
+    )
+
+
+def ask(view: View, name: str, argument: Any = True, layout: Layout | None = None) -> Found:
+    assertion = BUILT_IN[name]
+    assert assertion.fault(argument) == ""
+    return assertion.check(Scene(view, layout or Layout()), argument)
+
+
+NOTES: Final[dict[str, str]] = {
+    "source/interviews/lena.md": "As Lena said it.",
+    "hypotheses/H-V1-report.md": hypothesis(),
+    "hypotheses/INDEX.md": "- [report](H-V1-report.md)",
+    "hypotheses/_SCHEMA.md": "how they look",
+    "decisions/drop-report.md": "# Drop it\n\n**Reversal condition:** if 3 of 10 teams ask again\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "holds"),
+    [
+        ("file_exists", "hypotheses/INDEX.md", True),
+        ("file_exists", "hypotheses/index.md", False),  # another name
+        ("file_exists", "hypotheses", False),  # a folder is no file
+        ("file_exists", ["hypotheses/INDEX.md", "missing.md"], False),  # a list: each of them
+        ("file_exists", "missing.md OR hypotheses/INDEX.md", True),
+        ("file_exists_glob", "source/*/*lena*.md", True),
+        ("file_exists_glob", "source/*lena*.md", False),  # a star stays within a folder
+        ("file_exists_glob", "source/**/*lena*.md", True),
+        ("file_exists_glob", "nowhere/*.md OR source/interviews/*.md", True),
+        ("file_exists_glob", "nowhere/*.md OR elsewhere/*.md", False),
+        ("file_modified_or_created", "decisions/drop-report.md", True),
+        ("file_modified_or_created", "decisions/other.md", False),
+        ("hypothesis_count_at_least", 1, True),
+        ("hypothesis_count_at_least", 2, False),  # neither the index nor the schema counts
+        ("all_internal_links_valid", True, True),
+        ("all_decisions_have_reversal_condition", True, True),
+        ("no_orphan_evidence", True, True),
+        ("no_silent_hypothesis_demotion", True, True),
+        ("file_contains_any", "decisions/*.md ; ask again OR never", True),
+        ("file_contains_any", "decisions/*.md ; ASK AGAIN", True),
+        ("file_contains_any", "decisions/*.md ; Lena", False),  # it stands in another file
+        ("file_contains_any", "nowhere.md ; Lena", False),
+    ],
+)
+def test_what_a_folder_shows(tmp_path: Path, name: str, argument: Any, holds: bool) -> None:
+    found = ask(look(tmp_path, NOTES), name, argument)
+    assert found.holds is holds
+    assert found.seen
+
+
+@pytest.mark.parametrize("name", ["file_modified", "file_modified_glob"])
+@pytest.mark.parametrize(
+    ("change", "touch", "holds"),
+    [
+        ({}, "", False),
+        ({"decisions/drop-report.md": "other"}, "", True),
+        ({}, "decisions/drop-report.md", True),  # written again as it was: touched
+        ({"decisions/second.md": "new"}, "", True),  # made in this turn
+        ({"hypotheses/INDEX.md": "other"}, "", False),  # another file than the one that is meant
+    ],
+)
+def test_a_file_is_modified_by_what_this_turn_does_to_it(
+    tmp_path: Path, name: str, change: Files, touch: str, holds: bool
+) -> None:
+    view = look(tmp_path, {**NOTES, **change}, NOTES, touch)
+    pattern = (
+        "decisions/*.md"
+        if name.endswith("glob")
+        else " OR ".join(("decisions/drop-report.md", "decisions/second.md"))
+    )
+    assert ask(view, name, pattern).holds is holds
+
+
+def test_a_file_that_is_gone_was_not_modified(tmp_path: Path) -> None:
+    left = {path: text for path, text in NOTES.items() if not path.startswith("decisions")}
+    view = look(tmp_path, left, NOTES)
+    assert not ask(view, "file_modified", "decisions/drop-report.md").holds
+
+
+@pytest.mark.parametrize(
+    ("rows", "against", "increased", "unchanged"),
+    [
+        (1, "- (none yet)", False, True),
+        (2, "- (none yet)", True, False),
+        (0, "- (none yet)", False, True),  # less is no gain
+        (1, "- They said no ([x](../source/interviews/lena.md))", False, False),
+    ],
+)
+def test_evidence_is_counted_by_rows_of_this_turn(
+    tmp_path: Path, rows: int, against: str, increased: bool, unchanged: bool
+) -> None:
+    after = NOTES | {"hypotheses/H-V1-report.md": hypothesis(rows, against=against)}
+    view = look(tmp_path, after, NOTES)
+    for name in ("H-V1", "h-v1", "H-V1-report", "report", "H1", "H7"):  # there is only one
+        assert ask(view, "hypothesis_evidence_count_increased_for", name).holds is increased
+        assert ask(view, "hypothesis_evidence_count_unchanged_for", name).holds is unchanged
+
+
+def test_a_hypothesis_that_nobody_knows_fails_both(tmp_path: Path) -> None:
+    two = NOTES | {"hypotheses/H-U1-other.md": "# H-U1: Other\n"}
+    view = look(tmp_path, two, NOTES)
+    for name in ("increased", "unchanged"):
+        found = ask(view, f"hypothesis_evidence_count_{name}_for", "H-B9")
+        assert not found.holds
+        assert "H-V1 (hypotheses/H-V1-report.md)" in found.seen
+
+
+def test_a_number_is_the_place_by_time_where_no_id_is_so(tmp_path: Path) -> None:
+    old = NOTES | {"hypotheses/H-A1-elder.md": "# H-A1: Elder\n\nStatus: active\n"}
+    view = look(tmp_path, old | {"hypotheses/H-V1-report.md": hypothesis(2)}, old)
+    assert ask(view, "hypothesis_evidence_count_increased_for", "H2").holds
+    assert not ask(view, "hypothesis_evidence_count_increased_for", "H1").holds
+
+
+def test_a_literal_id_comes_before_the_place_by_time(tmp_path: Path) -> None:
+    old = {
+        "hypotheses/H2-first.md": "# H2: First\n\n## Evidence for\n\n- a\n",
+        "hypotheses/H3-second.md": "# H3: Second\n",
+    }
+    after = old | {"hypotheses/H2-first.md": old["hypotheses/H2-first.md"] + "- b\n"}
+    view = look(tmp_path, after, old)
+    assert ask(view, "hypothesis_evidence_count_increased_for", "H2").holds
+
+
+def test_a_file_that_is_renamed_keeps_its_evidence(tmp_path: Path) -> None:
+    after = {path.replace("report", "weekly"): text for path, text in NOTES.items()}
+    view = look(tmp_path, after, NOTES)
+    assert not ask(view, "hypothesis_evidence_count_increased_for", "H-V1").holds
+
+
+@pytest.mark.parametrize(
+    ("link", "holds"),
+    [
+        ("[a](../source/interviews/lena.md)", True),
+        ("[a](../source/interviews/lena.md#part)", True),
+        ("[a](<../source/interviews/lena.md>)", True),
+        ('[a](../source/interviews/lena.md "title")', True),
+        ("[a](../source/interviews)", True),  # a folder is there, too
+        ("[a](/source/interviews/lena.md)", True),
+        ("[a](../source/interviews/len%61.md)", True),
+        ("[a](#below) and [b](https://example.org/x) and [c](mailto:a@b.c)", True),
+        ("`[a](nowhere.md)`", True),  # code is no link
+        ("```\n[a](nowhere.md)\n```", True),
+        ("<!-- [a](nowhere.md) -->", True),
+        ("[a](nowhere.md)", False),
+        ("![a](nowhere.png)", False),
+        ("[a][ref]\n\n[ref]: nowhere.md", False),
+        ("[a](../../../etc/hostname)", False),  # out of the folder, whatever is there
+        ("[a](source/interviews/lena.md)", False),  # from the file's own folder
+        ("[a [b]](nowhere.md)", False),
+    ],
+)
+def test_links(tmp_path: Path, link: str, holds: bool) -> None:
+    view = look(tmp_path, NOTES | {"hypotheses/H-V2-x.md": f"# H-V2: x\n\n{link}\n"})
+    assert ask(view, "all_internal_links_valid").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("decision", "holds"),
+    [
+        ("**Reversal condition:** if 3 of 10 teams ask again", True),
+        ("## Reversal condition\n\nChurn above 4 % in two months", True),
+        ("---\nreversal_condition: fewer than five sign-ups by May\n---\n# x", True),
+        ("| Field | What |\n|---|---|\n| Reversal | the pilot loses a customer in March |", True),
+        ("## When to revisit\n\nNo reply from the hospital by the end of June", True),
+        ("## Reversal condition\n\nTBD", False),
+        ("## Reversal condition\n", False),
+        ("**Reversal condition:** if things change", False),
+        ("**Reversal condition:** we will revisit as needed", False),
+        ("**Reversal condition:** when the situation changes and new information emerges", False),
+        ("**Reversal condition:** later", False),
+        ("We may reverse it. The reversal was discussed.", False),  # a word in passing
+        ("## Rationale\n\nfewer than five sign-ups by May", False),
+        ("```\n**Reversal condition:** if 3 of 10 teams ask again\n```", False),
+    ],
+)
+def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None:
+    view = look(tmp_path, NOTES | {"decisions/d2.md": f"{decision}\n"})
+    assert ask(view, "all_decisions_have_reversal_condition").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("row", "holds"),
+    [
+        ("- She said so ([talk](../source/interviews/lena.md))", True),
+        ("- She said so, source/interviews/lena.md", True),
+        ("- She said so [[source/interviews/lena]]", True),
+        ("- She said so", False),
+        ("- She said so ([talk](../source/interviews/nobody.md))", False),  # there is no such file
+        ("- She said so ([h](H-V1-report.md))", False),  # a file, and no source
+        ("- She said so, by the source of Lena", False),
+        ("- none", True),  # which is no evidence
+    ],
+)
+def test_evidence_leads_to_its_source(tmp_path: Path, row: str, holds: bool) -> None:
+    for heading in ("## Evidence for", "## Evidence against", "### Supporting", "## Against"):
+        text = f"# H-V2: x\n\nStatus: active\n\n{heading}\n\n{row}\n\n## Notes\n\n- no row of it\n"
+        view = look(tmp_path, NOTES | {"hypotheses/H-V2-x.md": text})
+        assert ask(view, "no_orphan_evidence").holds is holds
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Evidence\n\n| Way | What |\n|---|---|\n| for | lost |\n",
+        "## Evidence\n\n### For\n\n- lost\n",
+        "**Evidence for:** lost\n",
+        "**Evidence for:**\n\n- lost\n",
+        "## Evidence\n\n- Supports: lost\n",
+        "## Supporting evidence\n\n1. lost\n",
+    ],
+)
+def test_evidence_is_found_in_every_way_of_writing_it(tmp_path: Path, text: str) -> None:
+    view = look(tmp_path, NOTES | {"hypotheses/H-V2-x.md": f"# H-V2: x\n\n{text}"})
+    found = ask(view, "no_orphan_evidence")
+    assert not found.holds
+    assert found.seen.startswith("1 of 2")
+
+
+@pytest.mark.parametrize(
+    ("status", "against", "holds"),
+    [
+        ("demoted", "- (none yet)", False),
+        ("Demoted (2026-03-02)", "- (none yet)", False),
+        ("demoted", "- no ([x](../source/interviews/lena.md))", True),
+        ("active", "- (none yet)", True),
+        ("not demoted", "- (none yet)", True),
+        ("was demoted once, active again", "- (none yet)", True),
+    ],
+)
+def test_demotions_leave_a_trail(tmp_path: Path, status: str, against: str, holds: bool) -> None:
+    text = hypothesis(1, status, against)
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    assert ask(view, "no_silent_hypothesis_demotion").holds is holds
+
+
+def test_what_began_as_demoted_was_not_demoted_here(tmp_path: Path) -> None:
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": hypothesis(1, "demoted")})
+    check = BUILT_IN["no_silent_hypothesis_demotion"].check
+    assert check(Scene(view, Layout(), frozenset({"H-V1"})), True).holds
+    assert not check(Scene(view, Layout(), frozenset({"H-V9"})), True).holds
+
+
+def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
+    layout = Layout(
+        hypotheses="ideas",
+        sources=("raw",),
+        evidence_for=("speaks for it",),
+        evidence_against=("speaks against it",),
+        status=("stage",),
+        demoted=("parked",),
+    )
+    text = "# One\n\nStage: parked\n\n## What speaks for it\n\n- as heard (raw/a.txt)\n"
+    view = look(tmp_path, {"ideas/one.md": text, "raw/a.txt": "x"})
+    assert ask(view, "hypothesis_count_at_least", 1, layout).holds
+    assert ask(view, "no_orphan_evidence", True, layout).holds
+    assert not ask(view, "no_silent_hypothesis_demotion", True, layout).holds
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "told"),
+    [
+        ("file_exists", "", "names no path"),
+        ("file_exists", 3, "it is a path"),
+        ("file_exists", "/etc/passwd", "it is absolute"),
+        ("file_exists", "../other.md", "leads out"),
+        ("file_exists_glob", "notes\\*.md", "backslash"),
+        ("file_exists_glob", "notes/", "ends with /"),
+        ("file_exists_glob", "notes/[ab.md", "never closed"),
+        ("file_exists_glob", "a.md OR /b.md", "'/b.md' can never match"),
+        ("hypothesis_count_at_least", "three", "whole number"),
+        ("hypothesis_count_at_least", -1, "whole number"),
+        ("hypothesis_count_at_least", True, "whole number"),
+        ("hypothesis_evidence_count_increased_for", "", "id of a hypothesis"),
+        ("all_internal_links_valid", False, "it is true, or the line is left out"),
+        ("file_contains_any", "notes/*.md", "paths ; texts"),
+        ("file_contains_any", "notes/*.md ; ", "paths ; texts"),
+    ],
+)
+def test_arguments_that_mean_nothing(name: str, argument: Any, told: str) -> None:
+    assert told in BUILT_IN[name].fault(argument)
+
+
+def test_what_is_hidden_linked_or_no_text_is_not_looked_at(tmp_path: Path) -> None:
+    view = look(tmp_path, NOTES | {".agent/log.md": "[a](nowhere.md)", "raw.md": "\0\xff"})
+    (tmp_path / "hypotheses" / "H-V9-link.md").symlink_to("/etc/passwd")
+    assert "hypotheses/H-V9-link.md" not in scan(tmp_path)
+    assert ask(view, "all_internal_links_valid").holds
