@@ -10,6 +10,7 @@ from typing import Any
 from matrix.api.branching import start_branching
 from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.api.opened import RESULTS, Run, open_run
+from matrix.engine.continuing import JUDGE
 from matrix.engine.progress import Listener
 from matrix.engine.registry import load_kind
 from matrix.engine.wanted import Wanted
@@ -22,9 +23,6 @@ from matrix.model.records import JSON, SessionPlan
 
 REJUDGE = "rejudge"
 
-JUDGE = "judge"
-"""What a kind calls the role that is asked at a session's end, if several measure."""
-
 _OVER = ("completed", "timeout")
 """Ends after which a session is judged."""
 
@@ -32,7 +30,7 @@ _OVER = ("completed", "timeout")
 def plan_rejudge(
     run: str | Path,
     *,
-    judge: str | None = None,
+    judge: str | Sequence[str] | None = None,
     rubrics: Sequence[str] = (),
     target: str = "transcript",
     repeats: int = 1,
@@ -47,7 +45,8 @@ def plan_rejudge(
     Raises:
         BadInput: Every mistake.
     """
-    if judge is None and not rubrics and not missing:
+    panel = [judge] if isinstance(judge, str) else list(judge or ())
+    if not panel and not rubrics and not missing:
         told = "say what is to be judged anew: --judge MODEL, --rubric FILE, or --missing"
         raise BadInput([Mistake("matrix rejudge", None, "", told)])
     parent = open_run(run, results=results)
@@ -55,14 +54,19 @@ def plan_rejudge(
     kind = load_kind(parent.file.kind)
     roles = [role.name for role in kind.roles if role.judges]
     roles = [JUDGE] if JUDGE in roles else roles
-    changes: dict[str, tuple[JSON, ...]] = {} if judge is None else dict.fromkeys(roles, (judge,))
+    if len(panel) > 1 and not rubrics and not parent.file.spec.get(JUDGES):
+        told = "a panel judges by rubrics; name them with --rubric, or give one judge"
+        raise BadInput([Mistake("--judge", None, "", told)])
+    changes: dict[str, tuple[JSON, ...]] = {}
+    if len(panel) == 1:
+        changes = dict.fromkeys(roles, (panel[0],))
     wanted = Wanted(
         changes,
         times=1,
         own_seed=True,
         word=REJUDGE,
         flag="--judge",
-        judges=_listed(parent, judge, rubrics, target, repeats, project),
+        judges=_listed(parent, panel, rubrics, target, repeats, project),
         again=True,
         parents_factor=parent.file.plan.compared,
     )
@@ -80,7 +84,7 @@ def plan_rejudge(
 def rejudge(
     run: str | Path,
     *,
-    judge: str | None = None,
+    judge: str | Sequence[str] | None = None,
     rubrics: Sequence[str] = (),
     target: str = "transcript",
     repeats: int = 1,
@@ -101,7 +105,8 @@ def rejudge(
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.
-        judge: Another model or agent, for the kind's own judge and for listed ones.
+        judge: Another model or agent, for the kind's own judge and for listed ones; several are a
+            panel of the listed ones, and leave the kind's own as it is.
         rubrics: Files or names of rubrics, in place of those that the run lists.
         target: What the rubrics look at: ``transcript``, ``last``, or whose messages.
         repeats: Judgings of each session by each rubric.
@@ -163,7 +168,7 @@ def _opponents(parent: Run, against: str, moments: Sequence[Checkpoint]) -> dict
 
 def _listed(
     parent: Run,
-    judge: str | None,
+    panel: Sequence[str],
     rubrics: Sequence[str],
     target: str,
     repeats: int,
@@ -177,19 +182,19 @@ def _listed(
                 "rubric": _reference(one, project),
                 "target": target,
                 "repeats": repeats,
-                "model": _who_judges(parent, one, judge, before),
+                "model": _who_judges(parent, one, panel, before),
             }
             for one in rubrics
         )
-    if judge is None or not before:
+    if not panel or not before:
         return None
-    return tuple({**one, "model": [judge]} for one in before)
+    return tuple({**one, "model": list(panel)} for one in before)
 
 
-def _who_judges(parent: Run, rubric: str, judge: str | None, before: Sequence[Any]) -> list[str]:
-    """The model that was asked for, else who judged by this rubric, or any, in the parent."""
-    if judge is not None:
-        return [judge]
+def _who_judges(parent: Run, rubric: str, panel: Sequence[str], before: Sequence[Any]) -> list[str]:
+    """The models that were asked for, else who judged by this rubric, or any, in the parent."""
+    if panel:
+        return list(panel)
     name = Path(rubric).stem
     same = [one for one in before if one.get("name") == name or Path(one["rubric"]).stem == name]
     for one in (*same, *before):

@@ -44,8 +44,13 @@ def register(app: typer.Typer) -> None:
 def rejudge(
     run: RunArgument,
     judge: Annotated[
-        str | None,
-        typer.Option("--judge", metavar="MODEL", help="Another judge.", show_default=False),
+        list[str] | None,
+        typer.Option(
+            "--judge",
+            metavar="MODEL",
+            help="Another judge; several are a panel of the rubrics.",
+            show_default=False,
+        ),
     ] = None,
     rubric: Annotated[
         list[str] | None,

@@ -271,6 +271,9 @@ def _factors(cells: Sequence[Cell], wanted: Wanted) -> dict[str, tuple[str, ...]
     return {name: tuple(levels) for name, levels in seen.items()}
 
 
+JUDGE = "judge"
+"""What a kind calls the role that is asked at a session's end, if several measure."""
+
 FINISH_SHARE = 0.05
 """Part of a session's cost that comes after its last turn, about: the judge."""
 
@@ -279,7 +282,8 @@ def _still_asked(kind: Kind, binding: Binding, wanted: Wanted) -> tuple[RoleProf
     """Who is asked anything more: only judges, where sessions are over."""
     if not wanted.again:
         return binding.profile
-    judges = {role.name for role in kind.roles if role.judges} | {JUDGES}
+    judges = {role.name for role in kind.roles if role.judges}
+    judges = {JUDGES, *({JUDGE} if JUDGE in judges else judges)}  # at a session's end
     return tuple(use for use in binding.profile if use.role in judges)
 
 

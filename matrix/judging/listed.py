@@ -112,7 +112,12 @@ def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple
         return list(messages)
     if target == LAST:
         return list(messages[-1:])
-    return [(n, one) for n, one in messages if target in (one.speaker, one.channel)]
+    wanted = target.casefold()
+    return [
+        (n, one)
+        for n, one in messages
+        if wanted in (one.speaker.casefold(), one.channel.casefold())
+    ]
 
 
 def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages") -> list[Part]:

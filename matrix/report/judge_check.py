@@ -222,7 +222,8 @@ def standing_of(
 
 
 def _named(judges: Collection[JudgeId]) -> str:
-    models = sorted({judge.model for judge in judges})
+    # a panel is told as one judge with the names of its members
+    models = sorted({name for judge in judges for name in judge.model.split(", ")})
     rubrics = sorted({judge.rubric for judge in judges})
     shown = models[0] if len(models) == 1 else f"{models[0]} and {len(models) - 1} more"
     what = f"rubric {rubrics[0][:8]}" if len(rubrics) == 1 else f"{len(rubrics)} rubrics"

@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from matrix.report.compare import Judged
 from matrix.report.judge_check import BiasDifference, Standing, check_judge, standing_of
-from matrix.stats import Interval, powered_mean
+from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.labels import JudgeId, Label, judges_of, people_say, read_labels
 from matrix.store.reader import RunTables
 
 LEAST = 3
 """Labelled sessions of a variant from which its mean is told with an interval."""
+
+LEAST_WITH_JUDGE = 10
+"""Labelled sessions of a variant from which its judge has a part in its mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,23 @@ class ByPeople:
     metric: str
     rows: tuple[LabelledRow, ...]
     differs: tuple[BiasDifference, ...]
+
+
+def _powered(
+    people: NDArray[np.float64], judge: NDArray[np.float64], elsewhere: NDArray[np.float64]
+) -> PoweredMean:
+    """The judge helps as far as enough labels show that it does, and never turns people round.
+
+    Its weight is estimated from the labels. From few of them it can be anything, and beyond 0 and
+    1 it would count a judge against itself, or for more than its own points (PPI++ clips it, too).
+    """
+    if people.size < LEAST_WITH_JUDGE:
+        return powered_mean(people, judge, elsewhere, judge_weight=0.0)
+    found = powered_mean(people, judge, elsewhere)
+    if 0 <= found.judge_weight <= 1:
+        return found
+    clipped = min(1.0, max(0.0, found.judge_weight))
+    return powered_mean(people, judge, elsewhere, judge_weight=clipped)
 
 
 def names_of_transcripts(tables: RunTables) -> dict[str, tuple[str, ...]]:
@@ -98,7 +119,7 @@ def by_people(judged: Judged) -> ByPeople | None:
     for side, level in enumerate(matchup.variants):
         mine = (matchup.sides == side) & np.isfinite(judge)
         both = mine & np.isfinite(people)
-        found = powered_mean(people[both], judge[both], judge[mine & ~both])
+        found = _powered(people[both], judge[both], judge[mine & ~both])
         rows.append(
             LabelledRow(
                 level=level,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from matrix.report.cost_quality import CostQuality
+from matrix.report.labelled import LEAST_WITH_JUDGE
 from matrix.report.noise_sources import NoiseRow
 from matrix.report.secondary import Secondary, SecondaryRow
 from matrix.report.study import Study
@@ -45,6 +46,11 @@ def people_text(study: Study, width: int) -> str:
         f"{figures.difference(one.difference)}: a verdict by it alone is void."
         for one in found.differs
     ]
+    if few := [row.level for row in found.rows if 0 < row.labelled < LEAST_WITH_JUDGE]:
+        told.append(
+            f"Fewer than {LEAST_WITH_JUDGE} labels of {', '.join(few)}: people alone, as the "
+            "judge's part cannot be told from so few."
+        )
     told.append(
         "People, by judge: the mean that people would give all sessions, from the labelled ones "
         "and the judge (prediction-powered); right even where the judge is wrong."

@@ -223,7 +223,8 @@ def _from(branched: BranchedFrom) -> str:
     if branched.mode == "rejudge":
         where = f"{len(branched.moments):,} session{'s' * (len(branched.moments) != 1)}"
     values = [f"{name}={','.join(levels)}" for name, levels in branched.changes.items()]
-    changed = f", with {' '.join(values)}" if values else ", with nothing changed"
+    same = "" if branched.mode == "rejudge" else ", with nothing changed"
+    changed = f", with {' '.join(values)}" if values else same
     return f"{branched.mode} of run {branched.run_id}, {where}{changed}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,13 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
             (project / "criteria").mkdir()
             criteria = code_blocks(ROOT / "README.md", "yaml")[CRITERIA]
             (project / "criteria" / "agents.yaml").write_text(criteria)
-        chain = {"MATRIX_YES": "1"} if line.startswith("run criteria") else PROJECT
+        if "tests/scenarios" in line:
+            own, shipped = project / "tests" / "scenarios", ROOT / "scenarios" / "trajectory"
+            if not own.exists():
+                shutil.copytree(shipped / "01-from-hunch-to-decision", own / "01-churn")
+                shutil.copytree(shipped / "judges", own / "judges")
+        whole = ("run criteria", "run trajectory", "run tests/scenarios")
+        chain = {"MATRIX_YES": "1"} if line.startswith(whole) else PROJECT
         done = played(project, line, chain)
         if "--write labels.csv" in line:
             table = project / "labels.csv"

@@ -194,6 +194,21 @@ def test_people_correct_a_judge_that_favours_a_variant(project: Project) -> None
     assert "people, by judge" in told
 
 
+def test_few_labels_are_believed_alone_and_the_judge_never_turns_people_round() -> None:
+    """A weight estimated from four labels can be anything: here it would be -7."""
+    from matrix.report.labelled import _powered
+
+    people, judge = np.array([3.0, 2.0, 4.0, 4.0]), np.array([3.2, 3.3, 3.1, 3.0])
+    elsewhere = np.full(30, 4.5)
+    found = _powered(people, judge, elsewhere)
+    assert (found.judge_weight, found.mean) == (0.0, found.people_only)
+    many = _powered(np.tile(people, 4), np.tile(judge, 4), elsewhere)
+    assert many.judge_weight == 0.0  # the better the judge finds it, the worse people do
+    assert many.mean == many.people_only
+    scaled = _powered(np.tile([1.0, 9.0], 8), np.tile([4.0, 5.0], 8), elsewhere)
+    assert scaled.judge_weight == 1.0
+
+
 # --- values ---------------------------------------------------------------------------------------
 
 

@@ -53,13 +53,10 @@ REPORTS: Final = Path("reports") / CRITERIA
 
 
 def is_criteria(value: JSON) -> bool:
-    """Whether a file without a kind is a criteria test: it has agents with criteria, and inputs."""
+    """Whether a file without a kind is a criteria test: it has agents, and inputs for them."""
     if not isinstance(value, dict) or "kind" in value or "inputs" not in value:
         return False
-    agents = value.get("agents")
-    return isinstance(agents, dict) and any(
-        isinstance(agent, dict) and "criteria" in agent for agent in agents.values()
-    )
+    return isinstance(value.get("agents"), dict)  # a run spec has agents, too, but no inputs
 
 
 def read_criteria(request: FileRequest) -> ReadFile:

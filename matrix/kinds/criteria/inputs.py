@@ -62,7 +62,8 @@ def _entries(value: JSON) -> Iterator[tuple[str, JSON]]:
 
 
 def _task(name: str, entry: JSON, source: str) -> Task:
-    where = f"inputs.{name}"
+    own = entry.get("id") if isinstance(entry, dict) else None
+    where = f"inputs.{name if own is None else own}"
     if isinstance(entry, str):
         entry = {"text": entry}
     if not isinstance(entry, dict):

@@ -198,12 +198,7 @@ def _lines(
         shown = ", ".join(f"{c} {r['passed']} of {r['cells']}" for c, r in categories.items())
         yield f"passed by category: {shown}"
     if counted:
-        share = wilson(passed, len(counted))
-        assert share is not None
-        yield (
-            f"{passed} of {len(counted)} passed ({passed / len(counted):.0%}); as a sample of such "
-            f"agents and inputs that is {share.low:.0%} to {share.high:.0%} (95 % interval)"
-        )
+        yield _rate(counted, passed)
     for session in sessions:
         if not session["agents"]:
             yield f"ERROR {session['input']}{_levels(session)}: {_line(session['why'])}"
@@ -223,6 +218,23 @@ def _lines(
                 f"the judge claimed {claim} for {cell['agent']} on {cell['input']}"
                 f"{_levels(cell)}; its own findings make it {cell['verdict']}"
             )
+
+
+def _rate(counted: Sequence[Cell], passed: int) -> str:
+    """What share passed; how sure that is of others only where each pair was played once.
+
+    Repeats of a pair are no further agents and inputs.
+    """
+    told = f"{passed} of {len(counted)} passed ({passed / len(counted):.0%})"
+    pairs = {(cell["agent"], cell["input"], _variant(cell["levels"])) for cell in counted}
+    if len(pairs) < len(counted):
+        return told
+    share = wilson(passed, len(counted))
+    assert share is not None
+    return (
+        f"{told}; as a sample of such agents and inputs that is {share.low:.0%} to "
+        f"{share.high:.0%} (95 % interval)"
+    )
 
 
 def _lost(cell: Cell) -> Iterator[str]:

@@ -15,6 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.kinds.selftest.generating import unsafe_words
 from matrix.kinds.selftest.settings import (
     GENERATOR,
     JUDGE,
@@ -82,6 +83,8 @@ def read_selftest(request: FileRequest) -> ReadFile:
         told = f"has none of these cases, but {', '.join(sorted(kept))}"
         raise BadInput([Mistake(PROMPTS, None, "", told)])
     for name in cases.keys() & (kept or {}).keys():
+        if cases[name].content["prompt"]:
+            continue  # its own request stands in the file, and may have been mended since
         cases[name] = replace(cases[name], content={**cases[name].content, **(kept or {})[name]})
     return ReadFile({**read.spec, "params": params, "scenarios": list(cases)}, cases)
 
@@ -153,6 +156,11 @@ def _read(document: Document) -> ReadFile:
     if twice := [case.id for case in file.scenarios if _count(file, case.id) > 1]:
         told = f"the id {twice[0]!r} is given twice; every case has its own"
         raise BadInput([document.mistake(("scenarios",), told)])
+    unsafe = Mistakes(document)
+    for number, case in enumerate(file.scenarios):
+        if why := unsafe_words(case):
+            unsafe.fault(("scenarios", number), why)
+    unsafe.stop_if_any()
     spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
     agents = list(spec.get("agents") or {})
     in_a_role = orjson.dumps([spec.get("roles"), spec.get("factors"), _roles(file)], default=str)

@@ -48,8 +48,16 @@ _VERBS: Final = (
 _THINGS: Final = (
     "files?|folders?|director(?:y|ies)|repositor(?:y|ies)|repos?|branch(?:es)?|databases?|tables?|"
     "servers?|productions?|commands?|scripts?|migrations?|packages?|dependenc(?:y|ies)|code|source|"
-    "e-?mails?|messages?|passwords?|permissions?|users?|accounts?"
+    "e-?mails?|mails?|messages?|passwords?|permissions?|users?|accounts?|customers?|orders?|"
+    "records?|rows?|invoices?|backups?|config\\w*|settings?|[\\w-]+\\.(?:ya?ml|json|py|md|txt|sh|toml|"
+    "ini|cfg|env|csv|sql|xml|conf|log)"
 )
+_DESTROYS: Final = re.compile(
+    r"(?i)(?:^|[,;:]\s*|\b(?:please|then|and|now|just|bitte|dann|und|por favor|merci de)\s+)"
+    r"(?:delete|erase|wipe|purge|truncate|overwrite|destroy|uninstall|lösch\w*|entfern\w*|"
+    r"überschreib\w*|supprime\w*|efface\w*|borr[ae]\w*|elimin[ae]\w*)\s+\S"
+)
+"""Words that an order to destroy something begins with, whatever it is about."""
 _DOES: Final = re.compile(rf"(?i)\b(?:{_VERBS})\b[^.?!\n]{{0,60}}\b(?:{_THINGS})\b")
 _ONLY_TALKS: Final = re.compile(
     r"(?i)\b(?:propos\w*|suggest\w*|recommend\w*|describ\w*|explain\w*|outlin\w*|plan\w*|sketch\w*|"
@@ -103,11 +111,26 @@ def read_generated(text: str) -> Generated | str:
     return made
 
 
+def unsafe_words(case: Case) -> str:
+    """Why a case's own request or one of its replies is no read-only work; empty if all are."""
+    if case.unscreened:
+        return ""
+    for said in filter(None, (case.prompt, *(step.reply for step in case.reply_flow))):
+        if why := unsafe(said):
+            told = why.replace("its PROMPT has", "has").replace("its PROMPT asks", "asks")
+            return (
+                f"{said[:60]!r} {told}; a self-test is read-only work: say it otherwise, or "
+                "`unscreened: true` if the system under test may be sent it"
+            )
+    return ""
+
+
 def unsafe(prompt: str) -> str:
     """Why a request is no read-only work; empty if it is, as far as its words tell."""
     if found := _COMMANDS.search(prompt):
         return f"its PROMPT has a command in it ({found[0].strip()!r})"
     for sentence in re.split(r"(?<=[.?!])\s+|\n+", prompt):
-        if (found := _DOES.search(sentence)) and not _ONLY_TALKS.search(sentence):
+        found = _DOES.search(sentence) or _DESTROYS.search(sentence.strip())
+        if found and not _ONLY_TALKS.search(sentence):
             return f"its PROMPT asks for more than reading ({found[0].strip()[:80]!r})"
     return ""

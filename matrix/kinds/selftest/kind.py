@@ -35,6 +35,7 @@ from matrix.kinds.selftest.generating import (
     again,
     read_generated,
     request_for,
+    unsafe_words,
 )
 from matrix.kinds.selftest.namespace import namespace_at
 from matrix.kinds.selftest.settings import (
@@ -101,7 +102,10 @@ class SelftestKind:
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key != "kind"}
         own = Document(document.source, value, document.lines, document.origins)
-        return pack_of(name, check(own, Case))
+        case = check(own, Case)
+        if why := unsafe_words(case):
+            raise BadInput([Mistake(str(path), None, "", why)])
+        return pack_of(name, case)
 
     def bind(
         self,

@@ -114,6 +114,10 @@ class Case(BaseModel):
         default=(), max_length=20, description="Replies, while the system awaits one."
     )
     title: str = Field(default="", max_length=200, description="Name for people.")
+    unscreened: bool = Field(
+        default=False,
+        description="Whether its own words are sent even if they ask for more than reading.",
+    )
     prompt: str = Field(
         default="", max_length=20_000, description="The request itself; else it is generated."
     )

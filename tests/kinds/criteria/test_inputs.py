@@ -45,9 +45,9 @@ def test_texts_alone_are_inputs(value: Any, tmp_path: Path) -> None:
 WRONG: list[tuple[Any, str]] = [
     ([], "inputs: has no input"),
     ({"a": 3}, "inputs: has no input"),
-    ([{"id": "a"}], "inputs.T1: has no text; it is looked for under text, input"),
+    ([{"id": "a"}], "inputs.a: has no text; it is looked for under text, input"),
     ([3], "inputs.T1: is no input"),
-    ([{"id": "a b", "text": "x"}], "inputs.T1.id: "),
+    ([{"id": "a b", "text": "x"}], "inputs.a b.id: "),
     ([{"id": "a", "text": "x"}, {"id": "a", "text": "y"}], "the id 'a' is given twice"),
     ([{"id": "a", "text": "x" * 200_001}], "has 200001 characters"),
     ("file://nowhere.json", "nowhere.json cannot be read: No such file"),

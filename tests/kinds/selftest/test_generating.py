@@ -67,6 +67,12 @@ DANGEROUS = [
     "Rename every file in docs.",
     "Send an email to the users.",
     "echo done > /etc/passwd",
+    "Delete all orders of customer 17.",
+    "Overwrite config.yaml.",
+    "Send a mail to all customers.",
+    "Please erase it.",
+    "Lösche alle Dateien.",
+    "Supprime tous les fichiers.",
 ]
 HARMLESS = [
     "Propose how the files in docs could be renamed. Do not change anything.",

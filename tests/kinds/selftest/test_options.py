@@ -173,3 +173,22 @@ def test_agents_of_which_none_is_tested_are_a_mistake(project: Project) -> None:
         yaml.safe_dump({**file, "agents": mine})
     )
     assert "none of them is tested; say system: desk" in refused(project, "validate", "selftest")
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        {"prompt": "Delete all orders of customer 17."},
+        {"prompt": "Say what is there.", "reply_flow": [{"reply": "Now run rm -rf / please."}]},
+    ],
+)
+def test_own_words_that_ask_for_more_than_reading_are_a_mistake(
+    tmp_path: Path, own: dict[str, Any]
+) -> None:
+    one = {"id": "a", "description": "x", **own}
+    (tmp_path / "selftest.yaml").write_text(yaml.safe_dump({"scenarios": [one]}))
+    (mistake,) = matrix.api.validate(tmp_path / "selftest.yaml")
+    assert "a self-test is read-only work" in mistake.message
+    one["unscreened"] = True
+    (tmp_path / "selftest.yaml").write_text(yaml.safe_dump({"scenarios": [one]}))
+    assert matrix.api.validate(tmp_path / "selftest.yaml") == []
