@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import orjson
 from pydantic import BaseModel
@@ -44,6 +44,15 @@ from matrix.kinds.trajectory.file import (
 from matrix.kinds.trajectory.folder import View, as_text, differences, scan
 from matrix.kinds.trajectory.own_checks import assertions_of
 from matrix.kinds.trajectory.pinned import compared, pin
+from matrix.kinds.trajectory.points import (
+    INBOX,
+    all_ids,
+    head_of,
+    ids_of,
+    prompt_of,
+    shown_of,
+    words_of,
+)
 from matrix.kinds.trajectory.scenario import Places, read_scenario
 from matrix.kinds.trajectory.settings import (
     AGENT,
@@ -55,7 +64,6 @@ from matrix.kinds.trajectory.settings import (
     Expected,
     Options,
     Scenario,
-    Structural,
     Turn,
 )
 from matrix.kinds.trajectory.state import CONTENT, FAIL, PASS, STRUCTURAL, Result, State, share
@@ -63,9 +71,6 @@ from matrix.kinds.trajectory.structural import Assertion, Scene, hypotheses_of, 
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Answer, ChatMessage, FolderLimits, Message
 from matrix.model.seeds import content_hash
-
-INBOX: Final = "inbox"
-"""Where in the working folder a turn's folder of files is put."""
 
 _TOKENS: Final = 4000
 _READ_OF_A_TURN: Final = 2500.0
@@ -171,7 +176,9 @@ class TrajectoryKind:
         if turn.folder:
             await ctx.copy_folder(turn.folder, f"{INBOX}/{turn.folder}")
         before = await asyncio.to_thread(scan, ctx.workspace)
-        asked_at = ctx.log.append(Message("table", "input", _shown(turn), ctx.turn, _head(turn)))
+        asked_at = ctx.log.append(
+            Message("table", "input", shown_of(turn), ctx.turn, head_of(turn))
+        )
         answer = await self._asked(ctx, turn, scenario, options)
         said_at = ctx.log.append(Message("table", AGENT, answer.text, ctx.turn, answer.status))
         view = await _view(ctx, before)
@@ -242,7 +249,7 @@ class TrajectoryKind:
                     turn=number,
                     layer=STRUCTURAL,
                     name=check.name,
-                    about=_words(check.argument),
+                    about=words_of(check.argument),
                     word=PASS if seen.holds else FAIL,
                     why=seen.seen[:2000],
                 )
@@ -296,39 +303,6 @@ class TrajectoryKind:
 
     def report(self, run: EndedRun) -> RunReport:
         return reporting.report_of(run)
-
-
-def prompt_of(turn: Turn, number: int, turns: int, options: Options) -> str:
-    """What the agent is asked; the input itself is filled in last, and never looked into."""
-    prompts = options.prompts
-    text = prompts.command if turn.command else prompts.folder if turn.folder else prompts.artifact
-    when = turn.date or f"item {number} of {turns}"
-    filled = {"name": turn.name, "kind": turn.kind or "note", "turn": str(number)}
-    filled |= {"turns": str(turns), "date": turn.date, "when": when}
-    before, mark, after = text.partition("{input}")
-    for name, value in filled.items():
-        before, after = before.replace(f"{{{name}}}", value), after.replace(f"{{{name}}}", value)
-    return (
-        before + ((f"{INBOX}/{turn.folder}" if turn.folder else turn.text) if mark else "") + after
-    )
-
-
-def ids_of(expected: Expected, turn: int) -> Iterator[tuple[str, Any]]:
-    """Every assertion of one point with its id, which no other of the scenario has."""
-    where, seen = f"t{turn:02d}" if turn else FINAL, dict[str, int]()
-    checks: tuple[Structural | Content, ...] = (*expected.structural, *expected.content)
-    for check in checks:
-        name = check.judge if isinstance(check, Content) else check.name
-        seen[name] = seen.get(name, 0) + 1
-        more = f".{seen[name]}" if seen[name] > 1 else ""
-        yield f"{where}.{name}{more}", check
-
-
-def all_ids(scenario: Scenario) -> Iterator[tuple[str, Any]]:
-    """Every assertion of a scenario with its id, in order."""
-    for number, turn in enumerate(scenario.turns, 1):
-        yield from ids_of(turn.expected, number)
-    yield from ids_of(scenario.final, 0)
 
 
 def _of_pinned(ctx: Context, view: View, scenario: Scenario, options: Options) -> list[Result]:
@@ -386,20 +360,6 @@ def _record(ctx: Context, results: list[Result]) -> None:
                 rubric_hash=one.rubric,
             )
     ctx.score("score", share(results))
-
-
-def _words(argument: Any) -> str:
-    if argument is True:
-        return ""
-    return argument if isinstance(argument, str) else orjson.dumps(argument).decode()
-
-
-def _head(turn: Turn) -> str:
-    return f"{turn.name}, {turn.date}" if turn.date and turn.date not in turn.name else turn.name
-
-
-def _shown(turn: Turn) -> str:
-    return turn.text or f"the folder {turn.name}, as {INBOX}/{turn.folder}"
 
 
 def _scenario(ctx: Context) -> Scenario:

@@ -7,9 +7,8 @@ do no harm, and told as a note; what would change a verdict silently is a mistak
 from __future__ import annotations
 
 import ast
-import difflib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,18 +18,14 @@ from pydantic import ValidationError
 
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text
-from matrix.kinds.trajectory.paths import alternatives, never_matches
-from matrix.kinds.trajectory.rubrics import find_rubric
+from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
 from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
-    Content,
     Expected,
     Scenario,
-    Structural,
     Thresholds,
     Turn,
 )
-from matrix.kinds.trajectory.structural import Assertion, installed
 from matrix.model.documents import Document, PathKey, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
@@ -38,7 +33,6 @@ from matrix.model.records import JSON
 
 EXPECTED: Final = "expected.yaml"
 INPUTS: Final = "inputs"
-CHECKS: Final = "checks.py"
 
 MAX_INPUT: Final = 1_000_000
 """Bytes of one input."""
@@ -46,8 +40,6 @@ MAX_TURNS: Final = 1000
 
 _TOP: Final = ("scenario", "description", "pass_threshold", "turns", "final_state")
 _OF_A_TURN: Final = ("turn", "input", "structural", "content", "date", "command")
-_OF_CONTENT: Final = ("judge", "rubric", "target_glob", "target_file", "model")
-_CONTEXT: Final = ("expected_meaning", "must_not", "risk_area")
 _NUMBER: Final = re.compile(r"^turn[-_ ]?0*(\d+)[-_ ]?(.*)$", re.IGNORECASE)
 _DATE: Final = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
 _FRONT_DATE: Final = re.compile(r"\A---[ \t]*\n(?:.*\n)*?date:[ \t]*(\d{4}-\d{2}-\d{2})", re.I)
@@ -113,12 +105,19 @@ class _Reader:
         if not isinstance(document.value, dict):
             raise BadInput([document.mistake((), f"has no keys; known: {', '.join(_TOP)}")])
         self._mistakes, self._document = Mistakes(document), document
-        self._assertions = installed()
-        code = self._code()
-        self._unknown((), document.value, _TOP)
+        code, own = self._code()
+        self._reader = ExpectedReader(
+            self._folder,
+            self._places.rubrics,
+            own,
+            allow_code=self._places.allow_code,
+            mistakes=self._mistakes,
+            notes=self._notes,
+        )
+        self._reader.unknown((), document.value, _TOP)
         thresholds = self._thresholds()
         turns = self._turns()
-        final = self._expected(("final_state",), document.value.get("final_state"), final=True)
+        final = self._reader.read(("final_state",), document.value.get("final_state"), final=True)
         self._readme(document.value.get("pass_threshold"))
         self._mistakes.stop_if_any()
         said = document.value.get("description")
@@ -144,24 +143,23 @@ class _Reader:
 
     # --- parts ------------------------------------------------------------------------------
 
-    def _code(self) -> str:
+    def _code(self) -> tuple[str, list[str]]:
+        """The text of its own assertions, where it may be run, and their names."""
         path = self._folder / CHECKS
         if not path.is_file():
-            return ""
+            return "", []
         text = read_text(path, 200_000, source=f"{self._name}/{CHECKS}")
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
             self._mistakes.say(f"{self._name}/{CHECKS}", f"is no Python: {error}")
-            return ""
-        self._own = [
+            return "", []
+        own = [
             one.name
             for one in tree.body
             if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
         ]
-        return text if self._places.allow_code else ""
-
-    _own: Sequence[str] = ()
+        return text if self._places.allow_code else "", own
 
     def _thresholds(self) -> Thresholds:
         value = self._document.value.get("pass_threshold")
@@ -171,7 +169,7 @@ class _Reader:
             told = "found no mapping; say structural: and content:, each from 0 to 1"
             self._mistakes.fault(("pass_threshold",), told)
             return Thresholds()
-        self._unknown(("pass_threshold",), value, tuple(Thresholds.model_fields))
+        self._reader.unknown(("pass_threshold",), value, tuple(Thresholds.model_fields))
         known = {name: value[name] for name in Thresholds.model_fields if name in value}
         for name, share in known.items():
             fits = isinstance(share, int | float) and not isinstance(share, bool)
@@ -241,7 +239,7 @@ class _Reader:
             if not isinstance(entry, dict):
                 self._mistakes.fault(("turns", index), f"found {entry!r}; a turn is a mapping")
                 continue
-            self._unknown(("turns", index), entry, _OF_A_TURN)
+            self._reader.unknown(("turns", index), entry, _OF_A_TURN)
             found.append((index, entry))
         return found
 
@@ -283,7 +281,7 @@ class _Reader:
         expected, date = Expected(), ""
         if found is not None:
             index, entry = found
-            expected = self._expected(("turns", index), entry)
+            expected = self._reader.read(("turns", index), entry)
             date = str(entry.get("date") or "")
             number, said = _number(name), entry.get("turn")
             if number is not None and isinstance(said, int) and number != said:
@@ -313,145 +311,10 @@ class _Reader:
             date=str(entry.get("date") or ""),
             text=str(said).strip(),
             command=True,
-            expected=self._expected(path, entry),
-        )
-
-    # --- what is expected -------------------------------------------------------------------
-
-    def _expected(self, path: PathKey, value: Any, *, final: bool = False) -> Expected:
-        if value is None:
-            return Expected()
-        if not isinstance(value, dict):
-            self._mistakes.fault(path, "is a mapping with structural: and content:")
-            return Expected()
-        if final:
-            self._unknown(path, value, ("structural", "content"))
-        structural = list(self._structural((*path, "structural"), value.get("structural"), final))
-        content = list(self._content((*path, "content"), value.get("content")))
-        return Expected(structural=tuple(structural), content=tuple(content))
-
-    def _structural(self, path: PathKey, value: Any, final: bool) -> Iterator[Structural]:
-        for place, name, argument in self._assertion_entries(path, value):
-            assertion = self._assertions.get(name)
-            if assertion is None:
-                if name in self._own and self._places.allow_code:
-                    yield Structural(name=name, argument=argument)
-                else:
-                    self._mistakes.fault(place, self._unknown_assertion(name))
-                continue
-            if argument is False and assertion.fault(True) == "":
-                self._notes.append(f"{name}: false is not checked; leave the line out")
-                continue
-            if why := assertion.fault(argument):
-                self._mistakes.fault((*place, name), why)
-                continue
-            if final and assertion.compares:
-                told = "in the final state is about what the last turn did"
-                self._notes.append(f"{name} {told}")
-            yield Structural(name=name, argument=True if argument is None else argument)
-
-    def _assertion_entries(self, path: PathKey, value: Any) -> Iterator[tuple[PathKey, str, Any]]:
-        if value is None:
-            return
-        if isinstance(value, dict):
-            value = [{name: item} for name, item in value.items()]
-        if not isinstance(value, list):
-            self._mistakes.fault(path, "is a list of assertions, such as - file_exists: INDEX.md")
-            return
-        for index, entry in enumerate(value):
-            place = (*path, index)
-            if isinstance(entry, str):
-                yield place, entry, True
-            elif isinstance(entry, dict) and entry:
-                for name, argument in entry.items():
-                    yield place, name, argument
-            else:
-                told = f"found {entry!r}; an assertion is a name with what it is about"
-                self._mistakes.fault(place, told)
-
-    def _unknown_assertion(self, name: str) -> str:
-        known: Mapping[str, Assertion] = self._assertions
-        if name in self._own:
-            return f"{name} is code of the scenario's own ({CHECKS}); --allow-code runs it"
-        names = [*known, *self._own]
-        near = did_you_mean(name, names)
-        return f"unknown assertion {name!r}{near}; there are: {', '.join(names)}"
-
-    def _content(self, path: PathKey, value: Any) -> Iterator[Content]:
-        if value is None:
-            return
-        if not isinstance(value, list):
-            self._mistakes.fault(path, "is a list of judgements: each with judge and rubric")
-            return
-        taken: dict[str, int] = {}
-        for index, entry in enumerate(value):
-            place = (*path, index)
-            if not isinstance(entry, dict):
-                self._mistakes.fault(place, f"found {entry!r}; it is a mapping with a rubric")
-                continue
-            one = self._judgement(place, entry)
-            if one is None:
-                continue
-            taken[one.judge] = taken.get(one.judge, 0) + 1
-            if taken[one.judge] > 1:
-                one = one.model_copy(update={"judge": f"{one.judge}.{taken[one.judge]}"})
-            yield one
-
-    def _judgement(self, place: PathKey, entry: Mapping[str, Any]) -> Content | None:
-        before = len(self._mistakes.found)
-        self._unknown(place, entry, (*_OF_CONTENT, *_CONTEXT), quiet=True)
-        rubric = entry.get("rubric")
-        if not isinstance(rubric, str) or not rubric.strip():
-            self._mistakes.fault((*place, "rubric"), "names no file: it is the rubric in markdown")
-            return None
-        text = self._mistakes.collect(
-            partial(find_rubric, rubric, self._folder, self._places.rubrics),
-            lambda mistake: self._mistakes.at((*place, "rubric"), mistake.message),
-        )
-        for name in ("target_glob", "target_file"):
-            for one in alternatives(str(entry.get(name) or "")):
-                if why := never_matches(one):
-                    self._mistakes.fault((*place, name), f"{one!r} can never match: {why}")
-        if entry.get("target_glob") and entry.get("target_file"):
-            self._mistakes.fault(place, "has target_glob and target_file; give one of the two")
-        if text is None or len(self._mistakes.found) > before:
-            return None
-        context = {
-            name: _as_text(item)
-            for name, item in entry.items()
-            if name not in _OF_CONTENT and item is not None
-        }
-        return Content(
-            judge=str(entry.get("judge") or Path(rubric).stem),
-            rubric=rubric,
-            text=text,
-            target_glob=str(entry.get("target_glob") or ""),
-            target_file=str(entry.get("target_file") or ""),
-            context=context,
-            model=str(entry.get("model") or ""),
+            expected=self._reader.read(path, entry),
         )
 
     # --- what is odd ------------------------------------------------------------------------
-
-    def _unknown(
-        self,
-        path: PathKey,
-        value: Mapping[str, Any],
-        known: Sequence[str],
-        *,
-        quiet: bool = False,
-    ) -> None:
-        """A key that is nearly one we know is a typing mistake; any other is its author's own."""
-        for name in value:
-            if name in known:
-                continue
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-            if near and near[0] not in value:
-                told = f"unknown key {name!r}; did you mean {near[0]!r}?"
-                self._mistakes.fault((*path, name), told)
-            elif not quiet:
-                where = f" in {'.'.join(map(str, path))}" if path else ""
-                self._notes.append(f"the key {name!r}{where} is not known, and passed over")
 
     def _readme(self, thresholds: Any) -> None:
         path = self._folder / "README.md"
@@ -501,11 +364,3 @@ def _date_in(name: str) -> str:
 
 def _category(name: str) -> str:
     return re.sub(r"^\d+[-_]", "", name)
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, list):
-        return "\n".join(f"- {_as_text(one)}" for one in value)
-    if isinstance(value, dict):
-        return "\n".join(f"{name}: {_as_text(one)}" for name, one in value.items())
-    return str(value).strip()

@@ -12,6 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
+from matrix.kinds.trajectory.arguments import (
+    contains_fault,
+    count_fault,
+    name_fault,
+    path_fault,
+    switch_fault,
+    texts_of,
+)
 from matrix.kinds.trajectory.folder import View
 from matrix.kinds.trajectory.notes.decisions import reversal_of, vague
 from matrix.kinds.trajectory.notes.markdown import links_in, places_in, target_of
@@ -24,7 +32,7 @@ from matrix.kinds.trajectory.notes.notebook import (
     read_hypothesis,
     resolve,
 )
-from matrix.kinds.trajectory.paths import alternatives, is_glob, matching, never_matches, plain
+from matrix.kinds.trajectory.notes.paths import alternatives, is_glob, matching, plain
 from matrix.model.records import JSON
 
 GROUP: Final = "matrix.assertions"
@@ -83,15 +91,11 @@ def _all(check: Callable[[Scene, str], Found]) -> Callable[[Scene, Any], Found]:
     """A check of one text as a check of a text or a list of them, of which each has to hold."""
 
     def every(scene: Scene, argument: Any) -> Found:
-        found = [check(scene, str(one)) for one in _texts(argument)]
+        found = [check(scene, str(one)) for one in texts_of(argument)]
         lost = [one for one in found if not one.holds]
         return Found(not lost, "; ".join(one.seen for one in lost or found))
 
     return every
-
-
-def _texts(argument: Any) -> list[Any]:
-    return list(argument) if isinstance(argument, list | tuple) else [argument]
 
 
 def _file_exists(scene: Scene, pattern: str) -> Found:
@@ -269,70 +273,24 @@ def _near(pattern: str, paths: Iterable[str]) -> str:
     return f"; there is {_list(there)}" if there else ""
 
 
-def _path_fault(argument: JSON) -> str:
-    texts = _texts(argument)
-    if not texts or not all(isinstance(one, str) for one in texts):
-        return f"found {argument!r}; it is a path, or several with OR between them"
-    for text in texts:
-        parts = alternatives(text)
-        if not parts:
-            return "names no path"
-        for part in parts:
-            if why := never_matches(part):
-                return f"{part!r} can never match: {why}"
-    return ""
-
-
-def _count_fault(argument: JSON) -> str:
-    if isinstance(argument, bool) or not isinstance(argument, int) or argument < 0:
-        return f"found {argument!r}; it is a whole number from 0 on"
-    return ""
-
-
-def _name_fault(argument: JSON) -> str:
-    texts = _texts(argument)
-    if not texts or not all(isinstance(one, str) and one.strip() for one in texts):
-        return f"found {argument!r}; it is the id of a hypothesis, such as H-V1, or its slug"
-    return ""
-
-
-def _switch_fault(argument: JSON) -> str:
-    if argument is True or argument is None:
-        return ""
-    return f"found {argument!r}; it is true, or the line is left out"
-
-
-def _contains_fault(argument: JSON) -> str:
-    texts = _texts(argument)
-    if not texts or not all(isinstance(one, str) for one in texts):
-        return f"found {argument!r}; it is `paths ; texts`"
-    for text in texts:
-        paths, semicolon, wanted = str(text).partition(";")
-        if not semicolon or not alternatives(wanted):
-            return f"found {text!r}; it is `paths ; texts`, such as `decisions/*.md ; because`"
-        if why := _path_fault(paths):
-            return why
-    return ""
-
-
 BUILT_IN: Final[Mapping[str, Assertion]] = {
-    "file_exists": Assertion(_all(_file_exists), _path_fault),
-    "file_exists_glob": Assertion(_all(_file_exists), _path_fault),
-    "file_modified": Assertion(_all(_file_modified), _path_fault, compares=True),
-    "file_modified_glob": Assertion(_all(_file_modified), _path_fault, compares=True),
-    "file_modified_or_created": Assertion(_all(_file_exists), _path_fault),
-    "hypothesis_count_at_least": Assertion(_hypothesis_count, _count_fault),
+    "file_exists": Assertion(_all(_file_exists), path_fault),
+    "file_exists_glob": Assertion(_all(_file_exists), path_fault),
+    "file_modified": Assertion(_all(_file_modified), path_fault, compares=True),
+    "file_modified_glob": Assertion(_all(_file_modified), path_fault, compares=True),
+    "file_modified_or_created": Assertion(_all(_file_exists), path_fault),
+    "hypothesis_count_at_least": Assertion(_hypothesis_count, count_fault),
     "hypothesis_evidence_count_increased_for": Assertion(
-        _all(_evidence_increased), _name_fault, compares=True
+        _all(_evidence_increased), name_fault, compares=True
     ),
     "hypothesis_evidence_count_unchanged_for": Assertion(
-        _all(_evidence_unchanged), _name_fault, compares=True
+        _all(_evidence_unchanged), name_fault, compares=True
     ),
-    "all_internal_links_valid": Assertion(_links_valid, _switch_fault),
-    "all_decisions_have_reversal_condition": Assertion(_reversal, _switch_fault),
-    "no_orphan_evidence": Assertion(_no_orphans, _switch_fault),
-    "no_silent_hypothesis_demotion": Assertion(_no_silent_demotion, _switch_fault),
-    "file_contains_any": Assertion(_all(_contains_any), _contains_fault),
+    "all_internal_links_valid": Assertion(_links_valid, switch_fault),
+    "all_decisions_have_reversal_condition": Assertion(_reversal, switch_fault),
+    "no_orphan_evidence": Assertion(_no_orphans, switch_fault),
+    "no_silent_hypothesis_demotion": Assertion(_no_silent_demotion, switch_fault),
+    "file_contains_any": Assertion(_all(_contains_any), contains_fault),
 }
 """Name in ``expected.yaml`` -> the assertion."""
 

@@ -21,7 +21,7 @@ from matrix.kinds.trajectory.notes.markdown import (
     prose,
     value_of,
 )
-from matrix.kinds.trajectory.paths import plain
+from matrix.kinds.trajectory.notes.paths import plain
 
 Words = tuple[str, ...]
 

@@ -1,0 +1,71 @@
+"""Turns and assertions of a scenario: what an agent is asked, and what each assertion is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import orjson
+
+from matrix.kinds.trajectory.settings import (
+    FINAL,
+    Content,
+    Expected,
+    Options,
+    Scenario,
+    Structural,
+    Turn,
+)
+
+INBOX: Final = "inbox"
+"""Where in the working folder a turn's folder of files is put."""
+
+
+def prompt_of(turn: Turn, number: int, turns: int, options: Options) -> str:
+    """What the agent is asked; the input itself is filled in last, and never looked into."""
+    prompts = options.prompts
+    text = prompts.command if turn.command else prompts.folder if turn.folder else prompts.artifact
+    when = turn.date or f"item {number} of {turns}"
+    filled = {"name": turn.name, "kind": turn.kind or "note", "turn": str(number)}
+    filled |= {"turns": str(turns), "date": turn.date, "when": when}
+    before, mark, after = text.partition("{input}")
+    for name, value in filled.items():
+        before, after = before.replace(f"{{{name}}}", value), after.replace(f"{{{name}}}", value)
+    return (
+        before + ((f"{INBOX}/{turn.folder}" if turn.folder else turn.text) if mark else "") + after
+    )
+
+
+def ids_of(expected: Expected, turn: int) -> Iterator[tuple[str, Any]]:
+    """Every assertion of one point with its id, which no other of the scenario has."""
+    where, seen = f"t{turn:02d}" if turn else FINAL, dict[str, int]()
+    checks: tuple[Structural | Content, ...] = (*expected.structural, *expected.content)
+    for check in checks:
+        name = check.judge if isinstance(check, Content) else check.name
+        seen[name] = seen.get(name, 0) + 1
+        more = f".{seen[name]}" if seen[name] > 1 else ""
+        yield f"{where}.{name}{more}", check
+
+
+def all_ids(scenario: Scenario) -> Iterator[tuple[str, Any]]:
+    """Every assertion of a scenario with its id, in order."""
+    for number, turn in enumerate(scenario.turns, 1):
+        yield from ids_of(turn.expected, number)
+    yield from ids_of(scenario.final, 0)
+
+
+def words_of(argument: Any) -> str:
+    """An assertion's argument, to be read."""
+    if argument is True:
+        return ""
+    return argument if isinstance(argument, str) else orjson.dumps(argument).decode()
+
+
+def head_of(turn: Turn) -> str:
+    """What stands over an input in a transcript."""
+    return f"{turn.name}, {turn.date}" if turn.date and turn.date not in turn.name else turn.name
+
+
+def shown_of(turn: Turn) -> str:
+    """An input as a transcript has it."""
+    return turn.text or f"the folder {turn.name}, as {INBOX}/{turn.folder}"

@@ -1,0 +1,201 @@
+"""Reading scenario folders that others wrote: what is a mistake, what a note, and what plays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.kinds.context import ChangedFiles
+from matrix.kinds.trajectory.folder import View, differences, scan
+from matrix.kinds.trajectory.notes.notebook import Layout
+from matrix.kinds.trajectory.notes.paths import matching, never_matches
+from matrix.kinds.trajectory.scenario import Places, read_scenario
+from matrix.kinds.trajectory.settings import Scenario
+from matrix.kinds.trajectory.structural import BUILT_IN, Scene
+from matrix.model.errors import BadInput
+from tests.kinds.trajectory.folders import scenario
+
+INPUTS = {"turn-01-interview-a.md": "one", "turn-02-mail.md": "two"}
+RUBRIC = "Is it so?"
+
+
+def read(folder: Path) -> tuple[Scenario, tuple[str, ...]]:
+    pack = read_scenario(folder, folder.name, Places())
+    return Scenario.model_validate(pack.content["scenario"]), pack.notes
+
+
+def judged(**more: Any) -> dict[str, Any]:
+    (one,) = [{"judge": "j", "rubric": "judges/r.md", "expected_meaning": "x", **more}]
+    return {"turns": [{"turn": 1, "content": [one]}]}
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        ({"turns": [{"turn": 1, "input": "turn-01-interveiw-a.md"}]}, "did you mean 'turn-01-"),
+        ({"turns": [{"turn": 7}]}, "turn 7 has no input in inputs/, and no command"),
+        ({"turns": [{"turn": 1}, {"turn": 1}]}, "is expected of twice"),
+        ({"turns": "none"}, "is a list of turns"),
+        ({"turns": [3]}, "a turn is a mapping"),
+        ({"turns": [{"turn": 1, "structurall": []}]}, "did you mean 'structural'?"),
+        (
+            {"turns": [{"turn": 1, "structural": [{"file_exsts": "a"}]}]},
+            "did you mean 'file_exists'",
+        ),
+        ({"turns": [{"turn": 1, "structural": [{"file_exists": "/a"}]}]}, "can never match"),
+        ({"turns": [{"turn": 1, "structural": "file_exists"}]}, "is a list of assertions"),
+        ({"turns": [{"turn": 1, "structural": [[]]}]}, "an assertion is a name"),
+        ({"turns": [{"turn": 1, "command": 3, "input": None}]}, "it is a text: /review"),
+        (judged(rubric="judges/q.md"), "which is no file in the scenario and above it"),
+        (judged(rubric="judges/empty.md"), "is empty"),
+        (judged(rubric=None), "names no file"),
+        (judged(target_glob="a/*.md", target_file="b.md"), "give one of the two"),
+        (judged(target_glob="../*.md"), "leads out"),
+        (judged(taget_glob="a/*.md"), "did you mean 'target_glob'?"),
+        ({"pass_threshold": {"content": 1.2}}, "found 1.2; a share of runs is from 0 to 1"),
+        ({"pass_threshold": {"contents": 0.8}}, "did you mean 'content'?"),
+        ({"pass_threshold": 0.8}, "found no mapping"),
+        ({"final_sate": {}}, "did you mean 'final_state'?"),
+        ({"final_state": []}, "is a mapping with structural"),
+        ("- a\n- b\n", "has no keys"),
+        ("turns: [\n", "not YAML"),
+        ("turns: []\nturns: []\n", "is given twice"),
+    ],
+)
+def test_mistakes_that_would_change_a_verdict(tmp_path: Path, expected: Any, told: str) -> None:
+    (tmp_path / "judges").mkdir()
+    (tmp_path / "judges" / "r.md").write_text(RUBRIC)
+    (tmp_path / "judges" / "empty.md").write_text("---\na: b\n---\n\n")
+    folder = scenario(tmp_path, "01", INPUTS, expected)
+    with pytest.raises(BadInput) as caught:
+        read(folder)
+    assert told in str(caught.value)
+
+
+def test_all_mistakes_are_told_at_once_with_their_lines(tmp_path: Path) -> None:
+    text = (
+        "turns:\n"
+        "  - turn: 1\n"
+        "    structural:\n"
+        "      - file_exsts: a.md\n"
+        "      - hypothesis_count_at_least: many\n"
+        "  - turn: 9\n"
+    )
+    with pytest.raises(BadInput) as caught:
+        read(scenario(tmp_path, "01", INPUTS, text))
+    assert [(one.line, one.source) for one in caught.value.mistakes] == [
+        (4, "01/expected.yaml"),
+        (5, "01/expected.yaml"),
+        (6, "01/expected.yaml"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["turn-01-x.md", "turn-02-y.md"])
+def test_empty_and_binary_inputs_are_mistakes(tmp_path: Path, name: str) -> None:
+    folder = scenario(tmp_path, "01", {"turn-01-x.md": "\n\n", "turn-02-y.md": "a\0b"}, {})
+    with pytest.raises(BadInput) as caught:
+        read(folder)
+    assert any(name in str(one) for one in caught.value.mistakes)
+
+
+def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
+    expected = {
+        "scenario": "A churn story",
+        "author": "somebody",
+        "turns": [
+            {"turn": 1, "notes": "first", "structural": ["no_orphan_evidence"]},
+            {"turn": 3, "structural": {"file_exists": "a.md", "no_orphan_evidence": False}},
+        ],
+        "final_state": {"structural": [{"file_modified": "a.md"}]},
+    }
+    inputs = {
+        "turn-01-interview-acme-ops.md": "\ufeffone\r\n",
+        "turn-02-email.md": "two",
+        "turn-03-2026-03-02-notes.txt": "three",
+        "README.md": "about the inputs",
+        ".hidden": "x",
+    }
+    found, notes = read(scenario(tmp_path, "01-churn", inputs, expected, readme=""))
+    assert [turn.name for turn in found.turns] == [
+        "turn-01-interview-acme-ops.md",
+        "turn-02-email.md",
+        "turn-03-2026-03-02-notes.txt",
+    ]
+    assert found.turns[0].kind == "interview"
+    assert found.turns[2].date == "2026-03-02"
+    assert [one.name for one in found.turns[2].expected.structural] == ["file_exists"]
+    assert found.thresholds.structural == 1.0
+    assert found.thresholds.content == 0.8
+    for told in (
+        "the key 'author' is not known",
+        "the key 'notes' in turns.0 is not known",
+        "nothing is expected of inputs/turn-02-email.md",
+        "no_orphan_evidence: false is not checked",
+        "file_modified in the final state is about what the last turn did",
+        "has no README.md",
+    ):
+        assert any(told in note for note in notes), told
+
+
+def test_rubrics_are_found_where_the_design_has_them(tmp_path: Path) -> None:
+    (tmp_path / "harness" / "judges").mkdir(parents=True)
+    (tmp_path / "harness" / "judges" / "r.md").write_text(RUBRIC)
+    found, _ = read(scenario(tmp_path, "01", INPUTS, judged()))
+    assert found.turns[0].expected.content[0].text == RUBRIC
+    assert found.turns[0].expected.content[0].context == {"expected_meaning": "x"}
+
+
+def test_a_rubric_never_comes_from_outside(tmp_path: Path) -> None:
+    (tmp_path / "secret.md").write_text("a secret")
+    for name in ("/etc/passwd", "../../../../etc/passwd"):
+        with pytest.raises(BadInput):
+            read(scenario(tmp_path, "01", INPUTS, judged(rubric=name)))
+
+
+NAMES = st.from_regex(r"(?:[a-z]{1,3}/){0,2}[a-z]{1,4}\.md", fullmatch=True)
+
+
+@given(st.dictionaries(NAMES, st.text(max_size=60), max_size=12))
+def test_a_turn_that_changes_nothing_modifies_nothing(
+    tmp_path_factory: pytest.TempPathFactory, files: dict[str, str]
+) -> None:
+    root = tmp_path_factory.mktemp("folder")
+    for path, text in files.items():
+        if not (root / path).exists() and not any((root / p).is_file() for p in Path(path).parents):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            if not (root / path).is_dir():
+                (root / path).write_bytes(text.encode("utf-8", "replace"))
+    before = scan(root)
+    view = View(root, scan(root), before, ChangedFiles())
+    assert not any(view.touched(path) for path in view.now)
+    assert differences(view) == []
+    scene = Scene(view, Layout())
+    for name, assertion in BUILT_IN.items():
+        if name.startswith("file_modified") and name != "file_modified_or_created":
+            assert not assertion.check(scene, "**/*.md OR *.md").holds
+        elif name == "hypothesis_evidence_count_increased_for":
+            assert not assertion.check(scene, "H1").holds
+
+
+@given(st.text(alphabet="ab*?[]!/.\\-{}", max_size=12), st.lists(NAMES, max_size=5))
+def test_any_pattern_is_answered(pattern: str, paths: list[str]) -> None:
+    if not never_matches(pattern):
+        assert set(matching(pattern, paths)) <= set(paths)
+
+
+@given(st.text(max_size=400))
+def test_any_text_can_be_read_as_a_note(
+    tmp_path_factory: pytest.TempPathFactory, text: str
+) -> None:
+    root = tmp_path_factory.mktemp("notes")
+    for folder in ("hypotheses", "decisions"):
+        (root / folder).mkdir()
+        (root / folder / "a.md").write_bytes(text.encode("utf-8", "replace"))
+    scene = Scene(View(root, scan(root)), Layout())
+    for name, assertion in BUILT_IN.items():
+        argument: Any = 1 if name == "hypothesis_count_at_least" else "a ; b"
+        assert assertion.check(scene, argument).seen
