@@ -19,6 +19,7 @@ from benchmarks.mistakes import MISTAKES, failures_of
 from matrix.kinds.library import shipped_root
 from matrix.kinds.trajectory.scenario import Places, read_scenario, scenarios_in
 from matrix.kinds.trajectory.structural import BUILT_IN
+from matrix.store.sweeping import FOLDERS
 from tests.executors.programs import Project
 from tests.kinds.trajectory.folders import played
 
@@ -63,6 +64,17 @@ def test_turns_write_real_files(all_seven: tuple[Any, Any]) -> None:
         "H-V1": {"status": "proposed", "for": 2, "against": 0},
     }
     assert run["pin"]["orphans"] == 0
+
+
+@pytest.mark.slow
+def test_fifty_sessions_at_once_leave_no_folder_behind(tmp_path: Path) -> None:
+    done, report = played(
+        Project(tmp_path),
+        *("trajectory", "--per-cell", "50", "--set", "scenarios=[03-a-persona-emerges]"),
+    )
+    assert done.code == 0, done.out + done.err
+    assert len(report["runs"]) == 50
+    assert not list((tmp_path / "results" / "it").glob(f"{FOLDERS}/*"))
 
 
 @pytest.mark.slow
