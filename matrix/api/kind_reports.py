@@ -8,7 +8,7 @@ from typing import Final
 
 from matrix.api.opened import Run
 from matrix.engine.registry import ask_kind, load_kind
-from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport
+from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.store.blobs import BlobStore
 from matrix.store.restoring import restore_tree
@@ -57,8 +57,32 @@ def ended_run(run: Run) -> EndedRun:
     options = file.spec.get("options") or {}
     began = file.created_at.timestamp()
     return EndedRun(
-        run.id, began, options, tuple(sessions), file.touched, file.branched is not None
+        run.id,
+        began,
+        options,
+        tuple(sessions),
+        file.touched,
+        file.branched is not None,
+        lambda: spent_in(run),
     )
+
+
+def spent_in(run: Run) -> list[Spent]:
+    """What a run has paid, by scenario, turn, role and tag."""
+    columns = ["session_id", "phase", "turn", "role", "tag", "cost_nano"]
+    calls = run.frame("calls", columns)
+    scenario = run.sessions().set_index("session_id").scenario.astype(str)
+    calls = calls.assign(
+        scenario=calls.session_id.map(scenario).fillna(""),
+        turn=calls.turn.where(calls.phase.astype(str) == "turn", 0),
+        cost=calls.cost_nano.fillna(0),
+    )
+    groups = calls.groupby(["scenario", "turn", "role", "tag"], observed=True, dropna=False)
+    found: list[Spent] = []
+    for key, rows in groups:
+        scene, turn, role, tag = (str(part) for part in key)
+        found.append(Spent(scene, int(turn), role, tag, len(rows), float(rows.cost.sum()) / 1e9))
+    return found
 
 
 WORKDIRS: Final = "workdirs"

@@ -8,7 +8,7 @@ stored once. :mod:`matrix.kinds.context` has the rules that a kind must keep.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
@@ -302,11 +302,26 @@ class EndedSession(NamedTuple):
     reported: tuple[str, ...]
 
 
+class Spent(NamedTuple):
+    """What calls of one sort came to: of one scenario, turn, role and tag, over all its sessions.
+
+    ``turn`` is 0 for what was asked before the first turn or after the last.
+    """
+
+    scenario: str
+    turn: int
+    role: str
+    tag: str
+    calls: int
+    usd: float
+
+
 class EndedRun(NamedTuple):
     """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order.
 
     ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
     ``goes_on`` says that its sessions are those of another run, judged again or played on.
+    ``spent`` adds up what was paid, when it is asked.
     """
 
     run_id: str
@@ -315,6 +330,7 @@ class EndedRun(NamedTuple):
     sessions: tuple[EndedSession, ...]
     touched: tuple[str, ...] = ()
     goes_on: bool = False
+    spent: Callable[[], Sequence[Spent]] = tuple
 
 
 class RunReport(NamedTuple):

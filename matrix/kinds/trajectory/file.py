@@ -246,16 +246,23 @@ def _claudes(file: AdapterFile, given: Mapping[str, str]) -> dict[str, JSON]:
     if file.agent == CLAUDE:
         model = given.get(TURN_MODEL, DEFAULT_MODEL)
         work = ["--permission-mode", "acceptEdits"]
-        found[CLAUDE] = {**_claude(binary, model, work, 2.0), **own}
+        found[CLAUDE] = _with_own(_claude(binary, model, work, 2.0), own)
     if file.judge == CLAUDE:
         judge = {name: item for name, item in own.items() if name not in ("command", "reads")}
         for name in (given.get(JUDGE_MODEL, DEFAULT_MODEL), "sonnet", "opus", "haiku"):
             found.setdefault(
-                f"{CLAUDE}-{JUDGE}-{name}", {**_claude(binary, name, [], 0.5), **judge}
+                f"{CLAUDE}-{JUDGE}-{name}", _with_own(_claude(binary, name, [], 0.5), judge)
             )
         first = next(one for one in found if one.startswith(f"{CLAUDE}-{JUDGE}-"))
         found[f"{CLAUDE}-{JUDGE}"] = found[first]
     return found
+
+
+def _with_own(usual: Mapping[str, JSON], own: Mapping[str, JSON]) -> dict[str, JSON]:
+    """A preset with what is said of it; of ways to know what a turn costs there is one."""
+    ways = {"max_usd", "meter", "free"}
+    rest = {name: item for name, item in usual.items() if not (ways & own.keys() and name in ways)}
+    return {**rest, **own}
 
 
 def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[str, JSON]:

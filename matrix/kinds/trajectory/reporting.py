@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
-from matrix.kinds.trajectory.settings import TRAJECTORY, Options
+from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
+from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, Options
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, UNJUDGED
 from matrix.stats.proportions import wilson
 
@@ -28,6 +28,7 @@ AS_PINNED: Final = "as_pinned"
 
 _WORKDIRS: Final = "workdirs"
 _WIDEST: Final = 150
+_DEAREST: Final = 5
 _ENOUGH_RUNS: Final = 2000
 
 
@@ -97,11 +98,13 @@ def report_of(run: EndedRun) -> RunReport:
         "assertions": [_rate_data(one) for one in rates],
         "runs": sessions,
     }
-    name = f"{REPORTS}/{run.run_id}.json"
-    files = {name: _json(data)}
+    name, files = f"{REPORTS}/{run.run_id}.json", dict[str, str]()
     if options.json_results:
         files |= _each(run, sessions)
-    lines = [*_lines(sessions, rates, unplayed, options)]
+    spent = run.spent()
+    data["spent"] = [one._asdict() for one in spent]
+    lines = [*_lines(sessions, rates, unplayed, options), *_costs(spent)]
+    files[name] = _json(data)
     if not rates and not unplayed:
         lines.append("no assertion was looked at")
     lines.append(f"every assertion of every run is in {name}")
@@ -295,6 +298,26 @@ def _supported(rates: Sequence[Rate], runs: int) -> str:
 def _low(runs: int) -> float:
     interval = wilson(runs, runs)
     return 0.0 if interval is None else interval.low
+
+
+def _costs(spent: Sequence[Spent]) -> Iterator[str]:
+    """What turns and judges cost: the dearest of each, by which it can be seen what to cut."""
+    for role, what in ((AGENT, "turns"), (JUDGE, "judges, by rubric")):
+        own: dict[str, list[Spent]] = {}
+        for one in spent:
+            if one.role == role:
+                name = one.tag if role == JUDGE else f"{one.scenario} turn {one.turn}"
+                own.setdefault(name or "-", []).append(one)
+        total = sum(one.usd for ones in own.values() for one in ones)
+        if not total:
+            continue
+        dearest = sorted(own.items(), key=lambda item: -sum(one.usd for one in item[1]))
+        told = ", ".join(
+            f"{_line(name)} ${sum(one.usd for one in ones):.4f}"
+            for name, ones in dearest[:_DEAREST]
+        )
+        more = f", and {len(own) - _DEAREST} more" if len(own) > _DEAREST else ""
+        yield f"cost of {what}: ${total:.4f}; {told}{more}"
 
 
 def _place(session: Mapping[str, Any]) -> str:
