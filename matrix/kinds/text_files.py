@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake
+
+
+def real(path: Path) -> Path:
+    """Where a path really leads, links followed; ``Path.resolve`` raises for links in circles."""
+    return Path(os.path.realpath(path))
 
 
 def read_text(path: Path, max_bytes: int, *, source: str | None = None) -> str:

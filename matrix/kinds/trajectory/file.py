@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.kinds.text_files import real
 from matrix.kinds.trajectory.scenario import EXPECTED, Places, read_scenario, scenarios_in
 from matrix.kinds.trajectory.settings import (
     AGENT,
@@ -89,7 +90,7 @@ def stands_for(folder: Path, here: Path) -> Path | None:
     there = scenarios_in(folder)
     if not there:
         return None
-    full, top = folder.resolve(), here.resolve()
+    full, top = real(folder), real(here)
     for above in (full, *full.parents[:_UP]):
         if (above / FILE_NAME).is_file():
             return above / FILE_NAME
@@ -162,8 +163,8 @@ def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, 
             told = f"found {said!r}, with no scenario in it: inputs/ and {EXPECTED}"
             mistakes.say(source, told, "scenarios")
         for one in inside:
-            name = one.resolve().name
-            if found.get(name, one).resolve() != one.resolve():
+            name = real(one).name
+            if real(found.get(name, one)) != real(one):
                 mistakes.say(source, f"there are two scenarios called {name!r}", "scenarios")
             if not (one / EXPECTED).is_file():
                 mistakes.say(str(one), f"has inputs/ and no {EXPECTED}")
@@ -211,7 +212,7 @@ def _scaffolds(file: AdapterFile, request: FileRequest, document: Document) -> d
     assert not isinstance(named, str)
     mistakes, found = Mistakes(document), {}
     for name, folder in named.items():
-        place = (request.project / folder).resolve()
+        place = real(request.project / folder)
         if not place.is_dir():
             key = ("scaffold", name) if isinstance(said, Mapping) else ("scaffold",)
             mistakes.fault(key, f"found {folder!r}; there is no folder {place}")

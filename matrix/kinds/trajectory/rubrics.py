@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from matrix.kinds.text_files import read_text
+from matrix.kinds.text_files import read_text, real
 from matrix.model.errors import BadInput, Mistake
 
 MAX_RUBRIC: Final = 100_000
@@ -28,8 +28,9 @@ def find_rubric(name: str, scenario: Path, rubrics: Path | None) -> str:
     Raises:
         BadInput: It is nowhere, or empty, huge or no text.
     """
-    for path in _candidates(name, scenario, rubrics):
-        if path.is_file():
+    for base, path in _candidates(name, scenario, rubrics):
+        # a link may lead anywhere, and what it leads to would be sent to a model
+        if path.is_file() and real(path).is_relative_to(real(base)):
             text = read_text(path, MAX_RUBRIC)
             body = _FRONT.sub("", text, count=1).strip()
             if not body or "\0" in body:
@@ -41,14 +42,15 @@ def find_rubric(name: str, scenario: Path, rubrics: Path | None) -> str:
     raise BadInput([Mistake(str(scenario), None, "", told)])
 
 
-def _candidates(name: str, scenario: Path, rubrics: Path | None) -> Iterator[Path]:
+def _candidates(name: str, scenario: Path, rubrics: Path | None) -> Iterator[tuple[Path, Path]]:
+    """Folder that it has to be in, and file."""
     names = [name, Path(name).name]
     names += [f"{one}.md" for one in names if not one.endswith(".md")]
     if Path(name).is_absolute() or ".." in Path(name).parts:
         names = [Path(name).name]
     if rubrics is not None:
-        yield from (rubrics / one for one in names)
-    bases = [scenario, *scenario.resolve().parents[:_UP]]
+        yield from ((rubrics, rubrics / one) for one in names)
+    bases = [scenario, *real(scenario).parents[:_UP]]
     for base in bases:
         for folder in (base, base / "harness", base / "judges", base / "rubrics"):
-            yield from (folder / one for one in names)
+            yield from ((base, folder / one) for one in names)

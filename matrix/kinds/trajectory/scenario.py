@@ -17,7 +17,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from matrix.kinds.protocol import ScenarioPack
-from matrix.kinds.text_files import read_text
+from matrix.kinds.text_files import read_text, real
 from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
 from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
@@ -286,9 +286,12 @@ class _Reader:
             number, said = _number(name), entry.get("turn")
             if number is not None and isinstance(said, int) and number != said:
                 self._notes.append(f"turn {said} has the input {name}; it is played in its place")
-        kind = _kind_of(name)
+        kind, inside = _kind_of(name), real(self._folder / INPUTS)
+        if not real(path).is_relative_to(inside):
+            told = "is a link to what is not of the scenario; put it there itself"
+            raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
         if path.is_dir():
-            self._folders[path.name] = str(path.resolve())
+            self._folders[path.name] = str(real(path))
             date = date or _date_in(name)
             return Turn(name=name, kind=kind, date=date, folder=path.name, expected=expected)
         text = read_text(path, MAX_INPUT, source=f"{self._name}/{INPUTS}/{name}")

@@ -156,6 +156,20 @@ def test_a_rubric_never_comes_from_outside(tmp_path: Path) -> None:
             read(scenario(tmp_path, "01", INPUTS, judged(rubric=name)))
 
 
+@pytest.mark.parametrize("target", ["/etc/passwd", "/etc"])
+def test_a_link_out_of_a_scenario_is_a_mistake(tmp_path: Path, target: str) -> None:
+    folder = scenario(tmp_path, "01", INPUTS, {})
+    (folder / "inputs" / "turn-03-x.md").symlink_to(target)
+    with pytest.raises(BadInput) as caught:
+        read(folder)
+    assert "turn-03-x.md: is a link to what is not of the scenario" in str(caught.value)
+    (folder / "inputs" / "turn-03-x.md").unlink()
+    (tmp_path / "judges").mkdir()
+    (tmp_path / "judges" / "r.md").symlink_to("/etc/passwd")
+    with pytest.raises(BadInput):
+        read(scenario(tmp_path, "01", INPUTS, judged()))
+
+
 NAMES = st.from_regex(r"(?:[a-z]{1,3}/){0,2}[a-z]{1,4}\.md", fullmatch=True)
 
 
