@@ -5,19 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 from aiohttp import web
 
 from matrix.model.errors import (
     ContextOverflow,
+    MalformedAnswer,
     ProviderTimeout,
     ProviderUnavailable,
     RequestRejected,
 )
-from matrix.model.records import Call, Usage
+from matrix.model.records import Call, ChatMessage, Tool, Usage
 from matrix.providers.local.provider import (
     LEFT_OUT_CHARS,
     LEFT_OUT_MESSAGES,
@@ -253,3 +256,73 @@ async def test_a_message_that_is_too_long_by_itself_loses_its_middle(
 async def test_a_system_prompt_without_end_is_an_overflow(making: Making) -> None:
     with pytest.raises(ContextOverflow, match="system prompt"):
         await making().complete(make_call(system("word " * 2_000), user("hi"), model="m"), 1)
+
+
+READ = Tool("read", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+SAYS = Tool("note", "", {"type": "object", "properties": {"text": {"type": "string"}}})
+
+
+def with_tools(*messages: ChatMessage, choice: str = "") -> Call:
+    call = make_call(*messages, model="m")
+    tools = orjson.dumps([READ._asdict(), SAYS._asdict()]).decode()
+    return replace(call, params=call.params._replace(tools=tools, tool_choice=choice))
+
+
+async def test_tools_are_told_in_words_and_called_in_json(llama: FakeLlama, making: Making) -> None:
+    async def say(body: dict[str, Any]) -> str:
+        last = body["messages"][-1]["content"]
+        if last.startswith("Result of read:"):
+            return '{"say": "done"}'
+        return '{"tool": "read", "path": "a.md"}'
+
+    llama.say = say
+    provider = making()
+    reply = await provider.complete(with_tools(system("be"), user("look")), 1)
+    (call,) = reply.tool_calls
+    assert (call.name, orjson.loads(call.arguments)) == ("read", {"path": "a.md"})
+    assert (reply.text, reply.finish_reason) == ("", "tool_calls")
+    told = llama.bodies[-1]["messages"][0]["content"]
+    assert told.startswith("be\n")
+    assert '- {"tool": "read", "path": (string)}: Read a file.' in told
+    assert '"say": ' in llama.bodies[-1]["grammar"].replace("\\", "")
+    result = ChatMessage("tool", "its text", tool_call_id=call.id)
+    asked = ChatMessage("assistant", "", tool_calls=(call,))
+    reply = await provider.complete(with_tools(user("look"), asked, result), 1)
+    assert (reply.text, reply.tool_calls) == ("done", ())
+    first, _, earlier, given = llama.bodies[-1]["messages"]
+    assert first["role"] == "system"
+    assert orjson.loads(earlier["content"]) == {"tool": "read", "path": "a.md"}
+    assert given == {"role": "user", "content": "Result of read:\nits text"}
+
+
+async def test_a_tool_that_has_to_be_called_is_the_only_way_to_answer(
+    llama: FakeLlama, making: Making
+) -> None:
+    async def say(body: dict[str, Any]) -> str:
+        return '{"tool": "note", "text": "x"}'
+
+    llama.say = say
+    reply = await making().complete(with_tools(user("look"), choice="note"), 1)
+    assert [call.name for call in reply.tool_calls] == ["note"]
+    grammar = llama.bodies[-1]["grammar"].replace("\\", "")
+    assert '"read"' not in grammar
+    assert '"say"' not in grammar
+
+
+async def test_an_answer_that_calls_nothing_and_says_nothing_is_malformed(
+    llama: FakeLlama, making: Making
+) -> None:
+    for text in ('{"tool": "re', "[1]", "words"):
+
+        async def say(body: dict[str, Any], text: str = text) -> str:
+            return text
+
+        llama.say = say
+        with pytest.raises(MalformedAnswer):
+            await making().complete(with_tools(user("look")), 1)
+
+
+async def test_tools_that_may_not_be_used_are_not_told(llama: FakeLlama, making: Making) -> None:
+    reply = await making().complete(with_tools(system("be"), user("look"), choice="none"), 1)
+    assert reply.text == "you said look"
+    assert "grammar" not in llama.bodies[-1]

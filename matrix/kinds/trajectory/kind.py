@@ -66,10 +66,19 @@ from matrix.kinds.trajectory.settings import (
     Scenario,
     Turn,
 )
-from matrix.kinds.trajectory.state import CONTENT, FAIL, PASS, STRUCTURAL, Result, State, share
+from matrix.kinds.trajectory.state import (
+    CONTENT,
+    FAIL,
+    PASS,
+    STRUCTURAL,
+    TURN_ENDED,
+    Result,
+    State,
+    share,
+)
 from matrix.kinds.trajectory.structural import Assertion, Scene, hypotheses_of, is_demoted
-from matrix.model.errors import BadInput, Mistake
-from matrix.model.records import JSON, Answer, ChatMessage, FolderLimits, Message
+from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
+from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 from matrix.model.seeds import content_hash
 
 _TOKENS: Final = 4000
@@ -179,18 +188,22 @@ class TrajectoryKind:
         asked_at = ctx.log.append(
             Message("table", "input", shown_of(turn), ctx.turn, head_of(turn))
         )
-        answer = await self._asked(ctx, turn, scenario, options)
-        said_at = ctx.log.append(Message("table", AGENT, answer.text, ctx.turn, answer.status))
+        said, failed = await self._asked(ctx, turn, scenario, options)
+        said_at = ctx.log.append(said)
         view = await _view(ctx, before)
         changed = "\n\n".join(f"{one.how} {one.path}\n{one.lines}" for one in differences(view))
         ctx.log.append(Message("table", "folder", changed or "nothing changed", ctx.turn))
         last = ctx.turn == len(scenario.turns)
         stopped = 0 < options.stop_after_turn <= ctx.turn and not last
-        results = await self._looked(ctx, state, view, turn.expected, final=False)
+        results = [] if failed is None else [failed]
+        results += await self._looked(ctx, state, view, turn.expected, final=False)
+        failures = state.failures + (failed is not None)
         if last:
             results += await self._looked(ctx, state, view, scenario.final, final=True)
             results += _of_pinned(ctx, view, scenario, options)
-        if last or stopped:
+        if (last or stopped) and failures == ctx.turn:
+            ctx.end("failed", f"the agent failed in every turn: {said.text}")
+        elif last or stopped:
             told = f"after turn {ctx.turn}, as asked; the final state is not judged"
             ctx.end("completed", told if stopped else "every input was worked in")
         for one in results:
@@ -204,19 +217,38 @@ class TrajectoryKind:
                 "asked_at": (*state.asked_at, asked_at),
                 "said_at": (*state.said_at, said_at),
                 "final": last,
+                "failures": failures,
             }
         )
 
     async def _asked(
         self, ctx: Context, turn: Turn, scenario: Scenario, options: Options
-    ) -> Answer:
-        return await ctx.ask(
-            AGENT,
-            [ChatMessage("user", prompt_of(turn, ctx.turn, len(scenario.turns), options))],
-            max_tokens=_TOKENS,
-            tag=turn.kind or "input",
-            fields={"date": turn.date, "input_name": turn.name, "scenario": scenario.name},
-        )
+    ) -> tuple[Message, Result | None]:
+        """What the agent says; with a result where its turn failed, and the weeks go on."""
+        prompt = prompt_of(turn, ctx.turn, len(scenario.turns), options)
+        try:
+            answer = await ctx.ask(
+                AGENT,
+                [ChatMessage("user", prompt)],
+                max_tokens=_TOKENS,
+                tag=turn.kind or "input",
+                fields={"date": turn.date, "input_name": turn.name, "scenario": scenario.name},
+            )
+        except CallFailed as failure:
+            if failure.error_class not in FAILED_BY_ITSELF:
+                raise
+            why = str(failure)[:2000]
+            failed = Result(
+                id=f"t{ctx.turn:02d}.{TURN_ENDED}",
+                turn=ctx.turn,
+                layer=STRUCTURAL,
+                name=TURN_ENDED,
+                word=FAIL,
+                why=why,
+                error=failure.error_class,
+            )
+            return Message("table", AGENT, why, ctx.turn, "failed"), failed
+        return Message("table", AGENT, answer.text, ctx.turn, answer.status), None
 
     async def _looked(
         self, ctx: Context, state: State, view: View, expected: Expected, *, final: bool

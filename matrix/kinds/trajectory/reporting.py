@@ -12,7 +12,7 @@ import orjson
 
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, Options
-from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, UNJUDGED
+from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.proportions import wilson
 
 REPORTS: Final = Path("reports") / TRAJECTORY
@@ -198,6 +198,9 @@ def _of(session: Mapping[str, Any], name: str) -> tuple[str, str]:
     for result in session["results"]:
         if result["id"] == name:
             return result["word"] or UNREACHED, result["why"]
+    turn, _, what = name.partition(".")
+    if what == TURN_ENDED and int(turn.removeprefix("t")) <= session["turns"]:
+        return PASS, ""  # only turns that did not end have a result of it
     return UNREACHED, session["reason"] or "the run ended before it"
 
 

@@ -11,6 +11,9 @@ STRUCTURAL, CONTENT = "structural", "content"
 PASS, FAIL, UNCERTAIN, UNJUDGED, WAITING = "PASS", "FAIL", "UNCERTAIN", "UNJUDGED", ""
 """Words of a result; one that waits for its judge has none yet."""
 
+TURN_ENDED: Final = "turn_ended"
+"""That an agent came to the end of its turn; there is a result only where it did not."""
+
 UNREADABLE: Final = "JudgeUnreadable"
 """Class of a judge's answer that could not be read: it counts as UNCERTAIN, and is told apart."""
 
@@ -60,6 +63,7 @@ class State(BaseModel):
         demoted: Ids of hypotheses that the session began with as demoted.
         asked_at: Position in the log of what came in, turn by turn.
         said_at: Position in the log of what the agent said.
+        failures: Turns that the agent did not come to the end of.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -69,6 +73,7 @@ class State(BaseModel):
     asked_at: tuple[int, ...] = ()
     said_at: tuple[int, ...] = ()
     final: bool = False
+    failures: int = 0
 
 
 def share(results: Iterable[Result]) -> float | None:

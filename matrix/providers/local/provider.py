@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
-from matrix.model.errors import ProviderTimeout, ProviderUnavailable, RequestRejected
+from matrix.model.errors import ProviderTimeout, ProviderUnavailable
 from matrix.model.records import Call, ChatMessage
 from matrix.providers.base import Reply
 from matrix.providers.local.asking import chat_body, seed_for
@@ -16,6 +16,7 @@ from matrix.providers.local.client import Limits, LlamaClient
 from matrix.providers.local.fitting import Fitted, answer_room, clean, fit, without_middle
 from matrix.providers.local.server import SHARED, LoadedModel, Loader
 from matrix.providers.local.settings import LocalSettings
+from matrix.providers.local.tools import held_to, in_words, read_call
 from matrix.providers.local.weights import find_weights
 
 LEFT_OUT_MESSAGES: Final = "x-left-out-messages"
@@ -63,13 +64,10 @@ class LocalModelProvider:
 
         Raises:
             LocalModelUnavailable: The model or llama.cpp is not installed, or cannot be loaded.
-            RequestRejected: It is to use tools.
             ContextOverflow: The system prompt leaves no room for the newest message.
             ProviderError: Anything else that went wrong, as one of this project's types.
         """
         self._refuse_if_closed()
-        if call.params.tools:
-            raise RequestRejected(f"{call.model}: models of this machine take no tools")
         task = asyncio.create_task(self._complete(call, attempt))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -103,15 +101,23 @@ class LocalModelProvider:
             started = self._clock()
             try:
                 async with asyncio.timeout(limit_s):
-                    params = self._settings.bounded(call.params)
-                    prompt = await _prompt(client, call.messages, params.max_tokens)
+                    params, messages = self._settings.bounded(call.params), call.messages
+                    with_tools = bool(params.tools) and params.tool_choice != "none"
+                    if with_tools:
+                        messages = in_words(messages, params)
+                        params = held_to(params)
+                    prompt = await _prompt(client, messages, params.max_tokens)
                     seed = seed_for(call.seed, attempt)
                     cache = not self._settings.repeatable
                     said = await client.chat(chat_body(prompt.messages, params, seed, cache=cache))
             except TimeoutError:
                 raise ProviderTimeout(f"{call.model}: no answer within {limit_s:g} s") from None
             took = self._clock() - started
-        return Reply(said.text, said.usage, took, said.finish_reason, prompt.headers)
+        if not with_tools:
+            return Reply(said.text, said.usage, took, said.finish_reason, prompt.headers)
+        calls, text = read_call(said.text, call.seed)
+        finish = "tool_calls" if calls else said.finish_reason
+        return Reply(text, said.usage, took, finish, prompt.headers, tool_calls=calls)
 
     def _model(self, name: str) -> _Model:
         weights = find_weights(self._settings.models.get(name, name))

@@ -209,19 +209,31 @@ def test_a_folder_of_scenarios_is_a_suite(tmp_path: Path) -> None:
     assert [run["scenario"] for run in report["runs"]] == ["02-other"]
 
 
-def test_an_agent_that_breaks_is_told_and_misses_the_rest(tmp_path: Path) -> None:
+def test_a_turn_that_fails_is_told_and_the_weeks_go_on(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {**INPUTS, "turn-02-noise.md": "RAISE"}
     scenario(tmp_path, "01-report", inputs, EXPECTED)
     done, report = played(made, "scenarios/01-report", "--skip-content")
+    assert done.code == 3
+    found = words(report, "01-report")
+    assert found["t02.turn_ended"] == "FAIL"
+    assert found["t02.file_modified"] == "FAIL"
+    assert found["final.all_internal_links_valid"] == "PASS"
+    assert "MISSED 01-report t02.turn_ended: FAIL" in done.out
+    assert "ValueError: no" in whys(report, "01-report")["t02.turn_ended"]
+    assert report["runs"][0]["outcome"] == "completed"
+
+
+def test_an_agent_that_fails_every_turn_has_failed(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", dict.fromkeys(INPUTS, "RAISE"), EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--skip-content")
     assert done.code == 1  # nothing was scored
-    assert "FAILED 01-report, run 1:" in done.out
-    assert set(words(report, "01-report")) == {
-        name
-        for name in WORDS
-        if name.startswith("t01") and "reads" not in name and "not_there" not in name
-    }
-    assert report["summary"]["runs_not_played"] == 0
+    assert "FAILED 01-report, run 1: the agent failed in every turn" in done.out
+    assert report["runs"][0]["outcome"] == "failed"
+    assert report["summary"]["missed"] == len(report["assertions"]) - sum(
+        one["reached"] is True for one in report["assertions"]
+    )
 
 
 def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> None:
@@ -321,12 +333,12 @@ def test_hostile_agents_change_verdicts_and_nothing_else(tmp_path: Path, order: 
     assert "root:" not in json.dumps(report)
 
 
-def test_what_cannot_be_kept_fails_the_agent(tmp_path: Path) -> None:
+def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", {**INPUTS, "turn-02-noise.md": "ODD pipe"}, EXPECTED)
     done, report = played(made, "scenarios/01-report", "--skip-content")
-    assert done.code == 1  # nothing was scored
-    assert "left what cannot be kept" in report["runs"][0]["reason"]
+    assert done.code == 3
+    assert "left what cannot be kept" in whys(report, "01-report")["t02.turn_ended"]
 
 
 def test_working_folders_are_kept_where_that_is_asked(tmp_path: Path) -> None:
