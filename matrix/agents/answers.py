@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from typing import Final
+from typing import Final, SupportsFloat
 
 import orjson
 
@@ -102,7 +102,8 @@ def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
         return None, BAD_COST
     if not 0 <= found <= _MOST_USD:  # which no NaN is
         return None, BAD_COST
-    return from_usd(repr(found)), ""
+    # numpy's numbers are floats, too, and say what they are when they are written out
+    return from_usd(repr(int(found) if isinstance(found, int) else float(found))), ""
 
 
 def read_reply(reply: object) -> Told:
@@ -112,16 +113,35 @@ def read_reply(reply: object) -> Told:
         AgentFailed: It is no :class:`Reply`.
     """
     if isinstance(reply, str):
-        return Told(reply)
+        return Told(_plain(reply))
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
         found = f"a {type(reply).__name__}"
         if isinstance(reply, Reply):
             found = f"a Reply whose text is a {type(reply.text).__name__}"
         raise AgentFailed(f"gave back {found}; expected a Reply, or text")
-    cost, doubt = read_cost(reply.cost_usd)
+    said = reply.cost_usd
+    # amounts of decimal, numpy and others that are no float, and say their value as one
+    own = said if said is None or isinstance(said, bool | int | float | str) else _as_float(said)
+    cost, doubt = read_cost(own)
     counts = (reply.tokens_in, reply.tokens_out)
-    status = reply.status if isinstance(reply.status, str) else ""
-    return Told(reply.text, cost, Usage(*map(_whole, counts)), doubt, status=status[:_SHOWN])
+    status = _plain(reply.status) if isinstance(reply.status, str) else ""
+    return Told(
+        _plain(reply.text), cost, Usage(*map(_whole, counts)), doubt, status=status[:_SHOWN]
+    )
+
+
+def _plain(text: str) -> str:
+    """A text of somebody's own kind of string as a string, which can be kept."""
+    return str.__str__(text) if type(text) is str else "".join(text)
+
+
+def _as_float(said: object) -> JSON:
+    if not isinstance(said, SupportsFloat):
+        return repr(said)[:_SHOWN]
+    try:
+        return float(said)
+    except (ValueError, OverflowError, TypeError):
+        return repr(said)[:_SHOWN]
 
 
 def cost_in(read: Callable[[], Told]) -> NanoUSD | None:
@@ -146,7 +166,7 @@ def _count(value: JSON, path: str | None) -> int:
 
 def _whole(found: JSON) -> int:
     whole = isinstance(found, int) and not isinstance(found, bool)
-    return found if whole and 0 <= found < 1 << 40 else 0
+    return int(found) if whole and 0 <= found < 1 << 40 else 0
 
 
 def _no_json(printed: str) -> str:

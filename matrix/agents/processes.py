@@ -2,14 +2,15 @@
 
 The command gets a process group of its own, which is killed when the command is over, takes too
 long, or when the process that started it dies: a watcher in the group waits for the end of a pipe
-that only that process holds. A process that leaves its group escapes this, unless it is in a
-sandbox, whose processes end with it; the folder's lock, which every process of the command
-inherits, then keeps the folder from being used by others.
+that only that process holds. A process that leaves its group is found by what it still has of the
+command: that pipe, or a variable. Who lets go of both is ended by a sandbox only; while it has the
+folder's lock, which every process of the command inherits, nobody else can use the folder.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -30,6 +31,9 @@ DYING_S: Final = 10.0
 """How long killed processes may take to be gone."""
 _LOOK_S: Final = 0.25
 """How often it is looked for those that have left the group meanwhile."""
+
+MARK: Final = "AGENT_TURN_MARK"
+"""Variable by which processes of a command are found that have left its group."""
 
 _KEPT_VARIABLES: Final = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 
@@ -69,7 +73,7 @@ class Running:
     """One command; ``run`` it in a thread of its own, ``kill`` it from any other."""
 
     def __init__(self, command: Command) -> None:
-        self._command = command
+        self._command, self._mark = command, secrets.token_hex(8)
         self._guard = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._killed = False
@@ -115,6 +119,8 @@ class Running:
             code = self._wait(process)
             alive.close()
             _wait_for_all(end)
+            if self._command.sandbox is None:
+                _end_marked(f"{MARK}={self._mark}".encode())
             return CommandResult(code, _text(out), _text(err), code is None, _size(out), _size(err))
 
     @property
@@ -158,7 +164,7 @@ class Running:
     def _environment(self) -> dict[str, str]:
         kept = {name: os.environ[name] for name in _KEPT_VARIABLES if name in os.environ}
         scratch = str(self._command.scratch)
-        own = {"HOME": scratch, "TMPDIR": scratch}
+        own = {"HOME": scratch, "TMPDIR": scratch, MARK: self._mark}
         if self._command.sandbox is not None:
             own = {"HOME": HOME, "TMPDIR": "/tmp"}  # noqa: S108  of the sandbox
         return {**kept, **own, **self._command.environment}
@@ -203,6 +209,32 @@ def _kill_holders(end: FileIO) -> None:
                 continue  # a child of ours is another command, which is about to begin
             if any(str(handle.readlink()) == held for handle in (folder / "fd").iterdir()):
                 os.kill(int(folder.name), signal.SIGKILL)
+
+
+def _end_marked(mark: bytes) -> None:
+    """End processes that have left the group and let go of the pipe, but kept the environment.
+
+    One that has cleared that, too, is found by nothing; only a sandbox ends those.
+    """
+    for _ in range(round(DYING_S / _LOOK_S)):
+        found = [pid for pid in _processes() if mark in _environment_of(pid)]
+        if not found:
+            return
+        for pid in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(_LOOK_S)
+
+
+def _processes() -> list[int]:
+    return [int(folder.name) for folder in Path("/proc").glob("[0-9]*")]
+
+
+def _environment_of(pid: int) -> list[bytes]:
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # it has ended, or is somebody else's
+        return []
 
 
 def _text(output: IO[bytes]) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
+import subprocess
 from pathlib import Path
 
 from matrix.model.errors import StoreError
@@ -56,7 +58,22 @@ def empty_folder(root: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder with all that is in it, also where it forbids that."""
+    """Remove a folder with all that is in it, also where it forbids that, however deep it is."""
+    try:
+        _remove(folder)
+    except (RecursionError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            raise
+        # deeper than Python goes, or its paths are longer than the system takes
+        for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
+            subprocess.run(  # noqa: S603  the system's own programs, on a folder of a session
+                [*command, "--", str(folder)], capture_output=True, check=False
+            )
+        if folder.exists():
+            raise OSError(errno.ENOTEMPTY, "cannot be removed", str(folder)) from None
+
+
+def _remove(folder: Path) -> None:
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         folder.chmod(stat.S_IRWXU)
     for path, names, _ in os.walk(folder):

@@ -45,19 +45,49 @@ async def bytes_only(turn):
 
 async def ends(turn):
     raise SystemExit(3)
+
+class Words(str):
+    pass
+
+class Count(int):
+    pass
+
+async def own_words(turn):
+    return Words("It is so.\\nSTATUS: COMPLETE")
+
+async def own_types(turn):
+    from decimal import Decimal
+    from matrix.agents.turns import Reply
+    cost = Decimal("0.002") if turn.seed % 2 else __import__("numpy").float64(0.002)
+    return Reply(Words("So.\\nSTATUS: COMPLETE"), cost, Count(3), Count(4), Words("COMPLETE"))
+
+async def deep(turn):
+    import os
+    here = os.getcwd()
+    os.chdir(turn.folder)
+    for _ in range(2500):
+        os.mkdir("d")
+        os.chdir("d")
+    os.chdir(here)
+    return "STATUS: COMPLETE"
 """
 
 
 def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project, Any]:
     (folder / "agents_of_mine.py").write_text(MINE)
-    names = ("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")
+    names = [*("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")]
+    names += ["own_words", "own_types", "deep"]
     file = {
         "version": 1,
         "strictness": 0,
         "min_score_to_pass": 0,
         "project_files_must_stay": False,
         "agents": {
-            name: {"python": f"agents_of_mine:{name}", "free": True, "timeout_s": 300}
+            name: {
+                "python": f"agents_of_mine:{name}",
+                "timeout_s": 300,
+                **({"max_usd": 0.05} if name == "own_types" else {"free": True}),
+            }
             for name in names
         },
         "system": system,
@@ -87,6 +117,25 @@ def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
     assert project.matrix("show", "it").code == 0
 
 
+def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:
+    """A subclass of str, or numpy's number, is what libraries return where they return one."""
+    levels = {"system": ["own_words", "own_types", "answers"]}
+    project, done = played(tmp_path, "answers", "--per-cell", "2", factors=levels)
+    assert done.code == 0, done
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"completed"}
+    calls = project.tables("it").frame("calls")
+    mine = calls[(calls.role == "system") & (calls.model == "own_types")]
+    assert mine.cost_nano.tolist() == [2_000_000] * 2
+    assert mine.tokens_in.tolist() == [3] * 2
+
+
+def test_folders_inside_each_other_without_end_are_in_nobodys_way(tmp_path: Path) -> None:
+    _, done = played(tmp_path, "deep")
+    assert done.code == 0, done
+    assert not list((tmp_path / "results" / "it").rglob("scratch-*"))
+
+
 @pytest.mark.parametrize("judge", ["raises", "bytes_only"])
 def test_a_judge_that_breaks_is_no_failure_of_what_it_judges(judge: str, tmp_path: Path) -> None:
     project, done = played(tmp_path, "answers", "--threshold", "failed=.05", judge={"model": judge})
@@ -110,6 +159,12 @@ def test_its_own_longest_turn_holds_unless_the_file_says_another(
     project, _ = played(tmp_path, "waits", **keys)
     said = project.tables("it").frame("messages").text.str.cat()
     assert f"I have {seconds} s" in said
+
+
+def test_its_own_longest_turn_holds_as_a_level_of_a_factor_too(tmp_path: Path) -> None:
+    levels = {"system": ["waits", "answers"]}
+    project, _ = played(tmp_path, "sim/gpt-4o-mini", factors=levels)
+    assert "I have 300 s" in project.tables("it").frame("messages").text.str.cat()
 
 
 @pytest.mark.parametrize(

@@ -342,6 +342,34 @@ async def test_a_program_that_is_not_there_is_a_result(run_dir: Path) -> None:
     assert (await end_of(run_dir, missing)).reason == "127"
 
 
+LEAVES = """
+import os, subprocess, sys
+child = subprocess.Popen(
+    ["sh", "-c", "while :; do :; done"], start_new_session=True, close_fds=True,
+    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+)
+print(child.pid)
+"""
+
+
+async def test_a_child_with_a_session_of_its_own_ends_with_its_command(run_dir: Path) -> None:
+    """Nothing of the command's pipe or group is left to it, which is Python's default."""
+
+    async def leaves(ctx: Context) -> object:
+        return int((await ctx.command([sys.executable, "-c", LEAVES])).out)
+
+    pid = int((await end_of(run_dir, leaves)).reason)
+    assert not Path(f"/proc/{pid}").exists() or _is_over(pid)
+
+
+def _is_over(pid: int) -> bool:
+    """Whether it is dead, and only nobody has taken note of it yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 ORPHAN = """
 import sys, time
 from pathlib import Path

@@ -180,7 +180,10 @@ def _read(document: Document) -> ReadFile:
             **spec,
             "limits": {"cost_usd": SMALL_CAP_USD, "turns": 21, **(spec.get("limits") or {})},
             "roles": {**_roles(file), **(spec.get("roles") or {})},
-            "params": {**_params(file, spec.get("agents") or {}), **(spec.get("params") or {})},
+            "params": {
+                **_params(file, spec.get("agents") or {}, _levels(spec)),
+                **(spec.get("params") or {}),
+            },
             "options": {**rules, **(spec.get("options") or {})},
         },
         {case.id: pack_of(case.id, case) for case in file.scenarios},
@@ -208,9 +211,18 @@ def _roles(file: SelftestFile) -> dict[str, str]:
     return {role: model for role, model in named.items() if model is not None}
 
 
-def _params(file: SelftestFile, agents: Collection[str]) -> dict[str, dict[str, JSON]]:
+def _levels(spec: Mapping[str, Any]) -> list[str]:
+    """Systems that are compared, if several are."""
+    factors = spec.get("factors")
+    levels = factors.get(SYSTEM) if isinstance(factors, dict) else None
+    return [one for one in levels if isinstance(one, str)] if isinstance(levels, list) else []
+
+
+def _params(
+    file: SelftestFile, agents: Collection[str], levels: Collection[str]
+) -> dict[str, dict[str, JSON]]:
     # an agent has a longest turn of its own, which a default that nobody wrote must not cut
-    waits = "timeout_seconds" in file.model_fields_set or file.system not in agents
+    waits = "timeout_seconds" in file.model_fields_set or not {file.system, *levels} & {*agents}
     return {
         GENERATOR: dict(_given(file.generator)),
         SYSTEM: {"timeout_s": file.timeout_seconds} if waits else {},
