@@ -18,6 +18,7 @@ from matrix.version import __version__
 if TYPE_CHECKING:
     from matrix import stats
     from matrix.api import (
+        ExecutorChoice,
         Run,
         archive,
         branch,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "ExecutorChoice",
     "Run",
     "__version__",
     "archive",

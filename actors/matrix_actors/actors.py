@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -24,7 +25,7 @@ from matrix.engine.governor import Governor
 from matrix.engine.governor_core import LostSession
 from matrix.engine.hosting import build_host, embedded_providers
 from matrix.engine.link import Mail
-from matrix.engine.messages import Picture
+from matrix.engine.messages import LogLine, Picture
 from matrix.engine.node_folder import NodeFolder
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.engine.registry import load_kind
@@ -39,7 +40,9 @@ from matrix.model.records import SessionPlan
 from matrix.store.blob_parts import Part
 from matrix.store.blob_server import BlobServer
 from matrix.store.remote_blobs import RemoteBlobs
+from matrix.telemetry.log import Forward
 from matrix_actors.transport import RayBlobs, RayTransport
+from matrix_actors.variables import take_variables
 from matrix_actors.whereabouts import Whereabouts, here
 
 MAX_CONCURRENCY = 1000
@@ -114,17 +117,24 @@ class GovernorActor:
 class ProviderClientActor:
     """Talks to models."""
 
-    def __init__(self, name: str, provider: str, setup: RunSetup, governor: Any) -> None:
+    def __init__(
+        self, name: str, provider: str, setup: RunSetup, governor: Any, variables: str
+    ) -> None:
+        """``variables`` is where the driver gives its keys to processes on its machine."""
         self._name, self._provider, self._setup = name, provider, setup
+        self._variables = variables
         self._transport = RayTransport(governor)
 
     async def start(self) -> Whereabouts:
         """Begin to work; returns which process this is."""
-        self._telemetry = telemetry_of(self._setup, self._name, sends=True)
+        await take_variables(self._variables, os.environ)
+        forward = Forward()
+        self._telemetry = telemetry_of(self._setup, self._name, sends=True, forward=forward)
         self._client = ProviderClient(
             self._name, self._provider, self._setup, self._transport, self._telemetry
         )
         self._client.start()
+        forward.attach(lambda line: self._client.send(LogLine(line)))
         _settle_down()  # litellm alone is 300,000 objects to look through
         return here()
 
@@ -159,12 +169,14 @@ class SessionWorkerActor:
         clients: Mapping[str, Sequence[Any]],
         home: str,
         blobs: Any,
+        variables: str,
     ) -> None:
         """Workers spread over the clients by their ``seat``, and keep to one of each provider.
 
         ``home`` is the node of the journal; ``blobs`` serves elsewhere what is there, or is
-        ``None``, if no session keeps files.
+        ``None``, if no session keeps files; ``variables`` as for provider clients.
         """
+        self._variables = variables
         self._name, self._seat, self._setup = name, seat, setup
         self._governor, self._clients, self._home = governor, clients, home
         self._remotes: dict[str, RemoteCalls] = {}
@@ -174,8 +186,10 @@ class SessionWorkerActor:
     async def start(self) -> Whereabouts:
         """Begin to work; returns which process this is."""
         setup = self._setup
+        await take_variables(self._variables, os.environ)
         kinds = {setup.kind: load_kind(setup.kind)}
-        self._telemetry = telemetry_of(setup, self._name)
+        forward = Forward()
+        self._telemetry = telemetry_of(setup, self._name, forward=forward)
         transport, workspaces = RayTransport(self._governor), await self._workspaces()
         self._worker = worker = SessionWorker(
             self._name, setup, kinds, transport, self._telemetry, workspaces
@@ -192,6 +206,7 @@ class SessionWorkerActor:
             remote.start()
             routes[provider] = self._remotes[provider] = remote
         worker.start(host=host, routes=routes)
+        forward.attach(lambda line: worker.send(LogLine(line)))
         _settle_down()
         return here()
 
@@ -208,6 +223,9 @@ class SessionWorkerActor:
 
     async def open(self, plans: Sequence[SessionPlan]) -> None:
         self._worker.open(plans)
+
+    async def release(self, session_ids: Sequence[str]) -> list[str]:
+        return await self._worker.release(session_ids)
 
     async def reconnect(self, governor: Any) -> None:
         await self._worker.reconnect(RayTransport(governor))

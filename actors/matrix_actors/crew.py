@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -32,6 +33,9 @@ LOCK_PATIENCE_S = 30.0
 """How long a new governor waits for the dead one to let go of the journal."""
 
 
+UNREACHABLE, NODE_GONE = "it cannot be reached any more", "its node is gone"
+"""Causes of death that concern a whole node."""
+
 ANYWHERE = {"scheduling_strategy": "SPREAD"}
 """Workers and provider clients go to whichever machines there are."""
 
@@ -42,7 +46,13 @@ class ProcessGone(MatrixError):
 
 @dataclass(slots=True)
 class Member:
-    """One place in the crew, and whoever has it now."""
+    """One place in the crew, and whoever has it now.
+
+    Attributes:
+        process: Where it is; ``None`` until it is up.
+        cause: What is known of the death of the last one here.
+        knows: Place -> name of those it was told of when it was made.
+    """
 
     place: str
     kind: str
@@ -50,6 +60,8 @@ class Member:
     actor: Any = None
     name: str = ""
     process: Whereabouts | None = None
+    cause: str = ""
+    knows: dict[str, str] = field(default_factory=dict)
     lives: int = 0
     deaths: deque[float] = field(default_factory=deque)
 
@@ -73,13 +85,23 @@ class Crew:
     def __init__(
         self,
         setup: RunSetup,
-        workers: int,
+        variables: str,
         *,
         one_node: bool = False,
+        worker_options: Callable[[int], Mapping[str, Any]] = lambda _: ANYWHERE,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``one_node``: there is no other node than the journal's, and there will be none."""
-        self._setup, self._clock = setup, clock
+        """Workers are hired one by one.
+
+        Args:
+            setup: What every process is told.
+            variables: Where the driver is asked for variables of its environment.
+            one_node: There is no other node than the journal's, and there will be none.
+            worker_options: Number of a worker -> Ray's options for where it may be.
+            clock: Seconds.
+        """
+        self._setup, self._clock, self._worker_options = setup, clock, worker_options
+        self._variables = variables
         files_travel = not one_node and isinstance(load_kind(setup.kind), UsesFolder)
         self.governor = Member("governor", "governor", 0)
         self.blobs = Member("blobs", "blobs", 0) if files_travel else None
@@ -90,7 +112,7 @@ class Crew:
             ]
             for provider, count in setup.clients.items()
         }
-        self.workers = [Member(f"worker-{index}", "worker", index) for index in range(workers)]
+        self.workers: dict[int, Member] = {}
 
     @property
     def all_clients(self) -> list[Member]:
@@ -101,30 +123,52 @@ class Crew:
     def members(self) -> list[Member]:
         """Everybody."""
         alone = [self.publisher] if self.blobs is None else [self.blobs, self.publisher]
-        return [self.governor, *self.all_clients, *alone, *self.workers]
+        return [self.governor, *self.all_clients, *alone, *self.workers.values()]
 
     # --- births -----------------------------------------------------------------------------------
 
-    async def start(self) -> None:
-        """Bring everybody up: the governor first, because it may refuse, then who talks to it."""
+    def create(self) -> None:
+        """Make everybody but session workers; Ray brings their processes up side by side."""
         for member in self.members:
             self._create(member)
-        self.governor.process = await self.governor.actor.start.remote()
-        workers = list(self.workers)
-        for group in ([one for one in self.members[1:] if one not in workers], workers):
-            found = await asyncio.gather(*(member.actor.start.remote() for member in group))
-            for member, process in zip(group, found, strict=True):
-                member.process = process
 
-    def hire(self, place: str) -> Member:
+    async def start(self) -> None:
+        """Bring them up: the governor first, because it may refuse, then who talks to it."""
+        await self.begin(self.governor)
+        others = [one for one in self.members[1:] if one.kind != "worker"]
+        await asyncio.gather(*map(self.begin, others))
+
+    def hire(self, index: int, place: str) -> Member:
         """One more session worker; start it with :meth:`begin`."""
-        member = Member(place, "worker", len(self.workers))
+        member = Member(place, "worker", index)
         self._create(member)
         return member
 
     async def begin(self, member: Member) -> None:
-        """Start a member whose actor was just made."""
-        member.process = await member.actor.start.remote()
+        """Start a member whose actor was made; it may have waited long for its place."""
+        name, process = member.name, await member.actor.start.remote()
+        if member.name != name:
+            return
+        member.process = process
+        if member.kind == "worker":
+            await self._introduce(member)
+
+    async def _introduce(self, member: Member) -> None:
+        """Tell a worker of whoever has taken a place since it was made."""
+        now = self._names()
+        changed = [place for place, name in member.knows.items() if now.get(place, name) != name]
+        member.knows = now
+        if self.governor.place in changed:
+            await member.actor.reconnect.remote(self.governor.actor)
+        if self.blobs is not None and self.blobs.place in changed:
+            await member.actor.reconnect_blobs.remote(self.blobs.actor)
+        for provider, clients in self.clients.items():
+            mine = clients[member.index % len(clients)]
+            if mine.place in changed:
+                await member.actor.reconnect_client.remote(provider, mine.actor)
+
+    def _names(self) -> dict[str, str]:
+        return {one.place: one.name for one in self.members if one.kind != "worker"}
 
     def _create(self, member: Member) -> None:
         from matrix_actors import actors as _actors
@@ -133,21 +177,25 @@ class Crew:
         name, setup, governor = member.next_name(), self._setup, self.governor.actor
         match member.kind:
             case "governor":
-                alive = [one.name for one in (*self.all_clients, *self.workers) if one.process]
+                peers = (*self.all_clients, *self.workers.values())
+                alive = [one.name for one in peers if one.process]
                 member.actor = actors.GovernorActor.options(**self._here()).remote(setup, alive)
             case "publisher":
                 member.actor = actors.PublisherActor.options(**self._here()).remote(setup.run_dir)
             case "worker":
+                member.knows = self._names()
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
                 blobs = None if self.blobs is None else self.blobs.actor
-                member.actor = actors.SessionWorkerActor.options(**ANYWHERE).remote(
-                    name, member.index, setup, governor, clients, self._home, blobs
+                options = self._worker_options(member.index)
+                member.actor = actors.SessionWorkerActor.options(**options).remote(
+                    name, member.index, setup, governor, clients, self._home, blobs, self._variables
                 )
             case "blobs":
                 member.actor = actors.BlobServerActor.options(**self._here()).remote(setup.run_dir)
             case provider:
-                member.actor = actors.ProviderClientActor.options(**ANYWHERE).remote(
-                    name, provider, setup, governor
+                where = ANYWHERE if setup.spread else self._here()
+                member.actor = actors.ProviderClientActor.options(**where).remote(
+                    name, provider, setup, governor, self._variables
                 )
 
     def _here(self) -> dict[str, Any]:
@@ -166,7 +214,7 @@ class Crew:
     # --- deaths -----------------------------------------------------------------------------------
 
     async def replace(self, member: Member, extra: Sequence[Member] = ()) -> list[LostSession]:
-        """Put a new process in the place of one that died.
+        """Put a new process in the place of one that died; a session worker is yet to begin.
 
         Args:
             member: Whose process died.
@@ -181,17 +229,21 @@ class Crew:
         dead = member.name
         make_sure(member)
         if member.died_too_often(self._clock()):
-            raise ProcessGone(f"{member.place} has died {len(member.deaths)} times in a minute")
+            why = f" ({member.cause})" if member.cause else ""
+            often = f"{member.place} has died {len(member.deaths)} times in a minute{why}"
+            raise ProcessGone(often)
+        peers = [one for one in (*self.workers.values(), *extra) if one.process is not None]
         if member.kind == "governor":
-            await self._new_governor([*self.all_clients, *self.workers, *extra])
+            await self._new_governor([*self.all_clients, *peers])
             return []
         lost = [] if member.kind in ("publisher", "blobs") else await self.lose(dead)
         self._create(member)
+        if member.kind == "worker":
+            return lost
         await self.begin(member)
-        peers = [*self.workers, *extra]
         if member.kind == "blobs":
             await _all(one.actor.reconnect_blobs.remote(member.actor) for one in peers)
-        elif member.kind not in ("publisher", "worker"):
+        elif member.kind != "publisher":
             seats = len(self.clients[member.kind])
             mine = [one for one in peers if one.index % seats == member.index]
             await _all(one.actor.reconnect_client.remote(member.kind, member.actor) for one in mine)
@@ -233,6 +285,25 @@ def make_sure(member: Member) -> None:
     if process is not None and process.world == here().world:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process.pid, signal.SIGKILL)
+
+
+def cause_of(error: Exception) -> str:
+    """Why a process died, as far as Ray knows, in a line."""
+    said = " ".join(str(error).split())
+    if "unavailable" in said:
+        return UNREACHABLE
+    found = re.search(r"(?:because|Reason|reason|Cause|cause)(?: of)?:? (.+)", said)
+    text = found.group(1) if found else said
+    if "Connection reset" in text or "unexpected system-level" in text or "SIGKILL" in said:
+        text = "it was killed, or crashed"
+    elif "node" in text.lower() and ("died" in text or "dead" in text or "lost" in text):
+        text = NODE_GONE
+    return text[:300]
+
+
+def is_of_node(cause: str) -> bool:
+    """Whether a process died of what has become of its node, or seems to have."""
+    return cause in (UNREACHABLE, NODE_GONE)
 
 
 async def _all(replies: Any) -> None:

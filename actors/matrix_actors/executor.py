@@ -3,47 +3,60 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
+import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from matrix.engine.executor import News
 from matrix.engine.governor_core import DRIVER
+from matrix.engine.keys import key_needs, keys_among
 from matrix.engine.link import Link
 from matrix.engine.messages import (
     AskEnded,
     Picture,
+    ProcessDied,
     ProcessReplaced,
     RunFailed,
     SessionEnded,
     SessionSuspended,
 )
-from matrix.engine.setup import RunSetup
+from matrix.engine.prepared import Prepared
+from matrix.engine.setup import ModelEntry, RunSetup
+from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
+from matrix.model.errors import BadInput, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
-from matrix_actors.cluster import (
-    check_ray,
-    is_local,
-    leave_ray,
-    prepare_environment,
-    start_ray,
-)
-from matrix_actors.crew import Crew, Member, ProcessGone, make_sure
+from matrix.report.text import plural
+from matrix.store.run_folder import resume_command
+from matrix_actors.cluster.fitness import Needs
+from matrix_actors.cluster.joining import RayUnavailable, look_at_cluster, ray_address
+from matrix_actors.cluster.nodes import Nodes
+from matrix_actors.cluster.starting import Starting, check_ray, leave_ray, prepare_environment
+from matrix_actors.crew import Crew, Member, ProcessGone, cause_of, is_of_node, make_sure
 from matrix_actors.governed import PAUSE_S, Governed
 from matrix_actors.lifelines import RayDied, RayWatch
 from matrix_actors.metrics import RunMetrics
-from matrix_actors.seating import Seating
+from matrix_actors.patience import aside
+from matrix_actors.seating import QUARANTINE, Seating
+from matrix_actors.staffing import Batches, Staffing
 from matrix_actors.transport import RayTransport
+from matrix_actors.variables import VariableServer
 
 STOP_TIMEOUT_S = 10.0
 """How long an orderly stop of one actor may take before it is killed."""
 
 HANG_S = 60.0
 """A governor that says nothing for so long is taken for dead, and made so."""
+
+
+TOLD_S = 30.0
+"""Deaths on one node within so many seconds are told of by their first, as they have one cause."""
 
 
 class RayExecutor:
@@ -59,17 +72,20 @@ class RayExecutor:
         """Choose where to run.
 
         Args:
-            address: A Ray address to join; ``MATRIX_RAY_ADDRESS`` if left out, else a local Ray.
-            workers: Session workers; one per core if left out.
+            address: A Ray to join; that of a variable if left out, else a local one.
+            workers: Session workers; as many as there are CPUs for if left out.
             hang_s: A governor that says nothing for so long is taken for dead.
         """
         self._hang_s = hang_s
-        self._address = address or os.environ.get("MATRIX_RAY_ADDRESS")
-        self._count = workers or max(1, min(32, os.cpu_count() or 1))
+        self._address = ray_address(address, os.environ)
+        self._asked = workers
+        self._nodes: Nodes | None = None
         self._news: list[News] = []
         self._something = asyncio.Event()
         self._crew: Crew | None = None
-        self._seating = Seating(self._count)
+        self._seating = Seating()
+        self._staffing: Staffing | None = None
+        self._variables: VariableServer | None = None
         self._suspects: Member | None = None
         self._link: Link | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -78,10 +94,11 @@ class RayExecutor:
         self._governed: Governed | None = None
         self._failed: RunFailed | None = None
         self._ray = RayWatch()
-        self._coming_up: asyncio.Future[None] | None = None
+        self._starting: Starting | None = None
         self._stopping = self._draining = False
         self._metrics: RunMetrics | None = None
         self._outcomes: Counter[Outcome] = Counter()
+        self._told: dict[str, float] = {}
 
     @property
     def pids(self) -> dict[str, int]:
@@ -103,42 +120,107 @@ class RayExecutor:
 
     def check(self) -> str:
         prepare_environment()
-        return check_ray(self._address)
+        if self._address is None:
+            return check_ray()
+        self._look(Needs())
+        assert self._nodes is not None
+        places = self._nodes.places
+        cpus = sum(place.cpus for place in places)
+        nodes = plural(len(places), "node")
+        found = f"the Ray at {self._address} can be joined: {nodes} that fit, with {cpus:g} CPUs"
+        return "; ".join((found, *self._nodes.misfits))
+
+    @property
+    def joins(self) -> bool:
+        return self._address is not None
+
+    def require(self, prepared: Prepared) -> list[str]:
+        """See that the cluster can be joined, and which of its nodes can play this run."""
+        if self._address is None:
+            return []
+        prepare_environment()
+        spread = prepared.spec.providers.spread
+        kind, agents, env_file = prepared.kind.name, prepared.agents, str(prepared.env_file)
+        needs = _needs(kind, agents, env_file, prepared.models if spread else {})
+        self._look(needs)
+        assert self._nodes is not None
+        self._nodes.require_keys()
+        return [f"no session is played there: {why}" for why in self._nodes.misfits]
+
+    def _look(self, needs: Needs) -> None:
+        """Look at the cluster.
+
+        Raises:
+            BadInput: It cannot be joined, or not from this machine.
+        """
+        assert self._address is not None
+        try:
+            self._nodes = Nodes(look_at_cluster(self._address, needs), needs)
+            self._nodes.require_home()
+        except RayUnavailable as error:
+            raise BadInput([Mistake("--address", None, "", str(error))]) from error
 
     async def start(self, setup: RunSetup) -> None:
         prepare_environment()
-        self._coming_up = asyncio.ensure_future(asyncio.to_thread(start_ray, self._address))
-        await asyncio.shield(self._coming_up)
-        self._begin(self._ray.watch(Path(setup.run_dir), ours=is_local(self._address)))
+        if self._address is not None and self._nodes is None:
+            needs = _needs(setup.kind, setup.agents, setup.env_file or "", {})
+            await asyncio.to_thread(self._look, needs)
+        self._starting = Starting(self._address)
+        await self._starting.wait()
+        local = self._address is None
+        self._begin(self._ray.watch(Path(setup.run_dir), ours=local))
         import ray
 
-        self._crew = crew = Crew(setup, self._count, one_node=is_local(self._address))
+        self._variables = server = VariableServer(_variables(setup))
+        await server.start()
+        self._staffing = staffing = Staffing(
+            self._seating,
+            asked=self._asked,
+            nodes=self._nodes,
+            tell=self._tell,
+            give=self._give_all,
+            up=lambda worker: self._begin(self._watch(worker)),
+            down=self._died,
+        )
+        self._crew = crew = Crew(
+            setup, server.place, one_node=local, worker_options=staffing.options
+        )
         self._governed = Governed(
             crew.governor,
             self._hang_s,
             give_up=self._give_up_if_failed,
-            on_death=lambda dead: self._dead.put_nowait((dead, dead.name)),
+            on_death=self._hangs,
         )
         try:
+            crew.create()
+            staffing.attach(crew)
             await self._ray.needed_by(crew.start())
+            await self._ray.needed_by(staffing.begin(lambda: self._draining))
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayActorError as error:
             await self._ray.rule_out()
-            text = "a process died while the run was being set up; `matrix resume` tries again"
-            raise ProcessGone(text) from error
+            text = f"a process died while the run was being set up: {cause_of(error)}"
+            raise ProcessGone(
+                f"{text}; `{resume_command(Path(setup.run_dir))}` tries again"
+            ) from error
         self.governed.begin()
         self._metrics = RunMetrics(setup.run_id)
         self._link = Link(DRIVER, RayTransport(crew.governor.actor), self._on_news)
         self._link.start()
         self._begin(self._hand_out())
         self._begin(self._replace_the_dead())
+        self._begin(staffing.keep())
         for member in crew.members:
-            self._begin(self._watch(member))
+            if member.kind != "worker":
+                self._begin(self._watch(member))
 
     def open(self, plans: Sequence[SessionPlan]) -> None:
-        for batch in self._seating.seat(plans).items():
-            self._opening.put_nowait(batch)
+        self._give_all(self._seating.seat(plans))
+
+    def _give_all(self, batches: Batches) -> None:
+        for seat, plans in batches.items():
+            self._opening.put_nowait((seat, list(plans)))
 
     async def news(self) -> list[News]:
         await self._something.wait()
@@ -182,24 +264,30 @@ class RayExecutor:
 
     async def stop(self, *, at_once: bool = False) -> None:
         self._stopping = True
-        if self._coming_up is not None:  # it cannot be called off, and must not outlive the run
-            await asyncio.wait([self._coming_up])
+        if self._starting is not None:
+            await self._starting.give_up()
         under_way = list(self._tasks)
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
+        if self._staffing is not None:
+            await self._staffing.stop()
+        if self._variables is not None:
+            await self._variables.stop()
         if self._link is not None:
             await self._link.stop()
         crew = self._crew
         if crew is not None and self.pids and not at_once and not self._ray.is_dead:
-            for group in ([*crew.workers, *self._extra], crew.all_clients, [crew.governor]):
-                await asyncio.gather(*(_stop(member.actor) for member in group))
+            workers = [*crew.workers.values(), *self._extra]
+            for group in (workers, crew.all_clients, [crew.governor]):
+                up = [member for member in group if member.process is not None]
+                await asyncio.gather(*(_stop(member.actor) for member in up))
         if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
             for member in [*crew.members, *self._extra]:
-                if member.process is not None:
-                    make_sure(member)
-        with suppress(ImportError):
-            await asyncio.to_thread(leave_ray)
+                make_sure(member)
+        if self._starting is None or self._starting.is_over:
+            with suppress(ImportError):
+                await aside(leave_ray)
 
     async def _ask(self, ask: Callable[[Any], Any]) -> Any:
         return await self._ray.needed_by(self.governed.ask(ask))
@@ -213,7 +301,8 @@ class RayExecutor:
     async def _hand_out(self) -> None:
         while True:
             seat, plans = await self._opening.get()
-            await self._give(self.crew.workers[seat], plans)
+            if (worker := self.crew.workers.get(seat)) is not None:
+                await self._give(worker, plans)
 
     async def _give(self, worker: Member, plans: Sequence[SessionPlan]) -> None:
         """Give sessions to a worker; one that has died gives them to its heir later."""
@@ -226,12 +315,17 @@ class RayExecutor:
     def _on_news(self, message: News) -> None:
         if isinstance(message, SessionEnded) and message.plan.part == "play":
             self._outcomes[message.ended.outcome] += 1
+        if isinstance(message, SessionSuspended) and not self._draining:
+            return  # let go by one worker for another
         if isinstance(message, SessionEnded | SessionSuspended):
             was_alone = self._seating.leave(message.plan.session_id)
             if was_alone:
                 self._begin(self._play_next_suspect())
         if isinstance(message, RunFailed):
             self._failed = message
+        self._tell(message)
+
+    def _tell(self, message: News) -> None:
         self._news.append(message)
         self._something.set()
 
@@ -252,8 +346,21 @@ class RayExecutor:
             if isinstance(error, RayTaskError):  # it lives, and says that it cannot go on
                 cause = error.cause
                 self._on_news(RunFailed(type(cause).__name__, str(cause)))
-            else:
-                self._dead.put_nowait((member, name))
+            elif member.name == name and member.process is not None:
+                self._died(member, error)
+
+    def _died(self, member: Member, error: Exception) -> None:
+        """A process is gone; whether it had begun to work or not."""
+        if self._stopping:
+            return
+        member.cause = cause_of(error)
+        if self._nodes is not None and member.process is not None and is_of_node(member.cause):
+            self._nodes.shun(member.process.node)
+        self._dead.put_nowait((member, member.name))
+
+    def _hangs(self, governor: Member) -> None:
+        governor.cause = governor.cause or "it said nothing any more"
+        self._dead.put_nowait((governor, governor.name))
 
     async def _replace_the_dead(self) -> None:
         """One at a time, the governor first: nobody else can be replaced without one."""
@@ -263,9 +370,11 @@ class RayExecutor:
                 continue
             if member.kind == "governor":
                 self.governed.end()
+            told = self._is_told(member)
+            self._tell(ProcessDied(name, self._called(member), member.cause))
             try:
                 await self._ray.needed_by(self._replace(member))
-                self._on_news(ProcessReplaced(name))
+                self._tell(ProcessReplaced(name, told))
             except RayDied:
                 return  # whoever waits for something is told
             except ProcessGone as gone:
@@ -285,7 +394,8 @@ class RayExecutor:
 
     async def _replace(self, member: Member) -> None:
         lost = await self.crew.replace(member, self._extra)
-        self._begin(self._watch(member))
+        if member.kind != "worker":
+            self._begin(self._watch(member))
         if member.kind == "governor":
             await self._govern()
         elif member.kind == "worker":
@@ -295,7 +405,12 @@ class RayExecutor:
                 await self.crew.governor.actor.condemn.remote(
                     plan, "its worker died again and again at the same turn, with nobody else in it"
                 )
-            await self._give(member, fates.again)
+            self._give_all(fates.again)
+            if member is self._suspects:
+                await self._bring_up_suspects(member)
+            else:
+                assert self._staffing is not None
+                self._staffing.replace(member)
             await self._play_next_suspect()
 
     async def _govern(self) -> None:
@@ -315,12 +430,29 @@ class RayExecutor:
         if not self._seating.has_suspect:
             return
         if self._suspects is None:
-            self._suspects = self.crew.hire("worker-suspects")
-            self._seating.quarantine = self._suspects.index
-            await self.crew.begin(self._suspects)
-            self._begin(self._watch(self._suspects))
+            self._suspects = self.crew.hire(QUARANTINE, "worker-suspects")
+            await self._bring_up_suspects(self._suspects)
         plan = self._seating.next_suspect()
         await self._give(self._suspects, [] if plan is None else [plan])
+
+    async def _bring_up_suspects(self, worker: Member) -> None:
+        await self.crew.begin(worker)
+        self._begin(self._watch(worker))
+
+    def _is_told(self, member: Member) -> bool:
+        """Whether another death on the same node was told of a moment ago; it is told of now."""
+        node = member.process.node if member.process is not None else ""
+        if self._nodes is None or not node:
+            return False
+        now = time.monotonic()
+        last, self._told[node] = self._told.get(node, -math.inf), now
+        return now - last < TOLD_S
+
+    def _called(self, member: Member) -> str:
+        process = member.process
+        if process is None:
+            return ""
+        return process.host if self._nodes is None else self._nodes.name_of(process.node)
 
     def _give_up_if_failed(self) -> None:
         if self._failed is not None:
@@ -335,3 +467,25 @@ class RayExecutor:
 async def _stop(actor: Any) -> None:
     with suppress(Exception):  # it may be dead already; it is killed with Ray afterwards
         await asyncio.wait_for(actor.stop.remote(), STOP_TIMEOUT_S)
+
+
+def _variables(setup: RunSetup) -> dict[str, str]:
+    """What of this environment processes of the run may need: keys, and what agents are given."""
+    names = {name for agent in setup.agents.values() for name in agent.pass_env}
+    names |= {name for need in key_needs(setup.models, {}) for name in need.names or ()}
+    known = keys_among(os.environ, names)
+    return known | {name: os.environ[name] for name in names if name in os.environ}
+
+
+def _needs(
+    kind: str, agents: Mapping[str, AgentSpec], env_file: str, models: Mapping[str, ModelEntry]
+) -> Needs:
+    """What a run needs of a node: what its agents are given, and keys of ``models``."""
+    programs = [one.command[0] for one in agents.values() if one.command is not None]
+    return Needs(
+        kind,
+        tuple(dict.fromkeys(name for one in agents.values() for name in one.pass_env)),
+        tuple(dict.fromkeys(name for name in programs if "{" not in name)),
+        tuple(dict.fromkeys(need.names for need in key_needs(models, {}) if need.names)),
+        env_file,
+    )

@@ -1,9 +1,11 @@
-"""Waiting for an answer, with a patience that only runs while this process runs."""
+"""Waiting: with a patience that only runs while this process runs, or for what may never come."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+import threading
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -28,3 +30,33 @@ async def patiently(answer: Awaitable[T], seconds: float) -> T:
     finally:
         waiting.cancel()
     raise TimeoutError(f"no answer in {seconds:g} s")
+
+
+async def aside(work: Callable[[], T]) -> T:
+    """Do something in a thread that nobody waits for when the program ends.
+
+    Ray's calls block in C++ where its head is gone; threads of the event loop would be waited for.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: BaseException | None) -> None:
+        if done.done():
+            return
+        if error is None:
+            done.set_result(result)  # type: ignore[arg-type]
+        else:
+            done.set_exception(error)
+
+    def act() -> None:
+        result: T | None = None
+        error: BaseException | None = None
+        try:
+            result = work()
+        except BaseException as raised:  # told to whoever waits
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(tell, result, error)
+
+    threading.Thread(target=act, name="ray-asked", daemon=True).start()
+    return await done

@@ -1,10 +1,11 @@
-"""Which worker plays which session, and what becomes of them when a worker dies."""
+"""Which worker plays which session, and what becomes of them when a worker comes, goes or dies."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from matrix.engine.strikes import Strikes
 from matrix.model.records import SessionPlan
@@ -14,7 +15,7 @@ from matrix.model.records import SessionPlan
 class Fates:
     """Sessions of a worker that died."""
 
-    again: list[SessionPlan] = field(default_factory=list)
+    again: dict[int, list[SessionPlan]] = field(default_factory=dict)
     alone: list[SessionPlan] = field(default_factory=list)
     condemned: list[SessionPlan] = field(default_factory=list)
 
@@ -25,46 +26,99 @@ class _Seated:
     seat: int
 
 
+QUARANTINE: Final = -1
+"""The seat of the worker that plays suspects, one at a time."""
+
+NOBODY: Final = -2
+"""The seat of a session that waits for a worker."""
+
+
 @dataclass(slots=True)
 class Seating:
     """Seats sessions with the worker that has the fewest; keeps suspects apart.
 
-    Attributes:
-        workers: Seats from 0.
-        quarantine: The seat of the worker that plays suspects, one at a time.
+    Seats are open from :meth:`open` to :meth:`close`; while none is, sessions wait.
     """
 
-    workers: int
-    quarantine: int = -1
-    _load: list[int] = field(init=False)
+    _load: dict[int, int] = field(default_factory=dict)
     _seated: dict[str, _Seated] = field(default_factory=dict)
+    _waiting: deque[str] = field(default_factory=deque)
     _strikes: Strikes = field(default_factory=Strikes)
     _suspects: deque[str] = field(default_factory=deque)
     _alone: str | None = None
-
-    def __post_init__(self) -> None:
-        self._load = [0] * self.workers
 
     @property
     def seated(self) -> list[SessionPlan]:
         """Every session that was given out and is not back."""
         return [one.plan for one in self._seated.values()]
 
+    @property
+    def seats(self) -> list[int]:
+        """Open seats."""
+        return sorted(self._load)
+
+    def at(self, seat: int) -> list[str]:
+        """The sessions of a seat."""
+        return [key for key, one in self._seated.items() if one.seat == seat]
+
+    def open(self, seat: int) -> dict[int, list[SessionPlan]]:
+        """A worker is there; returns seat -> sessions that have waited for one."""
+        self._load[seat] = 0
+        waiting, self._waiting = self._waiting, deque()
+        return self._place([self._seated[key].plan for key in waiting if key in self._seated])
+
+    def close(self, seat: int) -> None:
+        """A worker is given no more sessions; those it has stay."""
+        self._load.pop(seat, None)
+
+    def surplus(self, seat: int) -> dict[int, list[str]]:
+        """Seat -> sessions which, if they went to ``seat``, would leave all about equally full."""
+        if seat not in self._load:
+            return {}
+        share = sum(self._load.values()) // len(self._load)
+        lacking = share - self._load[seat]
+        found: dict[int, list[str]] = {}
+        for other in sorted(self._load, key=lambda one: -self._load[one]):
+            count = min(lacking, self._load[other] - share)
+            if count > 0 and other != seat:
+                found[other] = self.at(other)[-count:]
+                lacking -= count
+        return found
+
     def seat(self, plans: Sequence[SessionPlan]) -> dict[int, list[SessionPlan]]:
-        """Seat -> sessions for it."""
+        """Seat -> sessions for it; where no seat is open, they wait."""
+        return self._place(plans)
+
+    def move(self, session_ids: Iterable[str]) -> dict[int, list[SessionPlan]]:
+        """Sessions were let go by their worker, and are for others."""
+        mine = [self._seated[key] for key in session_ids if key in self._seated]
+        for one in mine:
+            self._unload(one)
+        return self._place([one.plan for one in mine])
+
+    def _place(self, plans: Sequence[SessionPlan]) -> dict[int, list[SessionPlan]]:
         batches: dict[int, list[SessionPlan]] = {}
         for plan in plans:
-            seat = min(range(self.workers), key=lambda i: (self._load[i], i))
+            if not self._load:
+                self._seated[plan.session_id] = _Seated(plan, NOBODY)
+                self._waiting.append(plan.session_id)
+                continue
+            seat = min(self._load, key=lambda i: (self._load[i], i))
             self._load[seat] += 1
             self._seated[plan.session_id] = _Seated(plan, seat)
             batches.setdefault(seat, []).append(plan)
         return batches
 
+    def _unload(self, one: _Seated) -> None:
+        if one.seat in self._load:
+            self._load[one.seat] -= 1
+        one.seat = NOBODY
+
     def leave(self, session_id: str) -> bool:
         """A session is over or let go; whether it was the suspect under way."""
         one = self._seated.pop(session_id, None)
-        if one is not None and 0 <= one.seat < self.workers:
-            self._load[one.seat] -= 1
+        if one is not None:
+            self._unload(one)
         self._strikes.forget([session_id])
         if session_id in self._suspects:
             self._suspects.remove(session_id)
@@ -74,23 +128,28 @@ class Seating:
         return False
 
     def bereave(self, seat: int, reached: Mapping[str, Hashable]) -> Fates:
-        """The worker of a seat died; ``reached`` says how far its open sessions had come."""
-        alone = seat == self.quarantine
+        """The worker of a seat died; ``reached`` says how far its open sessions had come.
+
+        The seat is closed, and its sessions are for others.
+        """
+        alone = seat == QUARANTINE
+        self.close(seat)
         mine = {key: one for key, one in self._seated.items() if one.seat == seat}
         known = {key: at for key, at in reached.items() if key in mine}
         judged = self._strikes.died(known, alone=alone)
         if alone:
             self._alone = None
-        fates = Fates()
+        fates, again = Fates(), list[SessionPlan]()
         for key, one in mine.items():
             match judged.get(key, "alone" if alone else "again"):
                 case "again":
-                    fates.again.append(one.plan)
+                    again.append(one.plan)
                 case "condemned":
                     fates.condemned.append(one.plan)
                 case "alone":
                     fates.alone.append(one.plan)
                     self._suspect(key, one)
+        fates.again = self._place(again)
         return fates
 
     @property
@@ -104,12 +163,10 @@ class Seating:
             return None
         self._alone = self._suspects.popleft()
         one = self._seated[self._alone]
-        one.seat = self.quarantine
+        one.seat = QUARANTINE
         return one.plan
 
     def _suspect(self, key: str, one: _Seated) -> None:
-        if 0 <= one.seat < self.workers:
-            self._load[one.seat] -= 1
-        one.seat = -2  # nobody's, until its turn comes
+        self._unload(one)  # nobody's, until its turn comes
         if key not in self._suspects:
             self._suspects.append(key)

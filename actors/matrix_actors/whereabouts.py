@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 
 class Whereabouts(NamedTuple):
-    """A process, and the world in which its number means something."""
+    """A process, the world in which its number means something, and its node of Ray."""
 
     pid: int
     world: str
+    node: str = ""
+    host: str = ""
 
 
 def here() -> Whereabouts:
@@ -22,4 +25,7 @@ def here() -> Whereabouts:
     with suppress(OSError):
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         world = f"{boot} {Path('/proc/self/ns/pid').readlink()}"
-    return Whereabouts(os.getpid(), world)
+    node = ""
+    if (ray := sys.modules.get("ray")) is not None and ray.is_initialized():
+        node = ray.get_runtime_context().get_node_id()
+    return Whereabouts(os.getpid(), world, node, socket.gethostname())

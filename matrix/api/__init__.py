@@ -31,11 +31,13 @@ from matrix.api.planning import plan, validate
 from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
 from matrix.api.rejudging import plan_rejudge, rejudge
+from matrix.engine.executor import ExecutorChoice
 
 __all__ = [
     "NEWEST",
     "RESULTS",
     "Checkup",
+    "ExecutorChoice",
     "Run",
     "archive",
     "archive_older",

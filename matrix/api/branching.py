@@ -18,6 +18,7 @@ from matrix.api.choosing import (
 )
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
+from matrix.engine.executor import AnyExecutor
 from matrix.engine.progress import Listener
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
@@ -113,7 +114,7 @@ def replay(
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -133,7 +134,7 @@ def replay(
         max_cost: Hard cap in US dollars; the parent run's if left out.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 
@@ -165,7 +166,7 @@ def branch(
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -188,7 +189,7 @@ def branch(
         max_cost: Hard cap in US dollars; the parent run's if left out.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 
@@ -228,7 +229,7 @@ def start_branching(
     planned: Branching,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
 ) -> Run:
     """Start continuations in a folder of their own and see them to their end.

@@ -13,6 +13,7 @@ from matrix.api.opened import RESULTS
 from matrix.api.planning import plan
 from matrix.engine import checkup, surroundings
 from matrix.engine.checkup import Finding
+from matrix.engine.executor import AnyExecutor
 from matrix.engine.keys import env_variables
 from matrix.engine.prepared import Prepared
 from matrix.model.errors import BadInput, StoreError
@@ -37,7 +38,7 @@ def doctor(
     *,
     models: Mapping[str, str] | None = None,
     results: str | Path = RESULTS,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     overrides: Iterable[Override] = (),
 ) -> Checkup:
     """Say what is missing for a run of this spec; nothing is paid for and no request is sent.

@@ -10,6 +10,7 @@ from matrix.api.choosing import Branching, go_on, replay_of
 from matrix.api.exporting import read_checkpoint
 from matrix.api.opened import RESULTS, Run
 from matrix.engine.checkpoint_reading import moment_in
+from matrix.engine.executor import AnyExecutor
 from matrix.engine.progress import Listener
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.mistakes import together
@@ -49,7 +50,7 @@ def replay_checkpoint(
     trust_addresses: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -64,7 +65,7 @@ def replay_checkpoint(
         trust_addresses: Send keys of this machine to addresses that only the file names.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 

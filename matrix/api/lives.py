@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import socket
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
@@ -22,7 +23,7 @@ from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
 from matrix.engine.catalogue import require_local_models
 from matrix.engine.driver import Driver
-from matrix.engine.executor import Executor, load_executor
+from matrix.engine.executor import AnyExecutor, Executor, Requiring, load_executor
 from matrix.engine.folders_kept import keep_initial_folders
 from matrix.engine.keys import open_to_others, require_keys
 from matrix.engine.money_fold import money_in
@@ -30,7 +31,7 @@ from matrix.engine.plan_file import read_plan, write_plan
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener, Silent
 from matrix.engine.redo import prepare_open_sessions
-from matrix.engine.surroundings import require_addresses, require_agents
+from matrix.engine.surroundings import require_addresses, require_agents, require_own_disk
 from matrix.kinds.protocol import GuardsProject, OwnsTerminal
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry
@@ -85,7 +86,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     options: Mapping[str, str | bool] | None = None,
@@ -108,7 +109,7 @@ def run(
         settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
         results: Folder of runs.
         run_id: Name of the run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides, over everything else.
         options: Flag -> value of options that a kind has for its own files, ``True`` for a switch.
@@ -149,7 +150,7 @@ def start(
     *,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     clock: Clock = time.time,
 ) -> Run:
@@ -167,7 +168,7 @@ def begin(
     prepared: Prepared,
     results: str | Path,
     run_id: str | None,
-    executor: str,
+    executor: AnyExecutor,
     listener: Listener | None,
     *,
     branched: BranchedFrom | None = None,
@@ -180,7 +181,7 @@ def begin(
         prepared: The run.
         results: Folder of runs.
         run_id: Name of the run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         branched: For ``run.json``: what its sessions go on from.
         inherited: What the journal of the run in a folder begins with, in batches.
@@ -191,9 +192,12 @@ def begin(
     """
     engine = _executor_for(prepared, executor)
     _require_models(prepared)
+    listener = listener or Silent()
+    _require_nodes(engine, prepared, listener)
     now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder = Path(results)
+    require_own_disk(folder)
     BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
     clear_unbegun(folder)
     with drawing(prepared, folder, identity, clock) as draw, ExitStack() as stack:
@@ -209,14 +213,15 @@ def begin(
             _set_up(staging, folder / identity, prepared, inherited)
 
         run_dir = create_run(folder, file, set_up)
-        return _drive(draw, run_dir, engine, listener or Silent())
+        _tell_place(engine, run_dir, listener)
+        return _drive(draw, run_dir, engine, listener)
 
 
 def resume(
     run: str | Path = NEWEST,
     *,
     results: str | Path = RESULTS,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     redo_turn: bool = False,
@@ -257,8 +262,11 @@ def resume(
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
+    require_own_disk(run_dir)
     engine, past = _executor_for(prepared, executor), money_in(run_dir)
     check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)
+    _require_nodes(engine, prepared, listener)
+    _tell_place(engine, run_dir, listener)
     if more:
         write_plan(run_dir, prepared)
     errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
@@ -270,9 +278,9 @@ def resume(
         return _drive(draw, run_dir, engine, listener)
 
 
-def _executor_for(prepared: Prepared, name: str) -> Executor:
+def _executor_for(prepared: Prepared, wanted: AnyExecutor) -> Executor:
     """The executor of this name, but for a program that has the terminal: that is on no cluster."""
-    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else name)
+    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else wanted)
 
 
 def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:
@@ -372,6 +380,20 @@ def _report(run: Run, project: Path, listener: Listener) -> None:
             write_kind_report(told, project, run)
     except MatrixError as error:
         listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
+
+
+def _require_nodes(engine: Executor, prepared: Prepared, listener: Listener) -> None:
+    """See that the machines it is to run on can be reached, before anything is written."""
+    if isinstance(engine, Requiring):
+        for said in engine.require(prepared):
+            listener.note(said)
+
+
+def _tell_place(engine: Executor, run_dir: Path, listener: Listener) -> None:
+    """On a cluster, say on which machine everything is written."""
+    if isinstance(engine, Requiring) and engine.joins:
+        place = f"{run_dir.resolve()} on {socket.gethostname()}"
+        listener.remark(f"everything is written to {place}, the machine this was started on")
 
 
 def _require_models(prepared: Prepared) -> None:

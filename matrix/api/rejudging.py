@@ -11,6 +11,7 @@ from matrix.api.branching import start_branching
 from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.continuing import JUDGE
+from matrix.engine.executor import AnyExecutor
 from matrix.engine.progress import Listener
 from matrix.engine.registry import load_kind
 from matrix.engine.wanted import Wanted
@@ -93,7 +94,7 @@ def rejudge(
     max_cost: float | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -117,7 +118,7 @@ def rejudge(
         max_cost: Hard cap in US dollars; the run's if left out.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 

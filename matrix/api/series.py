@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from matrix.api.lives import resume, start
 from matrix.api.opened import RESULTS, Run
+from matrix.engine.executor import AnyExecutor
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Listener
 from matrix.model.errors import AlreadyRunning, BadInput, Mistake, RunLocked
@@ -109,7 +110,7 @@ def start_after_last(
     prepared: Prepared,
     *,
     results: str | Path = RESULTS,
-    executor: str = "ray",
+    executor: AnyExecutor = "ray",
     listener: Listener | None = None,
     clock: Callable[[], float] = time.time,
     run_id: str | None = None,
@@ -119,7 +120,7 @@ def start_after_last(
     Args:
         prepared: The new run.
         results: Folder of runs.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress of both.
         clock: Unix time in seconds.
         run_id: Name of the new run; made up if left out.

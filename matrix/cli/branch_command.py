@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.options import (
+    AddressOption,
     BudgetOption,
     CacheOption,
     InProcessOption,
@@ -18,13 +19,16 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     TimeLimitOption,
+    WorkersOption,
     YesOption,
+    executor_of,
     overrides_of,
 )
 from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
     from matrix.api.choosing import Branching
+    from matrix.engine.executor import AnyExecutor
 
 HELP = """Play on from moments in several variants, as pairs.
 
@@ -88,6 +92,8 @@ def branch(
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     yes: YesOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -116,7 +122,7 @@ def branch(
     )
     if not dry_run and not yes:
         _confirm(planned)
-    executor = "in-process" if in_process else "ray"
+    executor = executor_of(in_process, address, workers)
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
 
 
@@ -171,7 +177,7 @@ def see_through(
     planned: Branching,
     results: str,
     run_id: str | None,
-    executor: str,
+    executor: AnyExecutor,
     *,
     dry_run: bool,
     quiet: bool,

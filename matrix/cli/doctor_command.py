@@ -5,12 +5,15 @@ from __future__ import annotations
 import typer
 
 from matrix.cli.options import (
+    AddressOption,
     InProcessOption,
     JsonOption,
     ModelOption,
     ResultsOption,
     SetOption,
     SpecArgument,
+    WorkersOption,
+    executor_of,
     overrides_of,
     say_if_built_in,
 )
@@ -39,6 +42,8 @@ def doctor(
     settings: SetOption = None,
     results: ResultsOption = "results",
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     json: JsonOption = False,
 ) -> None:
     """Look at everything."""
@@ -50,7 +55,7 @@ def doctor(
     found = api.doctor(
         spec,
         results=results,
-        executor="in-process" if in_process else "ray",
+        executor=executor_of(in_process, address, workers),
         overrides=overrides_of(settings, model),
     )
     if json:

@@ -8,6 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
+    from matrix.engine.executor import ExecutorChoice
     from matrix.model.overrides import Override
 
 
@@ -148,6 +149,32 @@ InProcessOption = Annotated[
     bool,
     typer.Option("--in-process", help="Run everything in this process, without Ray."),
 ]
+AddressOption = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="The Ray cluster to join, or auto; else that of MATRIX_RAY_ADDRESS.",
+        show_default=False,
+    ),
+]
+WorkersOption = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        metavar="N",
+        min=1,
+        help="Processes that play sessions, else one per CPU.",
+        show_default=False,
+    ),
+]
+
+
+def executor_of(in_process: bool, address: str | None, workers: int | None) -> ExecutorChoice:
+    """What the three options choose; an executor that takes no such option refuses it."""
+    from matrix.engine.executor import ExecutorChoice
+
+    return ExecutorChoice("in-process" if in_process else "ray", address, workers)
 
 
 def say_if_built_in(spec: str | None) -> None:

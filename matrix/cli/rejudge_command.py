@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import (
+    AddressOption,
     BudgetOption,
     CacheOption,
     InProcessOption,
@@ -17,6 +18,8 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     TimeLimitOption,
+    WorkersOption,
+    executor_of,
     overrides_of,
 )
 from matrix.cli.replay_command import DryRunOption, NewRunOption
@@ -89,6 +92,8 @@ def rejudge(
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -116,5 +121,5 @@ def rejudge(
         results=results,
         overrides=layers,
     )
-    executor = "in-process" if in_process else "ray"
+    executor = executor_of(in_process, address, workers)
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import (
+    AddressOption,
     BudgetOption,
     CacheOption,
     InProcessOption,
@@ -18,6 +19,8 @@ from matrix.cli.options import (
     QuietOption,
     ResultsOption,
     TimeLimitOption,
+    WorkersOption,
+    executor_of,
     overrides_of,
 )
 
@@ -92,6 +95,8 @@ def replay(
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -134,7 +139,7 @@ def replay(
             results=results,
             overrides=layers,
         )
-    executor = "in-process" if in_process else "ray"
+    executor = executor_of(in_process, address, workers)
     see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.options import (
+    AddressOption,
     BudgetOption,
     CacheOption,
     InProcessOption,
@@ -20,11 +21,14 @@ from matrix.cli.options import (
     SessionsOption,
     SetOption,
     TimeLimitOption,
+    WorkersOption,
+    executor_of,
     overrides_of,
 )
 
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
+    from matrix.engine.executor import AnyExecutor
     from matrix.model.overrides import Override
 
 HELP = """Go on with a run that did not reach its end. Every session continues from its last turn.
@@ -68,6 +72,8 @@ def resume(
     results: ResultsOption = "results",
     cache: CacheOption = None,
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     redo_turn: Annotated[
         bool,
         typer.Option(
@@ -98,7 +104,7 @@ def resume(
         open_sessions=open_sessions,
         cache=cache,
     )
-    executor = "in-process" if in_process else "ray"
+    executor = executor_of(in_process, address, workers)
     resume_run(
         run,
         results,
@@ -131,7 +137,7 @@ def resume_run(
     run: str,
     results: str,
     layers: list[Override],
-    executor: str,
+    executor: AnyExecutor,
     *,
     quiet: bool,
     json: bool,

@@ -17,6 +17,7 @@ from matrix.cli.gating import (
     gates_of,
 )
 from matrix.cli.options import (
+    AddressOption,
     AtCapOption,
     BudgetOption,
     CacheOption,
@@ -35,7 +36,9 @@ from matrix.cli.options import (
     SpecArgument,
     StopEarlyOption,
     TimeLimitOption,
+    WorkersOption,
     YesOption,
+    executor_of,
     overrides_of,
     say_if_built_in,
 )
@@ -107,6 +110,8 @@ def run(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     cache: CacheOption = None,
     in_process: InProcessOption = False,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     yes: YesOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -135,7 +140,7 @@ def run(
         cache=cache,
         name=name,
     )
-    executor = "in-process" if in_process else "ray"
+    executor = executor_of(in_process, address, workers)
     wished = (baseline, margin, threshold or [], fail_on or [], allow_errored, results)
     if resume is not None:
         _refuse_both(finish_last)

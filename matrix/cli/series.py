@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.api.series import Last
+    from matrix.engine.executor import AnyExecutor
     from matrix.engine.prepared import Prepared
     from matrix.report.gate_wish import GateWish
 
@@ -35,14 +36,14 @@ class Playing:
 
     Attributes:
         results: Folder of runs.
-        executor: ``ray`` or ``in-process``.
+        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         clock: Unix time in seconds.
         quiet: Print only the verdict.
         json: Print JSON instead of text.
     """
 
     results: str
-    executor: str
+    executor: AnyExecutor
     clock: Callable[[], float]
     quiet: bool
     json: bool

@@ -22,7 +22,9 @@ from matrix.engine.launcher import Everything, Launcher
 from matrix.engine.looking import Looking, looks_of
 from matrix.engine.looks import Unplayed
 from matrix.engine.messages import (
+    NodeNews,
     Picture,
+    ProcessDied,
     ProcessReplaced,
     ProviderClosed,
     RunFailed,
@@ -105,6 +107,8 @@ class Driver:
         self._speed = Speed(clock)
         self._broken: RunFailed | None = None
         self._closed: ProviderClosed | None = None
+        self._died: dict[str, ProcessDied] = {}
+        self._nodes_lost = 0
         self._used_up: dict[str, None] = {}  # roles whose cap has cut sessions short
         self._count_earlier_life()
 
@@ -122,7 +126,7 @@ class Driver:
         with self._interrupts():
             at_once = True
             try:
-                await self._executor.start(setup)
+                await self._start(setup)
                 self._playing_since = self._clock()
                 await self._loop()
                 if self._broken is not None:
@@ -143,6 +147,22 @@ class Driver:
                 await self._telling.close()
 
     # --- the loop ---------------------------------------------------------------------------------
+
+    async def _start(self, setup: RunSetup) -> None:
+        """Bring the executor up; what it waits for is told meanwhile."""
+        starting = asyncio.ensure_future(self._executor.start(setup))
+        news = asyncio.ensure_future(self._executor.news())
+        try:
+            while not starting.done():
+                await asyncio.wait([starting, news], return_when=asyncio.FIRST_COMPLETED)
+                if news.done():
+                    self._take(news.result())
+                    news = asyncio.ensure_future(self._executor.news())
+            await starting
+        finally:
+            for task in (starting, news):
+                task.cancel()
+            await asyncio.gather(starting, news, return_exceptions=True)
 
     async def _loop(self) -> None:
         news = asyncio.ensure_future(self._executor.news())
@@ -197,11 +217,18 @@ class Driver:
                     self._launcher.suspended(item.plan)
                 case ProviderClosed():
                     self._closed = item
+                case ProcessDied():
+                    self._died[item.process] = item
+                    self._telling.died(item)
                 case ProcessReplaced():
                     self._telling.replaced(item.process)
-                    self._listener.remark(
-                        f"{item.process} died or did not answer; another one took its place"
-                    )
+                    died = self._died.get(item.process)
+                    if not item.told and died is not None:
+                        self._listener.remark(death_as_text(died))
+                case NodeNews():
+                    self._nodes_lost += item.event == "node.lost"
+                    self._telling.node(item)
+                    self._listener.remark(item.text)
                 case RunFailed():
                     self._broken = item
 
@@ -362,7 +389,16 @@ class Driver:
             looks.newest if looks is not None else None,
             unplayed.sessions,
             self._launcher.expected_cost(unplayed.by_cell),
+            processes_lost=len(self._died),
+            nodes_lost=self._nodes_lost,
         )
+
+
+def death_as_text(died: ProcessDied) -> str:
+    """That a process died, and that the run goes on."""
+    where = f" on {died.node}" if died.node else ""
+    why = f" ({died.cause})" if died.cause else ""
+    return f"{died.process}{where} died{why}; another one took its place"
 
 
 def _met_elsewhere(draining: asyncio.Task[None]) -> None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib.metadata import entry_points
-from typing import Protocol, runtime_checkable
+from inspect import signature
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from matrix.engine.messages import (
+    NodeNews,
     Picture,
+    ProcessDied,
     ProcessReplaced,
     ProviderClosed,
     RunFailed,
     SessionEnded,
     SessionSuspended,
 )
+from matrix.engine.prepared import Prepared
 from matrix.engine.setup import RunSetup
 from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -36,7 +40,15 @@ def publish_pause(elapsed_s: float) -> float:
     return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
 
 
-News = SessionEnded | SessionSuspended | ProviderClosed | ProcessReplaced | RunFailed
+News = (
+    SessionEnded
+    | SessionSuspended
+    | ProviderClosed
+    | ProcessDied
+    | ProcessReplaced
+    | NodeNews
+    | RunFailed
+)
 
 
 class Executor(Protocol):
@@ -79,6 +91,24 @@ class Executor(Protocol):
 
 
 @runtime_checkable
+class Requiring(Protocol):
+    """An executor that can look for what a run needs, before its folder is made."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it plays on machines that were there before it."""
+        ...
+
+    def require(self, prepared: Prepared) -> list[str]:
+        """See that the run can be played; returns what is worth knowing, a sentence each.
+
+        Raises:
+            MatrixError: It cannot; the message says why.
+        """
+        ...
+
+
+@runtime_checkable
 class Checkable(Protocol):
     """An executor that can say beforehand whether it would start."""
 
@@ -91,12 +121,31 @@ class Checkable(Protocol):
         ...
 
 
-def load_executor(name: str) -> Executor:
+class ExecutorChoice(NamedTuple):
+    """Where a run is played.
+
+    Attributes:
+        name: ``ray``, ``in-process``, or one that is installed.
+        address: The cluster to join, ``HOST:PORT`` or ``auto``; for Ray.
+        workers: Processes that play sessions; as many as there are CPUs for, if left out.
+    """
+
+    name: str = "ray"
+    address: str | None = None
+    workers: int | None = None
+
+
+AnyExecutor = str | ExecutorChoice
+"""An executor by its name, or with how it is wanted."""
+
+
+def load_executor(wanted: AnyExecutor) -> Executor:
     """A new executor of this name.
 
     Raises:
-        BadInput: No such executor is installed.
+        BadInput: No such executor is installed, or it takes no such setting.
     """
+    name, *_ = choice = ExecutorChoice(wanted) if isinstance(wanted, str) else wanted
     found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
     if name not in found:
         known = sorted(found)
@@ -110,5 +159,14 @@ def load_executor(name: str) -> Executor:
                 )
             ]
         )
-    executor: Executor = found[name].load()()
+    made, options = found[name].load(), choice._asdict()
+    given = {key: value for key, value in options.items() if key != "name" and value is not None}
+    takes = signature(made).parameters
+    if wrong := [
+        Mistake(f"--{key}", None, "", f"found {given[key]!r}, and {name} takes none; leave it out")
+        for key in given
+        if key not in takes
+    ]:
+        raise BadInput(wrong)
+    executor: Executor = made(**given)
     return executor

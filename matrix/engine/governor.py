@@ -28,6 +28,7 @@ from matrix.engine.link import Mail, Mailboxes
 from matrix.engine.messages import (
     AskEnded,
     EndSession,
+    LogLine,
     OpenSession,
     Picture,
     Rejoin,
@@ -113,7 +114,7 @@ class Governor:
             RunLocked: The run is alive in another process.
             StoreError: The journal cannot be opened.
         """
-        self._clock, self._utc = onward(clock), utc
+        self._clock, self._utc, self._log = onward(clock), utc, log
         self._journal = JournalThread(Path(setup.run_dir) / JOURNAL_NAME)
         self._journal.do_now(lambda journal: journal.add_resources(setup.resources))
         self._money = money = self._journal.do_now(money_so_far)
@@ -335,6 +336,8 @@ class Governor:
                     past = await self._past(plan.session_id, now, at)
                     if past.snapshot.done is None:
                         self._core.rejoin(peer, plan, past, now, at)
+            case LogLine(line):
+                self._log.append(line)
             case AskEnded(plans):
                 for plan in plans:
                     await self._tell_end(plan, now, at)

@@ -27,6 +27,7 @@ from matrix.engine.messages import (
     EndSession,
     FromGovernor,
     Granted,
+    LogLine,
     OpenSession,
     Picture,
     ProviderClosed,
@@ -128,10 +129,10 @@ class GovernorCore:
             case EndSession():
                 self._end(message)
             case SuspendSession():
-                self._suspend(message.session_id)
+                self._suspend(peer, message.session_id)
             case StillOut():
                 self._desk.still_out(peer, frozenset(message.hold_ids), at)
-            case OpenSession() | Rejoin() | AskEnded():
+            case OpenSession() | Rejoin() | AskEnded() | LogLine():
                 raise ProtocolError("only the journal knows what these need")
 
     def open_session(
@@ -258,8 +259,10 @@ class GovernorCore:
         self._out.entries.append(ended)
         self._out.tell(DRIVER, SessionEnded(book.plan, ended, book.saved))
 
-    def _suspend(self, session_id: str) -> None:
-        book = self._sessions.pop(session_id, None)
-        if book is not None:
-            self._desk.leave(session_id)
-            self._out.tell(DRIVER, SessionSuspended(book.plan))
+    def _suspend(self, peer: str, session_id: str) -> None:
+        book = self._sessions.get(session_id)
+        if book is None or book.worker != peer:
+            return  # another worker has it by now
+        del self._sessions[session_id]
+        self._desk.leave(session_id)
+        self._out.tell(DRIVER, SessionSuspended(book.plan))

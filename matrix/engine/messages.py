@@ -137,6 +137,12 @@ class AskEnded(NamedTuple):
     plans: tuple[SessionPlan, ...]
 
 
+class LogLine(NamedTuple):
+    """To the governor: a line for the run's log, of a process that cannot reach it."""
+
+    line: bytes
+
+
 ToGovernor: TypeAlias = (
     Acquire
     | Settle
@@ -150,6 +156,7 @@ ToGovernor: TypeAlias = (
     | AskEnded
     | SaveEffect
     | DiskRefused
+    | LogLine
 )
 
 
@@ -265,13 +272,37 @@ class RunFailed(NamedTuple):
     message: str
 
 
-class ProcessReplaced(NamedTuple):
-    """To the driver: a process of the run had died, or said nothing for too long; it has an heir.
+class ProcessDied(NamedTuple):
+    """To the driver: a process of the run has died, or was ended because it said nothing.
 
-    ``process`` is the name of the dead.
+    ``node`` is where it was, ``cause`` what is known of its death.
     """
 
     process: str
+    node: str = ""
+    cause: str = ""
+
+
+class ProcessReplaced(NamedTuple):
+    """To the driver: a process that died has an heir.
+
+    ``process`` is the name of the dead; ``told`` if its death was part of something that has been
+    told of already, as the loss of its node.
+    """
+
+    process: str
+    told: bool = False
+
+
+NodeEvent = Literal["node.unfit", "node.joined", "node.leaving", "node.lost", "workers.waiting"]
+
+
+class NodeNews(NamedTuple):
+    """To the driver: something about the nodes of a cluster, in a sentence."""
+
+    event: NodeEvent
+    text: str
+    node: str = ""
 
 
 FromGovernor: TypeAlias = (

@@ -84,7 +84,7 @@ class RunEnd:
     ``resume_with`` are options without which it would come no further when it is resumed.
     ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
     scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those
-    were expected to cost.
+    were expected to cost. ``processes_lost`` and ``nodes_lost`` are of this life.
     """
 
     run_id: str
@@ -98,6 +98,8 @@ class RunEnd:
     look: Looked | None = None
     unplayed: int = 0
     saved: NanoUSD = 0
+    processes_lost: int = 0
+    nodes_lost: int = 0
 
 
 class Listener(Protocol):

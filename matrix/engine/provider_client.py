@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from matrix.engine.hosting import build_host
 from matrix.engine.link import Link, Mail, Mailboxes, Transport
-from matrix.engine.messages import FromGovernor, Granted, Recorded, Refused
+from matrix.engine.messages import FromGovernor, Granted, Recorded, Refused, ToGovernor
 from matrix.engine.setup import RunSetup
 from matrix.model.errors import (
     Censored,
@@ -60,6 +60,10 @@ class ProviderClient:
     def start(self) -> None:
         """Begin to work; needs a running event loop."""
         self._link.start()
+
+    def send(self, message: ToGovernor) -> None:
+        """Post to the governor."""
+        self._link.send(message)
 
     async def post(self, peer: str, number: int, batch: Sequence[Call]) -> None:
         """Take calls; answers come by mail, singly, as they finish."""

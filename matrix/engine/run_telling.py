@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from matrix.engine.messages import SessionEnded
+from matrix.engine.messages import NodeNews, ProcessDied, SessionEnded
 from matrix.engine.progress import RunEnd
 from matrix.engine.setup import RunSetup
 from matrix.engine.telling import telemetry_of, tell_end
@@ -53,9 +53,21 @@ class RunTelling:
         """Nothing new is started."""
         self._telemetry.log.warning("run.draining", reason=reason)
 
+    def died(self, news: ProcessDied) -> None:
+        """A process has died."""
+        log = self._telemetry.log
+        log.warning("process.died", dead=news.process, node=news.node, reason=news.cause)
+
     def replaced(self, process: str) -> None:
-        """A process had died and was replaced."""
+        """A process that died was replaced."""
         self._telemetry.log.warning("process.replaced", dead=process)
+
+    def node(self, news: NodeNews) -> None:
+        """Something happened to a node of the cluster."""
+        tell = (
+            self._telemetry.log.info if news.event == "node.joined" else self._telemetry.log.warning
+        )
+        tell(news.event, node=news.node, reason=news.text)
 
     def ended(self, end: RunEnd) -> None:
         """The run has come to its end."""

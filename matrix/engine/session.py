@@ -91,15 +91,18 @@ class DurableSession:
         model_params: Mapping[str, Mapping[str, JSON]] | None = None,
         upstreams: Callable[[str, Sequence[str] | None], Upstreams] | None = None,
         agents: Agents | None = None,
+        leaves: Callable[[], bool] | None = None,
         utc: Callable[[], float] = time.time,
         spans: Spans | None = None,
     ) -> None:
+        """``leaves`` says between turns whether it is to be played on elsewhere."""
         self.kind, self.plan, self.calls = kind, plan, calls
         self.prelude = snapshot.prelude
         self._prelude_failure = snapshot.prelude_failure
         self.log = SessionLog(snapshot.log)
         self._resources, self._save, self._utc = resources, save, utc
         self._spans, self._workspaces = spans, workspaces
+        self._leaves = leaves or _never
         self._model_params = model_params or {}
         self.upstreams = upstreams or _no_models
         self.agents = agents
@@ -191,6 +194,8 @@ class DurableSession:
         if done is not None and done.phase == "finish":
             return
         while self._end is None:
+            if self._leaves():
+                raise Suspended("it is played on by another worker")
             if self._turn >= self.plan.max_turns:
                 self._end = (
                     "timeout",
@@ -348,6 +353,11 @@ class DurableSession:
 def _no_models(stand_in: str, names: Sequence[str] | None) -> Upstreams:
     """For sessions whose programs may ask nobody."""
     return upstreams_of({}, stand_in, names)
+
+
+def _never() -> bool:
+    """For sessions that are played where they are."""
+    return False
 
 
 async def _nowhere(acted: Acted) -> None:

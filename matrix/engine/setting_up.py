@@ -23,6 +23,7 @@ def setup_of(prepared: Prepared, run_id: str, run_dir: Path) -> RunSetup:
         simulation=dict(prepared.spec.simulation),
         attempts=limits.attempts,
         clients=prepared.clients,
+        spread=prepared.spec.providers.spread,
         timeout_s=prepared.spec.providers.timeout_s,
         env_file=str(prepared.env_file),
         session_cap_nano=None if limits.session_usd is None else from_usd(limits.session_usd),

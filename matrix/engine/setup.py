@@ -57,6 +57,7 @@ class RunSetup:
         attempts: Attempts per call.
         clients: Provider -> number of processes of its own; providers that are not named are
             embedded in the session workers.
+        spread: Whether provider clients may be on any machine, instead of the journal's.
         timeout_s: Longest wait for one answer of a real model, in seconds.
         env_file: A ``.env`` file that processes which send requests read keys from, if it is on
             their machine; the keys themselves are never in here.
@@ -78,6 +79,7 @@ class RunSetup:
     simulation: JSON
     attempts: int
     clients: Mapping[str, int]
+    spread: bool = False
     timeout_s: float = 180.0
     env_file: str | None = None
     session_cap_nano: NanoUSD | None = None

@@ -19,12 +19,12 @@ from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
 from matrix.agents.functions import load_function
 from matrix.engine.catalogue import AGENT
 from matrix.engine.checkup import Finding, addresses
-from matrix.engine.executor import Checkable, load_executor
+from matrix.engine.executor import AnyExecutor, Checkable, ExecutorChoice, load_executor
 from matrix.engine.keys import open_to_others, variables
 from matrix.engine.prepared import Prepared
 from matrix.kinds.protocol import Kind, TellsAgents, UsesFolder
 from matrix.model.agents import AgentSpec, HttpForm, filled
-from matrix.model.errors import AgentMissing, MatrixError, did_you_mean
+from matrix.model.errors import AgentMissing, BadInput, MatrixError, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
 
 BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
@@ -35,6 +35,30 @@ ENOUGH_BYTES, FEW_BYTES = 2_000_000_000, 200_000_000
 
 CONNECT_S = 3.0
 """Longest wait for an address of the user's own to take a connection, in seconds."""
+
+NETWORK_DISKS: Final = frozenset(
+    [
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "smb3",
+        "smbfs",
+    ]
+)
+NETWORK_FUSE: Final = (
+    "fuse.sshfs", "fuse.s3fs", "fuse.gcsfuse", "fuse.blobfuse", "fuse.goofys", "fuse.glusterfs",
+    "fuse.ceph", "fuse.juicefs", "fuse.rclone", "fuse.mount-s3",
+)  # fmt: skip
+"""File systems behind which there is another machine."""
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -82,6 +106,9 @@ def folder_finding(folder: Path) -> Finding:
     while not there.exists():
         there = there.parent if there.parent != there else Path.cwd()
     remedy = "choose another folder with --results"
+    if (kind := network_disk(there, _mounts())) is not None:
+        told = f"on a disk of the network ({kind})"
+        return Finding(what, "missing", told, f"{remedy}, on a disk of this machine")
     if not there.is_dir():
         return Finding(what, "missing", f"{there} is no folder", remedy)
     try:
@@ -96,6 +123,48 @@ def folder_finding(folder: Path) -> Finding:
     return Finding(
         what, "warn" if free >= FEW_BYTES else "missing", found, f"{remedy}, or free some"
     )
+
+
+def require_own_disk(folder: Path, mounts: str | None = None) -> None:
+    """See that runs are written to a disk of this machine.
+
+    The journal is an SQLite file with a write-ahead log, whose memory is shared by mapping it: over
+    a network two machines would each believe that they alone write (sqlite.org/wal.html).
+
+    Args:
+        folder: The results folder, which need not be there yet.
+        mounts: Text of ``/proc/self/mounts``; read from there if left out.
+
+    Raises:
+        BadInput: It is on a disk of the network.
+    """
+    found = network_disk(folder, _mounts() if mounts is None else mounts)
+    if found is not None:
+        told = (
+            f"{folder} is on a disk of the network ({found}), where the journal's locks cannot be "
+            "relied upon; choose a folder on a disk of this machine, and copy the run when it is "
+            "over, or `matrix archive` it"
+        )
+        raise BadInput([Mistake("--results", None, "", told)])
+
+
+def network_disk(folder: Path, mounts: str) -> str | None:
+    """Kind of the network file system that a folder is on; ``None`` if it is on none."""
+    place, best = folder.resolve(), ("", "")
+    for line in mounts.splitlines():
+        _, at, kind, *_ = [*line.split(" "), "", "", ""]
+        at = at.replace("\\040", " ")
+        if (Path(at) == place or Path(at) in place.parents) and len(at) >= len(best[0]):
+            best = (at, kind)
+    kind = best[1]
+    return kind if kind in NETWORK_DISKS or kind.startswith(NETWORK_FUSE) else None
+
+
+def _mounts() -> str:
+    try:
+        return Path("/proc/self/mounts").read_text(errors="replace")
+    except OSError:  # not on every system
+        return ""
 
 
 def env_file_finding(path: Path) -> Finding | None:
@@ -267,9 +336,10 @@ def _proxy(url: str) -> str | None:
     return proxies.get(parts.scheme, proxies.get("all"))
 
 
-def executor_finding(name: str) -> Finding:
+def executor_finding(wanted: AnyExecutor) -> Finding:
     """Whether the processes of a run can be brought up; with Ray this takes some seconds."""
-    what, executor = f"executor {name}", load_executor(name)
+    name = wanted.name if isinstance(wanted, ExecutorChoice) else wanted
+    what, executor = f"executor {name}", load_executor(wanted)
     if not isinstance(executor, Checkable):
         return Finding(what, "ok", "everything in one process")
     try:

@@ -18,7 +18,7 @@ from matrix.model.errors import CallFailed, Censored, Suspended
 from matrix.model.money import to_usd
 from matrix.model.records import Call, Phase, SessionPlan
 from matrix.providers.base import Reply
-from matrix.telemetry.log import Log
+from matrix.telemetry.log import Log, Write
 from matrix.telemetry.process import Telemetry, open_telemetry
 from matrix.telemetry.redaction import Redactor, secrets_in
 from matrix.telemetry.spans import Reached, Spans, attempt_span, turn_span
@@ -26,13 +26,16 @@ from matrix.telemetry.spans import Reached, Spans, attempt_span, turn_span
 _NS: Final = 1_000_000_000
 
 
-def telemetry_of(setup: RunSetup, process: str, *, sends: bool = False) -> Telemetry:
+def telemetry_of(
+    setup: RunSetup, process: str, *, sends: bool = False, forward: Write | None = None
+) -> Telemetry:
     """Open the log and spans of one process of a run.
 
     Args:
         setup: What every process is told.
         process: Its name.
         sends: Whether it sends requests, and so has the keys of the project's ``.env`` as well.
+        forward: Takes the lines of a process that cannot reach the run's folder.
     """
     variables: dict[str, str] = dict(os.environ)
     if (sends or setup.agents) and setup.env_file is not None and Path(setup.env_file).is_file():
@@ -41,7 +44,8 @@ def telemetry_of(setup: RunSetup, process: str, *, sends: bool = False) -> Telem
     names = [entry.api_key_env for entry in setup.models.values() if entry.api_key_env]
     names += [name for agent in setup.agents.values() for name in agent.pass_env]
     redactor = Redactor(secrets_in(variables, names))
-    return open_telemetry(Path(setup.run_dir), process, setup.trace_id, redactor=redactor)
+    folder, trace = Path(setup.run_dir), setup.trace_id
+    return open_telemetry(folder, process, trace, redactor=redactor, forward=forward)
 
 
 class AttemptWatch:

@@ -96,6 +96,7 @@ class SessionWorker:
         self._plans: dict[str, SessionPlan] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._over: dict[str, SessionPlan] = {}
+        self._leaving: set[str] = set()
 
     def start(self, *, host: ProviderHost | None, routes: Mapping[str, CallPort]) -> None:
         """Begin to work; ``host`` serves embedded providers, ``routes`` all of them."""
@@ -113,6 +114,20 @@ class SessionWorker:
             if plan.session_id not in self._plans:
                 self._plans[plan.session_id] = plan
                 self.send(OpenSession(plan))
+
+    async def release(self, session_ids: Sequence[str]) -> list[str]:
+        """Let sessions go at the end of the turn that each is in, to be played on elsewhere.
+
+        Returns:
+            Those that were let go; the others have ended, or not begun yet.
+        """
+        mine = [key for key in session_ids if key in self._tasks]
+        self._leaving.update(mine)
+        if waiting := [self._tasks[key] for key in mine]:
+            await asyncio.wait(waiting)
+        gone = [key for key in mine if key in self._leaving]
+        self._leaving.difference_update(gone)
+        return gone
 
     async def reconnect(self, transport: Transport) -> None:
         """Go on under another governor, in the place of one that died."""
@@ -180,6 +195,7 @@ class SessionWorker:
             self._router,
             lambda turn: self.send(SaveTurn(turn)),
             save_effect=self._effects.save,
+            leaves=lambda: plan.session_id in self._leaving,
             workspaces=self.workspaces,
             measure=self._setup.measure,
             model_params=self._model_params,
@@ -197,6 +213,10 @@ class SessionWorker:
             spans.ended(session_span(plan, start, spans.now_ns(), ended))
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))
         del self._plans[plan.session_id], self._tasks[plan.session_id]
+        if ended is not None:
+            self._leaving.discard(plan.session_id)
+        elif plan.session_id in self._leaving:
+            return  # somebody else's from now on, whether or not that message arrives
         self._over[plan.session_id] = plan
         if len(self._over) >= MOST_OVER:
             self._forget_what_is_durable()

@@ -43,7 +43,7 @@ VARIABLES: Mapping[str, str] = {
     "MATRIX_QUIET": "print only the verdict",
     "MATRIX_YES": "do not ask before spending",
     "MATRIX_LOG": "the least that the log has: debug, info, warning or error",
-    "MATRIX_RAY_ADDRESS": "a Ray cluster to join",
+    "MATRIX_RAY_ADDRESS": "a Ray cluster to join, as `--address`",
     "MATRIX_SERVE_KEY": "the key that `matrix serve-sim` asks for",
 }
 """Every variable of this project's own, and what it sets."""

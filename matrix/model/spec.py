@@ -163,6 +163,11 @@ class Providers(SpecModel):
     timeout_s: Positive = Field(
         default=180.0, description="Longest wait for one answer, in seconds; then it is retried."
     )
+    spread: bool = Field(
+        default=False,
+        description="Whether requests are sent from every node of a cluster, each of which then "
+        "needs the keys; else from the machine that the run was started on.",
+    )
 
 
 class Limits(SpecModel):

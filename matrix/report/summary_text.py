@@ -28,6 +28,7 @@ from matrix.store.run_folder import (
     BranchedFrom,
     CostRange,
     RunFile,
+    RunTotals,
     Stopping,
     results_flag,
     resume_command,
@@ -120,6 +121,7 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         told = [f"{', '.join(cut)} (cut short or not begun, so they count for no variant)", *why]
         rows.append(("censored", "".join(told)))
     rows += _stopping(run.stopping, run.plan.rounds)
+    rows += _replaced(run.totals)
     rows.append(
         (
             "used",
@@ -193,6 +195,16 @@ def defect_as_text(summary: Summary) -> str:
         f"KindDefect is a defect of the kind {summary.run.kind!r}, first in {defect.session_id}:"
     )
     return "\n".join([first, *(f"  {harmless(line)}" for line in defect.traceback.split("\n"))])
+
+
+def _replaced(totals: RunTotals | None) -> list[tuple[str, str]]:
+    """What of the machines was lost on the way."""
+    processes, nodes = (0, 0) if totals is None else totals.lost
+    if not processes and not nodes:
+        return []
+    died = plural(processes, "process", "processes")
+    and_nodes = f" and {plural(nodes, 'node')}" if nodes else ""
+    return [("lost", f"{died}{and_nodes} on the way; others went on with the work")]
 
 
 def _stopping(stopping: Stopping | None, rounds: int) -> list[tuple[str, str]]:

@@ -93,6 +93,17 @@ class RunTotals(_Part):
         ge=0,
         description="What attempts cost above the most that was set aside, in nano-dollars.",
     )
+    processes_lost: int = Field(
+        default=0, ge=0, description="Processes that died and were replaced, over all its starts."
+    )
+    nodes_lost: int = Field(
+        default=0, ge=0, description="Nodes of the cluster that were lost, over all its starts."
+    )
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """Processes and nodes that were lost."""
+        return self.processes_lost, self.nodes_lost
 
     @property
     def charged_nano(self) -> NanoUSD:

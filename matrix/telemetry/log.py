@@ -10,6 +10,7 @@ import logging
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -22,6 +23,8 @@ from matrix.telemetry.redaction import Redactor
 LOG_NAME: Final = "log.jsonl"
 LEVEL_VARIABLE: Final = "MATRIX_LOG"
 LEVELS: Final = LOG_LEVELS
+MOST_KEPT: Final = 1_000
+"""Lines that wait until they can be sent to the run's log."""
 LONGEST_TEXT: Final = 2_000
 """Characters of one field; what follows is cut off."""
 
@@ -45,6 +48,10 @@ class Log(Protocol):
         """Something went wrong, and a session or the run bears the mark."""
         ...
 
+    def append(self, line: bytes) -> None:
+        """Write a line that another process of the run has made."""
+        ...
+
     def close(self) -> None:
         """Write nothing more."""
         ...
@@ -61,10 +68,39 @@ class NoLog:
 
     def error(self, event: str, **fields: Any) -> None: ...
 
+    def append(self, line: bytes) -> None: ...
+
     def close(self) -> None: ...
 
 
 NO_LOG: Final[Log] = NoLog()
+
+
+Write = Callable[[bytes], None]
+"""Takes a line, without its end."""
+
+
+class Forward:
+    """Takes lines for a log elsewhere; keeps them until somebody sends them on."""
+
+    def __init__(self) -> None:
+        self._kept: list[bytes] = []
+        self._send: Write | None = None
+
+    def __call__(self, line: bytes) -> None:
+        """Send a line on, or keep it."""
+        if self._send is not None:
+            self._send(line)
+        elif len(self._kept) < MOST_KEPT:
+            self._kept.append(line)
+
+    def attach(self, send: Write | None) -> None:
+        """Send what was kept, and all that comes; with ``None``, keep again."""
+        self._send = send
+        if send is not None:
+            kept, self._kept = self._kept, []
+            for line in kept:
+                send(line)
 
 
 class EventLog:
@@ -72,7 +108,7 @@ class EventLog:
 
     def __init__(
         self,
-        path: Path,
+        path: Path | Write,
         process: str,
         redactor: Redactor,
         *,
@@ -82,7 +118,7 @@ class EventLog:
         """Open the log for appending.
 
         Args:
-            path: The log; its folder has to be there.
+            path: The log, whose folder has to be there; or who takes its lines.
             process: Who writes.
             redactor: Takes secrets out of every field.
             level: The least that is written: one of :data:`LEVELS`.
@@ -93,7 +129,7 @@ class EventLog:
         """
         from pythonjsonlogger.orjson import OrjsonFormatter  # a tenth of a second, if not loaded
 
-        self._handler = _LineHandler(path)
+        self._handler = _LineHandler(_File(path) if isinstance(path, Path) else path)
         self._handler.setFormatter(
             OrjsonFormatter(
                 ["levelname"],
@@ -120,6 +156,9 @@ class EventLog:
 
     def error(self, event: str, **fields: Any) -> None:
         self._write(logging.ERROR, event, fields)
+
+    def append(self, line: bytes) -> None:
+        self._handler.write(line)
 
     def close(self) -> None:
         """Tell of what was held back, and close the file."""
@@ -162,21 +201,38 @@ class RedactingFilter(logging.Filter):
 class _LineHandler(logging.Handler):
     """Appends each line with one write."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, place: _File | Write) -> None:
         super().__init__()
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._place = place
 
     def emit(self, record: logging.LogRecord) -> None:
-        try:
-            os.write(self._file, self.format(record).encode(errors="replace") + b"\n")
-        except (OSError, TypeError):  # no space, or a value that is no JSON: the run goes on
-            return
+        with suppress(TypeError):  # a value that is no JSON: the run goes on
+            self.write(self.format(record).encode(errors="replace"))
+
+    def write(self, line: bytes) -> None:
+        """Write a line as it is."""
+        with suppress(OSError):  # no space: the run goes on
+            self._place(line)
+
+    def close(self) -> None:
+        if isinstance(self._place, _File):
+            self._place.close()
+        super().close()
+
+
+class _File:
+    """A file that every line is appended to with one write."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+
+    def __call__(self, line: bytes) -> None:
+        os.write(self._file, line + b"\n")
 
     def close(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
-        super().close()
 
 
 def last_life(path: Path) -> tuple[int, str]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from matrix.telemetry.log import LOG_NAME, NO_LOG, EventLog, Log, level_in
+from matrix.telemetry.log import LOG_NAME, NO_LOG, EventLog, Log, Write, level_in
 from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
 from matrix.telemetry.settings import traces_wanted
 from matrix.telemetry.spans import Spans
@@ -43,10 +43,11 @@ def open_telemetry(
     *,
     redactor: Redactor = NOTHING_KNOWN,
     environ: Mapping[str, str] | None = None,
+    forward: Write | None = None,
 ) -> Telemetry:
     """Open what this process tells of a run, as the environment asks for.
 
-    A process that cannot reach the run's folder (on another machine) has no log.
+    A process that cannot reach the run's folder (on another machine) forwards its lines.
 
     Args:
         run_dir: The run's folder.
@@ -54,13 +55,15 @@ def open_telemetry(
         trace_id: Trace of this life of the run; empty for no traces.
         redactor: Takes secrets out of all that is told.
         environ: Variables; those of this process if left out.
+        forward: Takes the lines of a process that cannot reach the folder; else it has no log.
     """
     variables = os.environ if environ is None else environ
     log: Log
+    level = level_in(variables)
     try:
-        log = EventLog(run_dir / LOG_NAME, process, redactor, level=level_in(variables))
+        log = EventLog(run_dir / LOG_NAME, process, redactor, level=level)
     except OSError:
-        log = NO_LOG
+        log = NO_LOG if forward is None else EventLog(forward, process, redactor, level=level)
     log.info("process.started", pid=os.getpid())
     wanted = traces_wanted(variables)
     if not (wanted.traces and trace_id):

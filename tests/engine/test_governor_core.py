@@ -191,6 +191,15 @@ def test_a_session_whose_worker_died_goes_on_with_its_calls_as_they_are() -> Non
     assert desk.core.lose("heir", 3.0)
 
 
+def test_a_session_that_another_worker_has_is_not_let_go_by_the_one_before() -> None:
+    desk = Desk()
+    desk.core.open_session("next", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 1.0, 1.0)
+    assert not letters(desk.say(SuspendSession("s1")), SessionSuspended), "it came late"
+    assert desk.core.is_open("s1")
+    assert letters(desk.say(SuspendSession("s1"), peer="next"), SessionSuspended)
+    assert not desk.core.is_open("s1")
+
+
 def test_a_final_error_is_a_recorded_answer() -> None:
     desk = Desk()
     desk.say(ask())

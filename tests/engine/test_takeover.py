@@ -167,7 +167,7 @@ class World:
 
 async def _silence(process: ProviderClient | SessionWorker) -> None:
     """Cut a process off before anything that its tasks do in their last moments is heard."""
-    process.send = process._link.send = _to_nobody  # type: ignore[union-attr,method-assign]
+    process.send = process._link.send = _to_nobody  # type: ignore[method-assign]
     await process.stop()
 
 

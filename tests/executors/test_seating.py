@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from matrix.model.records import SessionPlan
-from matrix_actors.seating import Seating
+from matrix_actors.seating import QUARANTINE, Seating
 from tests.engine.plans import plan
 
 
@@ -13,8 +16,15 @@ def plans(count: int) -> list[SessionPlan]:
     return [plan(f"s{number}", order=number) for number in range(count)]
 
 
+def seats(count: int) -> Seating:
+    seating = Seating()
+    for seat in range(count):
+        seating.open(seat)
+    return seating
+
+
 def test_seats_fill_evenly_and_empty_ones_first() -> None:
-    seating = Seating(3)
+    seating = seats(3)
     sizes = Counter({seat: len(batch) for seat, batch in seating.seat(plans(10)).items()})
     assert sorted(sizes.values()) == [3, 3, 4]
     for number in (0, 3, 6):
@@ -23,20 +33,22 @@ def test_seats_fill_evenly_and_empty_ones_first() -> None:
 
 
 def test_sessions_of_a_dead_worker_are_given_again_also_those_it_never_told_of() -> None:
-    seating = Seating(2)
+    seating = seats(2)
     mine = seating.seat(plans(6))[0]
     told = {one.session_id: ("turn", 1) for one in mine[:2]}
     fates = seating.bereave(0, told)
-    assert fates.again == mine
+    assert fates.again == {1: mine}, "for whoever is there"
+    assert seating.seats == [1]
     assert not fates.alone
     assert not fates.condemned
 
 
 def test_suspects_are_played_one_at_a_time_and_leave_their_seat() -> None:
-    seating = Seating(1, quarantine=1)
+    seating = seats(1)
     seating.seat(plans(3))
     reached = {f"s{number}": ("turn", 1) for number in range(3)}
     seating.bereave(0, reached)
+    seating.open(0)
     assert len(seating.bereave(0, reached).alone) == 3
     first = seating.next_suspect()
     assert first is not None
@@ -49,18 +61,76 @@ def test_suspects_are_played_one_at_a_time_and_leave_their_seat() -> None:
 
 
 def test_who_dies_alone_twice_is_condemned_and_the_next_suspect_has_its_turn() -> None:
-    seating = Seating(1, quarantine=1)
+    seating = seats(1)
     seating.seat(plans(2))
     reached = {"s0": ("turn", 1), "s1": ("turn", 1)}
     seating.bereave(0, reached)
+    seating.open(0)
     seating.bereave(0, reached)
     killer = seating.next_suspect()
     assert killer is not None
     at = {killer.session_id: ("turn", 1)}
-    assert seating.bereave(1, at).alone == [killer]
+    assert seating.bereave(QUARANTINE, at).alone == [killer]
     waiting = {one.session_id for one in seating.seated}
     while (again := seating.next_suspect()) != killer:
         assert again is not None
         seating.leave(again.session_id)
-    assert seating.bereave(1, at).condemned == [killer]
+    assert seating.bereave(QUARANTINE, at).condemned == [killer]
     assert waiting == {"s0", "s1"}
+
+
+def test_sessions_wait_while_nobody_is_there_and_go_to_who_comes() -> None:
+    seating = Seating()
+    waiting = plans(3)
+    assert seating.seat(waiting) == {}
+    assert seating.open(4) == {4: waiting}
+    assert seating.open(5) == {}
+
+
+def test_who_comes_late_is_given_its_share_and_who_leaves_is_given_no_more() -> None:
+    seating = seats(1)
+    seating.seat(plans(9))
+    seating.open(1)
+    seating.open(2)
+    surplus = seating.surplus(1)
+    assert [len(sessions) for sessions in surplus.values()] == [3]
+    seating.close(2)
+    assert seating.move(surplus[0]).keys() == {1}
+    assert [len(sessions) for sessions in seating.surplus(1).values()] == [1], "of nine, four"
+    assert seating.surplus(2) == {}
+    seating.leave("s8")
+    seating.leave("s8")
+    assert sorted(one.session_id for one in seating.seated) == [f"s{n}" for n in range(8)]
+
+
+@given(st.lists(st.sampled_from(["seat", "open", "close", "move", "leave", "die"]), max_size=40))
+def test_no_session_is_ever_at_two_seats_or_at_none_while_one_is_open(steps: list[str]) -> None:
+    seating, out, next_seat, count = Seating(), set[str](), 0, 0
+    for step in steps:
+        match step:
+            case "seat":
+                seating.seat([plan(f"s{count}", order=count)])
+                out.add(f"s{count}")
+                count += 1
+            case "open":
+                seating.open(next_seat)
+                next_seat += 1
+            case "close" if seating.seats:
+                gone = seating.seats[0]
+                seating.close(gone)
+                seating.move(seating.at(gone))
+            case "move" if seating.seats:
+                for seat, sessions in seating.surplus(seating.seats[-1]).items():
+                    assert set(sessions) <= set(seating.at(seat))
+                    seating.move(sessions)
+            case "leave" if out:
+                seating.leave(min(out))
+                out.remove(min(out))
+            case "die" if seating.seats:
+                seating.bereave(seating.seats[0], {})
+            case _:
+                pass
+        assert {one.session_id for one in seating.seated} == out
+        if seating.seats:
+            placed = [key for seat in seating.seats for key in seating.at(seat)]
+            assert sorted(placed) == sorted(out)

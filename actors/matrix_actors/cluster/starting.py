@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
-import socket
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from matrix.model.errors import MatrixError
+from matrix_actors.cluster.joining import RayUnavailable
+from matrix_actors.patience import patiently
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Nothing big goes through the object store, so a laptop need not set much memory aside."""
 
-
-CONNECT_S = 3.0
-"""Longest wait for a cluster to take a connection, in seconds."""
+JOINING_S: Final = 60.0
+"""Longest wait for a cluster that has just been joined by another process, in seconds."""
 
 
 def prepare_environment() -> None:
@@ -32,21 +33,14 @@ def prepare_environment() -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Ray would keep a record of every actor call in its GCS, for a dashboard that nobody opens
     os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
-    home = Path.home()
-    if not os.access(home, os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-        # Ray writes a token for its local cluster under HOME; give it another private place
+
+
+def _keep_token_somewhere() -> None:
+    """Ray writes a token for its local cluster under HOME; else give it another private place."""
+    if not os.access(Path.home(), os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:
         folder = Path(tempfile.mkdtemp(prefix="matrix-ray-"))
         os.environ["RAY_AUTH_MODE"] = "token"
         os.environ["RAY_AUTH_TOKEN_PATH"] = str(folder / "token")
-
-
-class RayUnavailable(MatrixError):
-    """Ray did not start, or the cluster cannot be joined."""
-
-
-def is_local(address: str | None) -> bool:
-    """Whether an address means a Ray that comes and goes with the run."""
-    return address in (None, "", "local")
 
 
 def start_ray(address: str | None) -> None:
@@ -55,25 +49,86 @@ def start_ray(address: str | None) -> None:
     Raises:
         RayUnavailable: It did not work out; nothing is left behind.
     """
+    if address is None:
+        _keep_token_somewhere()  # Ray reads that when it is imported
     import ray
 
     logging.getLogger("ray").setLevel(logging.ERROR)
     if ray.is_initialized():
         return
-    local = is_local(address)
     try:
-        if local:
+        if address is None:
             _start_local()
         else:
             ray.init(address=address, logging_level=logging.ERROR, log_to_driver=False)
         _say_nothing()
     except Exception as error:  # Ray raises bare exceptions of many kinds here
         ray.shutdown()
+        local = address is None
         what = "a local Ray did not start" if local else f"cannot join the Ray at {address}"
         raise RayUnavailable(
             f"{what}: {str(error).strip() or type(error).__name__}; try again when the machine is "
             "less busy, or run with --in-process"
         ) from error
+
+
+class Starting:
+    """Starts or joins Ray beside the event loop, which goes on hearing signals meanwhile."""
+
+    def __init__(self, address: str | None) -> None:
+        """Begin; ``None`` starts a Ray that comes and goes with the run."""
+        self._address = address
+        self._loop = asyncio.get_running_loop()
+        self._over: asyncio.Future[None] = self._loop.create_future()
+        # a thread of its own, which nobody waits for when the program ends
+        threading.Thread(target=self._start, name="ray-starting", daemon=True).start()
+
+    def _start(self) -> None:
+        error: BaseException | None = None
+        try:
+            start_ray(self._address)
+        except BaseException as raised:  # told to whoever waits
+            error = raised
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            self._loop.call_soon_threadsafe(self._tell, error)
+        if error is None:
+            threading.Event().wait()  # Ray spins for ever where the thread that joined it has ended
+
+    def _tell(self, error: BaseException | None) -> None:
+        if self._over.done():
+            return
+        if error is None:
+            self._over.set_result(None)
+        else:
+            self._over.set_exception(error)
+            self._over.exception()  # looked at here, because it may be too late for others
+
+    @property
+    def is_over(self) -> bool:
+        """Whether Ray is there, or will not be."""
+        return self._over.done()
+
+    async def wait(self) -> None:
+        """Until Ray is there.
+
+        Raises:
+            RayUnavailable: It is not.
+        """
+        if self._address is None:
+            await asyncio.shield(self._over)
+            return
+        try:
+            await patiently(asyncio.shield(self._over), JOINING_S)
+        except TimeoutError:
+            raise RayUnavailable(
+                f"the Ray at {self._address} was joined by another process, and lets this one wait "
+                "for a minute; see what it does (`ray status`)"
+            ) from None
+
+    async def give_up(self) -> None:
+        """Nobody wants it any more: a Ray of ours must not outlive the run, another one may."""
+        if self._address is None:
+            await asyncio.wait([self._over])
 
 
 def _say_nothing() -> None:
@@ -127,8 +182,8 @@ def _in_groups_of_their_own() -> Iterator[None]:
         services.ConsolePopen = usual
 
 
-def check_ray(address: str | None) -> str:
-    """See whether Ray would start: a local one is started and stopped, an address is connected to.
+def check_ray() -> str:
+    """See whether a local Ray would start: it is started and stopped.
 
     Returns:
         What was found, in words.
@@ -136,17 +191,9 @@ def check_ray(address: str | None) -> str:
     Raises:
         RayUnavailable: It would not.
     """
-    if address in (None, "", "local", "auto"):
-        start_ray(address)
-        leave_ray()
-        return "joined the running Ray" if address == "auto" else "a local Ray starts"
-    assert address is not None
-    host, _, port = address.removeprefix("ray://").rpartition(":")
-    try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_S):
-            return f"{address} takes connections"
-    except (OSError, ValueError) as error:
-        raise RayUnavailable(f"cannot reach the Ray at {address}: {error}") from None
+    start_ray(None)
+    leave_ray()
+    return "a local Ray starts"
 
 
 def leave_ray() -> None:

@@ -1,0 +1,182 @@
+"""Which Ray is meant, and whether it can be joined: looked at from a process that can be ended.
+
+``ray.init`` waits for a cluster that does not answer for most of a minute, in C++, where no signal
+reaches it; so another process tries first, for a limited time, and says what it found.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from socket import create_connection
+from typing import Any, Final, NamedTuple
+
+from matrix.model.errors import MatrixError
+from matrix_actors.cluster.fitness import EXAMINE_S, Needs, NodeFacts
+from matrix_actors.cluster.joining_probe import CLUSTER, NO_NODE, NOT_FOUND, VERSIONS
+
+VARIABLES: Final = ("MATRIX_RAY_ADDRESS", "RAY_ADDRESS")
+"""Where an address stands that no flag says; Ray sets the second one in submitted jobs."""
+
+LOCAL: Final = "local"
+"""A Ray that comes and goes with the run."""
+
+CONNECT_S: Final = 3.0
+"""Longest wait for a cluster to take a connection, in seconds."""
+
+PROBE_S: Final = 10.0
+"""Longest wait for what a cluster says of itself, in seconds, once the trying process is up."""
+
+START_S: Final = 30.0
+"""Longest wait for the trying process to import Ray, in seconds."""
+
+MODE: Final = "RAY_AUTH_MODE"
+"""Whether Ray sends the token. It has to be as on the cluster: a driver that wants one from a
+cluster that has none is joined, and then loses its actors one by one."""
+
+
+class RayUnavailable(MatrixError):
+    """Ray did not start, or the cluster cannot be joined."""
+
+
+class Spelled(NamedTuple):
+    """A host and a port."""
+
+    host: str
+    port: int
+
+
+def ray_address(given: str | None, environment: Mapping[str, str]) -> str | None:
+    """The address that is meant, ``None`` for a Ray of the run's own."""
+    found = given or next((environment[key] for key in VARIABLES if environment.get(key)), None)
+    return None if found in (None, "", LOCAL) else found
+
+
+class Cluster(NamedTuple):
+    """A cluster that can be joined: the driver's own machine, and every living node."""
+
+    mine: NodeFacts
+    nodes: tuple[NodeFacts, ...]
+
+
+def look_at_cluster(address: str, needs: Needs) -> Cluster:
+    """See that a cluster can be joined from here, within some seconds, and what its nodes have.
+
+    Raises:
+        RayUnavailable: It cannot; the message says why, and what to do.
+    """
+    if address != "auto":
+        _require_listener(address, spelled(address))
+    said = _tried(address, needs, os.environ | {MODE: "disabled"})
+    mode = "disabled"
+    if said is None and has_token(os.environ):
+        mode = "token"
+        said = _tried(address, needs, os.environ | {MODE: mode})
+    if said is None:
+        said = (
+            f"it wants its token, and {'has another one' if mode == 'token' else 'got none'}; put "
+            "the head's ~/.ray/auth_token into that place here, or its text into RAY_AUTH_TOKEN"
+        )
+    if isinstance(said, str):
+        raise RayUnavailable(f"cannot join the Ray at {address}: {said}")
+    os.environ[MODE] = mode
+    return said
+
+
+def spelled(address: str) -> Spelled:
+    """The host and port of an address.
+
+    Raises:
+        RayUnavailable: It is of another form.
+    """
+    if address.startswith("ray://"):
+        raise RayUnavailable(
+            f"cannot join {address}: through Ray Client the driver has no disk and no clock of its "
+            "own on the cluster; run on one of its nodes, or `ray job submit -- matrix run`"
+        )
+    host, colon, port = address.rpartition(":")
+    if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
+        raise RayUnavailable(
+            f"found {address!r}, which is no address of a Ray; it is auto or HOST:PORT, as "
+            "`ray start` prints it"
+        )
+    return Spelled(host.strip("[]"), int(port))
+
+
+def has_token(environment: Mapping[str, str]) -> bool:
+    """Whether there is a token to send."""
+    home = Path(environment.get("HOME", "")) / ".ray" / "auth_token"
+    said = environment.get("RAY_AUTH_TOKEN") or environment.get("RAY_AUTH_TOKEN_PATH")
+    return bool(said) or home.is_file()
+
+
+def _require_listener(address: str, place: Spelled) -> None:
+    try:
+        with create_connection(place, timeout=CONNECT_S):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error) or type(error).__name__
+        raise RayUnavailable(
+            f"nobody answers at {address} ({reason}); start Ray there (`ray start --head "
+            f"--port={place.port}`), or correct the address: `ray status` on a node says it"
+        ) from None
+
+
+def _tried(address: str, needs: Needs, environment: Mapping[str, str]) -> Cluster | str | None:
+    """The cluster, or what keeps this machine from joining it; ``None`` for want of its token."""
+    command = [sys.executable, "-m", "matrix_actors.cluster.joining_probe", address, str(PROBE_S)]
+    try:
+        done = subprocess.run(  # noqa: S603 -- ourselves
+            command,
+            input=json.dumps(needs._asdict()),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=START_S + 2 * PROBE_S + EXAMINE_S,
+            check=False,
+            start_new_session=True,
+        )
+    except subprocess.TimeoutExpired:
+        return f"it says nothing; {_OTHERWISE}"
+    if done.returncode != 0:
+        if "InvalidAuthToken" in done.stderr or "no authentication token" in done.stderr:
+            return None
+        return _remedied(done.returncode, done.stdout, done.stderr)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return Cluster(_facts(found["mine"]), tuple(map(_facts, found["nodes"])))
+
+
+def _facts(found: dict[str, Any]) -> NodeFacts:
+    return NodeFacts("", "", 0.0).with_said(found)
+
+
+_OTHERWISE: Final = "see whether it is a Ray (`ray status`), and whether its other ports are open"
+
+
+def _remedied(code: int, out: str, trouble: str) -> str:
+    """What was found, with what to do about it."""
+    said = out.strip().splitlines()[-1] if out.strip() else ""
+    if code == VERSIONS:
+        return f"{said}; install the same here, or on every node"
+    if code == NO_NODE:
+        return (
+            "no node of it runs on this machine; `ray start --address=...` makes it one, or run on "
+            "one of its nodes, or `ray job submit -- matrix run`"
+        )
+    if code == NOT_FOUND:
+        return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
+    if code == CLUSTER:
+        return f"{said}; {_OTHERWISE}"
+    last = next(iter(trouble.strip().splitlines()[-1:]), "")
+    return f"{_plain(said or last) or 'it says nothing'}; {_OTHERWISE}"
+
+
+def _plain(text: str) -> str:
+    """A line without the marks that Ray's logs begin with."""
+    return re.sub(r"^\[[^\]]*\]\s*\S+:\d+:\s*", "", text)[:500]

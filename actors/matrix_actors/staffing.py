@@ -1,0 +1,245 @@
+"""Session workers coming and going: as many as there are CPUs for, wherever there are nodes.
+
+On a laptop that is settled at the start. On a cluster, Ray is asked for a CPU for each worker, so
+that an autoscaler sees what is wanted; nodes that come get workers, nodes that are drained lose
+theirs at the next turn of each of their sessions, and nodes that do not fit the run get none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Final
+
+from matrix.engine.executor import News
+from matrix.engine.messages import NodeNews
+from matrix.model.records import SessionPlan
+from matrix.report.text import plural
+from matrix_actors.cluster.joining import RayUnavailable
+from matrix_actors.cluster.nodes import Nodes
+from matrix_actors.cluster.placing import avoided, cpus_here, room, wanted_workers
+from matrix_actors.crew import ANYWHERE, Crew, Member, make_sure
+from matrix_actors.seating import Seating
+
+LOOK_S: Final = 3.0
+"""Pause between looks at which nodes there are."""
+
+GRACE_S: Final = 5.0
+"""How long, once one worker is up, a run waits for others before it begins."""
+
+WAIT_S: Final = 900.0
+"""Longest wait for a CPU to be free for a first worker: nodes of a cloud take minutes to come."""
+
+TELL_S: Final = 15.0
+"""Pause between lines that say what is waited for."""
+
+NODE_LABEL: Final = "ray.io/node-id"
+"""Label that Ray gives every node."""
+
+Batches = Mapping[int, Sequence[SessionPlan]]
+
+
+class Staffing:
+    """The session workers of a run."""
+
+    def __init__(
+        self,
+        seating: Seating,
+        *,
+        asked: int | None,
+        nodes: Nodes | None,
+        tell: Callable[[News], None],
+        give: Callable[[Batches], None],
+        up: Callable[[Member], None],
+        down: Callable[[Member, Exception], None],
+        wait_s: float = WAIT_S,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take what is needed; :meth:`attach` says whose workers these are.
+
+        Args:
+            seating: Who plays what.
+            asked: Workers that the user wants; as many as there are CPUs for, if left out.
+            nodes: The nodes of the cluster; ``None`` for a Ray that comes and goes with the run.
+            tell: Takes news.
+            give: Takes sessions for workers.
+            up: Told of every worker that begins to work.
+            down: Told of every worker that died before it could.
+            wait_s: Longest wait for a first worker.
+            clock: Seconds.
+        """
+        self._seating, self._asked, self._nodes = seating, asked, nodes
+        self._tell, self._give, self._up, self._down = tell, give, up, down
+        self._wait_s, self._clock = wait_s, clock
+        self._crew: Crew | None = None
+        self._next = 0
+        self._leaving: set[int] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def crew(self) -> Crew:
+        """Whose workers these are."""
+        assert self._crew is not None
+        return self._crew
+
+    def attach(self, crew: Crew) -> None:
+        """Hire the first workers; they come up while the others do."""
+        self._crew = crew
+        places = [] if self._nodes is None else self._nodes.places
+        count = self._asked or cpus_here() if self._nodes is None else None
+        for _ in range(wanted_workers(places, self._asked) if count is None else min(count, 1000)):
+            self._hire()
+
+    def options(self, number: int) -> dict[str, Any]:
+        """Where a worker may be, for Ray."""
+        if self._nodes is None:
+            return ANYWHERE
+        if number < 0:  # one for suspects, which must not wait for its turn
+            return ANYWHERE
+        rank = sorted({*self.crew.workers, number} - self._leaving).index(number)
+        not_there = avoided(rank, self._nodes.places, self._nodes.unusable)
+        labels = {NODE_LABEL: f"!in({','.join(not_there)})"} if not_there else None
+        return {**ANYWHERE, "num_cpus": 1, "label_selector": labels}
+
+    async def begin(self, given_up: Callable[[], bool]) -> None:
+        """Until sessions can be played: by all workers here, by a first one on a cluster.
+
+        Args:
+            given_up: Whether nobody wants it any more.
+
+        Raises:
+            RayUnavailable: There was no CPU for a worker.
+        """
+        workers = list(self.crew.workers.values())
+        if self._nodes is None:
+            await asyncio.gather(*map(self.crew.begin, workers))
+            for member in workers:
+                self._has_come(member)
+            return
+        coming = {asyncio.create_task(self.crew.begin(member)): member for member in workers}
+        await self._first_of(coming, given_up)
+        await asyncio.wait(coming, timeout=GRACE_S)
+        for task, member in coming.items():
+            self._follow(self._bring_up(member, task))
+
+    async def _first_of(
+        self, coming: Collection[asyncio.Task[None]], given_up: Callable[[], bool]
+    ) -> None:
+        began = told = self._clock()
+        while not given_up():
+            done, _ = await asyncio.wait(coming, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+                return
+            now = self._clock()
+            if now - began > self._wait_s:
+                raise RayUnavailable(
+                    f"no CPU came free in {self._wait_s / 60:g} min: {self._said()}"
+                )
+            if now - told > TELL_S or told == began:
+                told = now + 1e-6
+                self._tell(NodeNews("workers.waiting", f"waiting for CPUs: {self._said()}"))
+
+    def _said(self) -> str:
+        assert self._nodes is not None
+        count = len(self.crew.workers)
+        usable = room(self._nodes.places)
+        return (
+            f"{plural(count, 'worker')} wanted, {usable} {'fits' if usable == 1 else 'fit'} on the "
+            "nodes there are, and others use them; `ray status` says who, --workers asks for fewer"
+        )
+
+    # --- one worker -------------------------------------------------------------------------------
+
+    def _hire(self) -> Member:
+        number, self._next = self._next, self._next + 1
+        member = self.crew.hire(number, f"worker-{number}")
+        self.crew.workers[number] = member
+        return member
+
+    def replace(self, member: Member) -> None:
+        """The place of a worker that died was given to another one, which has yet to come up."""
+        self._follow(self._bring_up(member, asyncio.ensure_future(self.crew.begin(member))))
+
+    async def _bring_up(self, member: Member, coming: asyncio.Future[None]) -> None:
+        name = member.name
+        try:
+            await coming
+        except Exception as error:
+            if member.name == name and self.crew.workers.get(member.index) is member:
+                self._down(member, error)
+            return
+        if member.name == name and member.index not in self._leaving:
+            self._has_come(member)
+
+    def _has_come(self, member: Member) -> None:
+        self._up(member)
+        self._give(self._seating.open(member.index))
+        for seat, sessions in self._seating.surplus(member.index).items():
+            self._follow(self._move(self.crew.workers[seat], sessions))
+
+    async def _move(self, worker: Member, sessions: Sequence[str]) -> None:
+        """Have sessions played on by others; one that dies meanwhile loses them anyway."""
+        from ray.exceptions import RayError
+
+        with suppress(RayError):
+            gone = await worker.actor.release.remote(sessions)
+            self._give(self._seating.move(gone))
+
+    async def _retire(self, member: Member) -> None:
+        """Take a worker off a node that is leaving, without a death."""
+        self._seating.close(member.index)
+        name = member.name
+        while self._seating.at(member.index) and member.name == name:
+            await self._move(member, self._seating.at(member.index))
+            await asyncio.sleep(0.2)
+        if member.name == name:
+            self._dismiss(member)
+
+    def _dismiss(self, member: Member) -> None:
+        self.crew.workers.pop(member.index, None)
+        self._leaving.discard(member.index)
+        make_sure(member)
+
+    # --- the nodes --------------------------------------------------------------------------------
+
+    async def keep(self) -> None:
+        """See which nodes there are, again and again, and have workers accordingly."""
+        while self._nodes is not None:
+            await asyncio.sleep(LOOK_S)
+            for news in await self._nodes.look():
+                self._tell(news)
+            self._let_go()
+            self._adjust()
+
+    def _let_go(self) -> None:
+        assert self._nodes is not None
+        for member in list(self.crew.workers.values()):
+            process = member.process
+            leaves = process is not None and process.node in self._nodes.leaving
+            if leaves and member.index not in self._leaving:
+                self._leaving.add(member.index)
+                self._follow(self._retire(member))
+
+    def _adjust(self) -> None:
+        assert self._nodes is not None
+        staying = [m for i, m in self.crew.workers.items() if i not in self._leaving]
+        wanted = wanted_workers(self._nodes.places, self._asked)
+        for _ in range(wanted - len(staying)):
+            self.replace(self._hire())
+        waiting = [member for member in staying if member.process is None]
+        for member in waiting[: max(0, len(staying) - wanted)]:
+            self._dismiss(member)
+
+    def _follow(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Follow nothing any more."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,0 +1,103 @@
+"""Joining a cluster: whoever cannot is told why and what to do, soon, and has written nothing."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.machines import TOKEN, Machines, machines
+from tests.executors.programs import Project, counter_spec
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[Machines]:
+    """A cluster of one machine that wants a token."""
+    with machines(TOKEN) as made:
+        made.head(2)
+        yield made
+
+
+def project_in(folder: Path, environment: dict[str, str]) -> Project:
+    project = Project(folder, environment)
+    project.write(counter_spec(per_cell=2))
+    return project
+
+
+@pytest.mark.parametrize("said", ["flag", "MATRIX_RAY_ADDRESS", "RAY_ADDRESS", "auto"])
+def test_a_cluster_with_a_token_is_joined_by_any_spelling(
+    tmp_path: Path, guarded: Machines, said: str
+) -> None:
+    variables = {said: guarded.address} if said.isupper() else {}
+    flags = {"flag": ["--address", guarded.address], "auto": ["--address", "auto"]}.get(said, [])
+    project = project_in(tmp_path, guarded.environment_of("head", **variables))
+    done = project.matrix("run", "--quiet", "--run-id", "one", *flags)
+    assert done.code == 0, done.err
+    assert set(project.tables("one").frame("sessions").outcome) == {"completed"}
+
+
+@pytest.mark.parametrize(
+    ("address", "variables", "words"),
+    [
+        ("{own}", {}, "got none; put the head's ~/.ray/auth_token"),
+        ("{own}", {"HOME": "/nonexistent"}, "got none; put the head's ~/.ray/auth_token"),
+        ("{own}", {"RAY_AUTH_TOKEN": "0" * 64}, "has another one; put the head's"),
+        ("127.0.0.1:1", {}, "nobody answers at 127.0.0.1:1 (Connection refused); start Ray"),
+        ("ray://127.0.0.1:10001", {}, "`ray job submit -- matrix run`"),
+        ("here", {}, "is no address of a Ray; it is auto or HOST:PORT"),
+    ],
+)
+def test_why_a_cluster_is_not_joined_is_told_and_nothing_is_written(
+    tmp_path: Path, guarded: Machines, address: str, variables: dict[str, str], words: str
+) -> None:
+    project = project_in(tmp_path, guarded.environment_of("stranger", **variables))
+    if "RAY_AUTH_TOKEN" not in variables:
+        (guarded.folder / "stranger" / ".ray" / "auth_token").unlink()
+    given = address.format(own=guarded.address)
+    for command in (["run", "--quiet"], ["doctor"]):
+        done = project.matrix(*command, "--address", given)
+        said = " ".join((done.out + done.err).split())
+        assert words in said or command == ["doctor"]  # which has its own line breaks
+        assert done.code == 2, said
+        assert "Traceback" not in said
+    assert not list(tmp_path.glob("results/*"))
+
+
+def test_a_machine_without_a_node_of_the_cluster_is_told_so(
+    tmp_path: Path, guarded: Machines
+) -> None:
+    """Another process namespace cannot see the nodes of this one, as another machine cannot."""
+    unshare = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+    project = project_in(tmp_path, guarded.environment_of("head"))
+    import subprocess
+
+    from tests.executors.programs import PROGRAM
+
+    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this system lets nobody have a namespace")
+    done = subprocess.run(
+        [*unshare, *PROGRAM, "run", "--quiet", "--address", guarded.address],
+        cwd=project.folder,
+        env=dict(project.environment),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "no node of it runs on this machine; `ray start --address=...`" in done.stderr
+
+
+def test_what_takes_connections_and_is_no_ray_is_told_so(tmp_path: Path, guarded: Machines) -> None:
+    project = project_in(tmp_path, guarded.environment_of("head"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        taken: list[socket.socket] = []
+        threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
+        done = project.matrix("run", "--address", f"127.0.0.1:{server.getsockname()[1]}")
+    assert done.code == 2
+    assert "see whether it is a Ray (`ray status`)" in done.err
+    assert not list(tmp_path.glob("results/*"))
