@@ -155,7 +155,8 @@ class RayExecutor:
         """
         assert self._address is not None
         try:
-            self._nodes = Nodes(look_at_cluster(self._address, needs), needs)
+            cluster = look_at_cluster(self._address, needs)
+            self._address, self._nodes = cluster.address, Nodes(cluster, needs)
             self._nodes.require_home()
         except RayUnavailable as error:
             raise BadInput([Mistake("--address", None, "", str(error))]) from error

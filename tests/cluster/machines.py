@@ -75,14 +75,14 @@ class Machines:
             for key, value in os.environ.items()
             if not key.startswith(("RAY_", "MATRIX_")) and not key.endswith("_API_KEY")
         }
-        mine = {"HOME": str(home), "TMPDIR": str(home), "RAY_TMPDIR": str(self.folder / "r")}
+        mine = {"HOME": str(home), "TMPDIR": str(home), "RAY_TMPDIR": str(self.folder)}
         return kept | mine | more
 
     def head(self, cpus: int, *more: str, **variables: str) -> Machine:
         """Start the head; only the first of a set of machines."""
         self.port = _free_port()
         board = () if "--include-dashboard=true" in more else ("--include-dashboard=false",)
-        ports = ("--port", str(self.port), "--temp-dir", str(self.folder / "r"), *board)
+        ports = ("--port", str(self.port), "--temp-dir", str(self.folder / "ray"), *board)
         return self._start("head", cpus, ("--head", *ports, *more), variables)
 
     def add(
@@ -104,9 +104,19 @@ class Machines:
         environment["RAY_AUTH_MODE"] = "token" if self.token else "disabled"
         output = self.folder / f"{name}.out"
         size = ("--object-store-memory", str(STORE_BYTES), "--num-cpus", str(cpus))
+        agent = ("--dashboard-agent-listen-port", str(_free_port()))  # else one for all of a host
         with output.open("w") as out:
             process = subprocess.Popen(
-                [*_hiding(hides), *RAY, "start", "--block", "--disable-usage-stats", *size, *more],
+                [
+                    *_hiding(hides),
+                    *RAY,
+                    "start",
+                    "--block",
+                    "--disable-usage-stats",
+                    *size,
+                    *agent,
+                    *more,
+                ],
                 cwd=environment["HOME"],
                 env=environment,
                 stdin=subprocess.DEVNULL,

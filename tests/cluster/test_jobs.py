@@ -11,7 +11,7 @@ import pytest
 
 from matrix.store.run_folder import read_run
 from tests.cluster.machines import RAY, TOKEN, machines
-from tests.executors.programs import PROGRAM, Project, counter_spec
+from tests.executors.programs import PROGRAM, Project, counter_spec, wait_for
 from tests.patience import PATIENCE_S
 
 
@@ -26,14 +26,25 @@ def test_a_submitted_job_joins_its_cluster_and_says_where_its_results_are(tmp_pa
         program = shlex.join(PROGRAM)
         entry = f"cd {tmp_path} && {program} run --run-id job && {program} list"
         submit = ("job", "submit", "--address", f"http://127.0.0.1:{port}")
-        done = subprocess.run(
-            [*RAY, *submit, "--", "sh", "-c", entry],
-            env=cluster.environment_of("head") | {"RAY_AUTH_MODE": "token"},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        environment = cluster.environment_of("head") | {"RAY_AUTH_MODE": "token"}
+        tries: list[subprocess.CompletedProcess[str]] = []
+
+        def submitted() -> bool:
+            """Whether it was taken: a head's agent of jobs is up some seconds after its start."""
+            tries.append(
+                subprocess.run(
+                    [*RAY, *submit, "--", "sh", "-c", entry],
+                    env=environment,
+                    capture_output=True,
+                    text=True,
+                    timeout=PATIENCE_S,
+                    check=False,
+                )
+            )
+            return "No available agent" not in tries[-1].stderr
+
+        wait_for(submitted)
+        done = tries[-1]
     said = " ".join(done.stdout.split())
     assert done.returncode == 0, done.stdout + done.stderr
     assert f"everything is written to {tmp_path}/results/job on {socket.gethostname()}" in said

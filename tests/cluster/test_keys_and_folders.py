@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +12,14 @@ import pytest
 
 from matrix.engine.surroundings import network_disk, require_own_disk
 from matrix.model.errors import BadInput
+from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
+from matrix.store.run_folder import read_run
 from tests.cluster.machines import Machines, machines
-from tests.cluster.test_nodes import pids_of_workers
-from tests.executors.billing import served_spec
-from tests.executors.programs import Project, counter_spec
+from tests.cluster.test_nodes import events, pids_of_workers
+from tests.executors.billing import bill, served_spec
+from tests.executors.programs import Project, counter_spec, entries_of, finished, wait_for
 from tests.faults.laws import assert_books
 
 KEY = "sk-only-on-the-drivers-machine-7e1f"
@@ -45,8 +48,6 @@ async def test_a_key_of_the_drivers_machine_is_enough_and_goes_nowhere(
     project = Project(tmp_path, cluster.environment_of("head", **variables))
     async with SimServer(ServeOptions()) as server:
         project.write(spec_with_key(server.url, per_cell=2, options={"turns": 3}))
-        import asyncio
-
         done = await asyncio.to_thread(project.matrix, "run", "--run-id", "one", "--quiet")
         assert done.code == 0, done.err
         project.write(
@@ -112,3 +113,36 @@ def test_runs_are_not_written_to_a_disk_of_the_network() -> None:
         require_own_disk(Path("/shared/results"), MOUNTS)
     require_own_disk(Path("/data/results"), MOUNTS)
     require_own_disk(Path(os.devnull).parent / "shm" / "results")
+
+
+@pytest.mark.ray
+@pytest.mark.long
+async def test_a_cap_that_binds_is_kept_by_the_providers_own_count_while_a_node_dies(
+    tmp_path: Path,
+) -> None:
+    cap = 0.02
+    with machines() as cluster:
+        cluster.head(2)
+        node = cluster.add(3)
+        project = Project(tmp_path, cluster.environment_of("head"))
+        async with SimServer(ServeOptions()) as server:
+            project.write(
+                served_spec(
+                    server.url,
+                    per_cell=60,
+                    options={"turns": 12, "width": 2},
+                    limits={"cost_usd": cap},
+                    at_cap="spend-all",
+                )
+            )
+            run_dir = project.path("hurt")
+            with project.started("run", "--run-id", "hurt", "--address", "auto") as process:
+                await asyncio.to_thread(wait_for, lambda: entries_of(run_dir) > 300)
+                await asyncio.to_thread(node.vanish)
+                done = await asyncio.to_thread(finished, process)
+            charged = bill(await server.stats())
+    assert done.code in (0, 1, 4), done.err
+    assert read_run(run_dir).end_reason == "cap"
+    assert charged <= from_usd(cap)
+    assert_books(run_dir)
+    assert events(run_dir, "process.died")

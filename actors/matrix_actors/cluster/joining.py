@@ -60,6 +60,7 @@ def ray_address(given: str | None, environment: Mapping[str, str]) -> str | None
 class Cluster(NamedTuple):
     """A cluster that can be joined: the driver's own machine, and every living node."""
 
+    address: str
     mine: NodeFacts
     nodes: tuple[NodeFacts, ...]
 
@@ -149,7 +150,8 @@ def _tried(address: str, needs: Needs, environment: Mapping[str, str]) -> Cluste
             return None
         return _remedied(done.returncode, done.stdout, done.stderr)
     found = json.loads(done.stdout.splitlines()[-1])
-    return Cluster(_facts(found["mine"]), tuple(map(_facts, found["nodes"])))
+    nodes = tuple(map(_facts, found["nodes"]))
+    return Cluster(found["address"], _facts(found["mine"]), nodes)
 
 
 def _facts(found: dict[str, Any]) -> NodeFacts:
@@ -170,6 +172,8 @@ def _remedied(code: int, out: str, trouble: str) -> str:
             "one of its nodes, or `ray job submit -- matrix run`"
         )
     if code == NOT_FOUND:
+        if said:
+            return f"`ray start` has left none here, but {said} runs; give HOST:PORT"
         return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
     if code == CLUSTER:
         return f"{said}; {_OTHERWISE}"

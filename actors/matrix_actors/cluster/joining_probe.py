@@ -24,7 +24,7 @@ VERSIONS: Final = 4
 NO_NODE: Final = 5
 """Exit code: a cluster, of which no node is on this machine."""
 NOT_FOUND: Final = 6
-"""Exit code: ``auto``, and there is none."""
+"""Exit code: ``auto``, and ``ray start`` has left none here; the line names those that run."""
 
 
 def main(address: str, seconds: str) -> int:
@@ -36,6 +36,12 @@ def main(address: str, seconds: str) -> int:
     import ray
 
     signal.setitimer(signal.ITIMER_REAL, float(seconds))  # nobody handles it: the process ends
+    if address == "auto":
+        recorded, living = _recorded()
+        if recorded is None or recorded not in living:
+            _say(", ".join(sorted(living)))
+            return NOT_FOUND
+        address = recorded
     if (code := _without_joining(address)) is not None:
         return code
     try:
@@ -48,9 +54,21 @@ def main(address: str, seconds: str) -> int:
     home = ray.get_runtime_context().get_node_id()
     found = examine([node for node in ray.nodes() if node["Alive"]], needs, home)
     mine = here(needs, ray.__version__)
-    _say(json.dumps({"mine": mine._asdict(), "nodes": [one._asdict() for one in found]}))
+    nodes = [one._asdict() for one in found]
+    _say(json.dumps({"address": address, "mine": mine._asdict(), "nodes": nodes}))
     sys.stdout.flush()
     os._exit(0)  # Ray takes seconds to say goodbye, and nobody is waiting for that
+
+
+def _recorded() -> tuple[str | None, frozenset[str]]:
+    """The Ray that ``ray start`` was last used for on this machine, and every one that runs here.
+
+    Ray's own ``auto`` takes any that runs if it finds one only, such as that of another run, which
+    ends with it.
+    """
+    from ray._private import services
+
+    return services.find_bootstrap_address(None), frozenset(services.find_gcs_addresses())
 
 
 def _without_joining(address: str) -> int | None:
@@ -68,11 +86,6 @@ def _without_joining(address: str) -> int | None:
         find_node_ids = services.find_node_ids
     except (ImportError, AttributeError):
         return None
-    if address == "auto":
-        try:
-            address = services.canonicalize_bootstrap_address_or_die(address)
-        except ConnectionError:
-            return NOT_FOUND
     client = gcs_client(address=address)
     from ray._common.usage.usage_lib import get_cluster_metadata
 
