@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, Final
 
 import orjson
 
@@ -30,7 +33,63 @@ def read_json_object(text: str) -> dict[str, Any] | None:
 
 def read_json_objects(text: str) -> list[dict[str, Any]]:
     """Every JSON object in ``text`` that is in no other one, in order."""
-    found, start = [], text.find("{")
+    return [found for _, _, found in _objects(text)]
+
+
+def closing_json_object(text: str) -> dict[str, Any] | None:
+    """The JSON object that ``text`` ends with, bare or fenced; ``None`` if it says a key twice.
+
+    What stands before the end may be a draft, an example or a quotation.
+    """
+    objects = list(_objects(text))
+    if not objects:
+        return None
+    start, end, found = objects[-1]
+    if text[end:].strip(" \t\r\n`*"):
+        return None
+    try:
+        json.loads(text[start:end], object_pairs_hook=_without_doubles)
+    except ValueError:
+        return None
+    return found
+
+
+def own_words(text: str) -> str:
+    """What a model answers, without what it thought aloud before it, and lines that it quotes.
+
+    A thought that never closes was cut off: nothing after its beginning is an answer.
+    """
+    text = text[max((closed.end() for closed in _CLOSED.finditer(text)), default=0) :]
+    if opened := _OPENED.search(text):
+        text = text[: opened.start()]
+    lines = text.strip().splitlines(keepends=True)
+    return "".join(line for line in lines if not line.lstrip().startswith(">"))
+
+
+def unquoted(text: str) -> str:
+    """``text`` without what stands in quotation marks, where the words are somebody else's."""
+    return _QUOTED.sub(" ", text)
+
+
+_QUOTED: Final = re.compile(
+    r"""(?<!\w)(["'`])(?=\S).*?(?<!\\)\1(?!\w)|\u201c.*?\u201d|\u201e.*?[\u201c\u201d]|\u00ab.*?\u00bb""",
+    re.DOTALL,
+)
+_THOUGHT: Final = r"think|thinking|thought|reasoning"
+_OPENED: Final = re.compile(rf"^\s*<(?:{_THOUGHT})>", re.I | re.M)
+_CLOSED: Final = re.compile(rf"</(?:{_THOUGHT})>[^\S\n]*$|^\s*</(?:{_THOUGHT})>", re.I | re.M)
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is said twice")
+    return found
+
+
+def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Each object that is in no other one, with its place: from, and up to."""
+    start = text.find("{")
     while start >= 0:
         end = _balanced_end(text, start)
         read: Any = None
@@ -40,9 +99,8 @@ def read_json_objects(text: str) -> list[dict[str, Any]]:
             except orjson.JSONDecodeError:
                 end = -1
         if isinstance(read, dict):
-            found.append(read)
+            yield start, end, read
         start = text.find("{", end if end > start else start + 1)
-    return found
 
 
 def _last_end(text: str, start: int) -> int:

@@ -113,9 +113,10 @@ async def _judge_once(ctx: JudgeContext, judge: Judge[V], request: str) -> Judge
             tag=judge.tag,
         )
         verdict = form.parse(answer.text)
-        if not isinstance(verdict, Unread):
+        if isinstance(verdict, Unread):
+            why = verdict.why
+        elif attempt == TRIES - 1 or form.whole(verdict):
             return Judged(verdict, answer.model)
-        why = verdict.why
     shown = answer.text[:_SHOWN_CHARS]
     ctx.event("judge_unparsed", subject=answer.model, detail=shown, severity="warning")
     return Judged(None, answer.model, why)

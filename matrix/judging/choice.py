@@ -11,15 +11,12 @@ from typing import Final, Literal, cast
 
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import JUDGE
-from matrix.judging.verdict_line import line_of
+from matrix.judging.verdict_line import read_line
 from matrix.model.seeds import content_hash
 
 Word = Literal["A", "B", "TIE"]
 
 ASKED: Final = "CHOICE: A|B|TIE"
-
-_REASON_CHARS: Final = 2000
-_LINE = line_of("CHOICE", ("A", "B", "TIE"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +54,10 @@ def choice_form(instructions: str) -> Form[Choice]:
 
 def read_choice(text: str) -> Choice | Unread:
     """The choice of an answer that has exactly one."""
-    found = _LINE.findall(text)
-    if len(found) != 1:
-        return Unread("it has no CHOICE line" if not found else f"it has {len(found)} choices")
-    word, reason = found[0]
-    return Choice(cast(Word, word.upper()), reason.strip(" *_`")[:_REASON_CHARS])
+    line = read_line(text, "CHOICE", ("A", "B", "TIE"))
+    if isinstance(line, Unread):
+        return line
+    return Choice(cast(Word, line.word), line.reason)
 
 
 def preferred(as_a: Choice | None, as_b: Choice | None) -> float | None:

@@ -20,9 +20,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
-from matrix.judging.answers import read_json_objects
+from matrix.judging.answers import closing_json_object, own_words, unquoted
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import JUDGE
 from matrix.model.seeds import content_hash
@@ -32,15 +32,18 @@ EVALUATION: Final = "## Criteria Evaluation"
 
 _REASON_CHARS: Final = 2000
 _SHOWN: Final = 80
-_NUMBERED = re.compile(r"^[\s*_#>-]*(\d{1,3})[\s*_]*[.):][\s*_]*(.*)$")
+_NUMBERED = re.compile(r"^[\s*_#-]*(\d{1,3})[\s*_]*[.):][\s*_]*(.*)$")
 _JUDGED = re.compile(
-    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ _-]?MET|N[Oo]t [Mm]et|UNMET|MET|Met)\b[\s*_`\]]*(.*)$",
+    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ _-]?MET|N[Oo]t [Mm]et|UNMET|MET|Met)\b[ \t*_`\]]*"
+    r"(?:$|[\n:;.,(\u2013\u2014-](.*)$)",
     re.DOTALL,
 )
+_NOT_MET: Final = re.compile(r"\b(?:NOT[ _-]?|UN)MET\b")
+_MET: Final = re.compile(r"(?<!NOT[ _-])\bMET\b")
 _SECTION = re.compile(r"^\s*#{1,4}\s*[*_]*\s*(criteria evaluation|verdict|reasoning)\b.*$", re.I)
 _CLAIM = re.compile(r"(?<![A-Za-z])(PASS|FAIL)(?:ED|S)?(?![A-Za-z])", re.I)
 
-Claim = Literal["PASS", "FAIL", ""]
+Claim = Literal["PASS", "FAIL"]
 
 
 class Finding(NamedTuple):
@@ -56,7 +59,7 @@ class Evaluation:
 
     Attributes:
         findings: One for each criterion, in order.
-        claimed: The verdict that the judge gives; ``""`` if it gives none, or two.
+        claimed: The verdict that the judge gives.
         reasoning: Its summary.
     """
 
@@ -121,29 +124,31 @@ def _system(checklist: Checklist) -> str:
 def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
     """Read an answer in the form above, or as JSON with the same content.
 
-    Every criterion has to be found exactly once, or twice with the same finding.
+    Every criterion has to be found exactly once, or twice with the same finding, and one verdict.
     """
+    text = own_words(text)
     sections = _sections(text)
     found: dict[int, Finding] = {}
     for number, finding in _findings(sections["criteria evaluation"], criteria):
-        before = found.setdefault(number, finding)
-        if before.met is not finding.met:
+        if finding is None or found.setdefault(number, finding).met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
     if not found:  # only then, for a reason may quote JSON of what is judged
-        given = [one for one in read_json_objects(text) if isinstance(one.get("criteria"), list)]
-        if len(given) == 1:
-            return _of_json(given[0], criteria)
+        given = closing_json_object(text)
+        if given and isinstance(given.get("criteria"), list):
+            return _of_json(given, criteria)
     claims = {claim[1].upper() for claim in _CLAIM.finditer(_plain(sections["verdict"]))}
-    claimed = _claim(claims.pop() if len(claims) == 1 else "")
-    return _whole(found, criteria, claimed, sections["reasoning"])
+    return _whole(found, criteria, claims, sections["reasoning"])
 
 
 def _whole(
-    found: dict[int, Finding], criteria: Sequence[str], claimed: Claim, reasoning: str
+    found: dict[int, Finding], criteria: Sequence[str], claims: set[str], reasoning: str
 ) -> Evaluation | Unread:
     if lacking := [n for n in range(1, len(criteria) + 1) if n not in found]:
         said = ", ".join(map(str, lacking))
         return Unread(f"nothing is said of criteria {said}" if found else "no criterion is judged")
+    if len(claims) != 1 or not claims <= {"PASS", "FAIL"}:
+        return Unread("it gives two verdicts" if len(claims) > 1 else "it gives no verdict")
+    claimed = cast(Claim, claims.pop())
     findings = tuple(found[n] for n in range(1, len(criteria) + 1))
     return Evaluation(findings, claimed, reasoning.strip()[:_REASON_CHARS])
 
@@ -156,12 +161,8 @@ def _of_json(given: dict[str, Any], criteria: Sequence[str]) -> Evaluation | Unr
         if not isinstance(met, bool) or number in found or not isinstance(number, int):
             return Unread(f"criterion {place} is not said to be met or not met, once")
         found[number] = Finding(met, str(one.get("reason", ""))[:_REASON_CHARS])
-    claimed = _claim(str(given.get("verdict", "")).strip().upper())
-    return _whole(found, criteria, claimed, str(given.get("reasoning", "")))
-
-
-def _claim(text: str) -> Claim:
-    return "PASS" if text == "PASS" else "FAIL" if text == "FAIL" else ""
+    claims = {str(given.get("verdict", "")).strip().upper()}
+    return _whole(found, criteria, claims, str(given.get("reasoning", "")))
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -176,7 +177,8 @@ def _sections(text: str) -> dict[str, str]:
     return found
 
 
-def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, Finding]]:
+def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, Finding | None]]:
+    """What is said of each criterion; ``None`` where its reason says the contrary."""
     for number, said in _entries(text):
         if not 1 <= number <= len(criteria):
             continue
@@ -185,8 +187,9 @@ def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, Finding
         rest = plain[len(own) :] if plain.lower().startswith(own.lower()) else plain
         if judged := _JUDGED.search(rest) or _JUDGED.search(f": {rest}"):
             met = judged[1].upper() == "MET"
-            reason = " ".join(judged[2].split()).lstrip("-\u2013\u2014:. ")
-            yield number, Finding(met, reason[:_REASON_CHARS])
+            reason = " ".join((judged[2] or "").split()).lstrip("-\u2013\u2014:. ")
+            both = (_NOT_MET if met else _MET).search(unquoted(reason))
+            yield number, None if both else Finding(met, reason[:_REASON_CHARS])
 
 
 def _entries(text: str) -> Iterator[tuple[int, str]]:
@@ -200,7 +203,7 @@ def _entries(text: str) -> Iterator[tuple[int, str]]:
                 yield number, said
             number, said = int(entry[1]), entry[2]
         elif number:
-            said += f" {line.strip()}"
+            said += f"\n{line.strip()}"
     if number:
         yield number, said
 

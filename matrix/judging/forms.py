@@ -31,6 +31,7 @@ class Form(Generic[V]):
         schema: JSON Schema of the answer, for models that can be held to one.
         parse: Reads an answer.
         hash: Content hash of all that a judgement depends on but the material and the model.
+        whole: Whether what was read lacks nothing; the rest is asked for once more, too.
     """
 
     system: str
@@ -39,3 +40,4 @@ class Form(Generic[V]):
     schema: Mapping[str, Any] | None
     parse: Callable[[str], V | Unread]
     hash: str
+    whole: Callable[[Any], bool] = lambda _: True

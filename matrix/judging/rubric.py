@@ -76,13 +76,14 @@ class Rubric:
         return content_hash(parts)
 
     def composed(self, scores: Mapping[str, float]) -> float | None:
-        """One number from 0 to 1: the weighted mean of the criteria that have a score.
+        """One number from 0 to 1: the weighted mean of all criteria that count.
 
-        ``None`` if none of them has one, or only such as count for nothing.
+        ``None`` if one of them has no score: the mean of the others would be one of another rubric.
         """
-        there = [(each.weight, scores[each.name]) for each in self.criteria if each.name in scores]
-        total = sum(weight for weight, _ in there)
-        if total <= 0:
+        counting = [each for each in self.criteria if each.weight > 0]
+        if any(each.name not in scores for each in counting):
             return None
+        there = [(each.weight, scores[each.name]) for each in counting]
+        total = sum(weight for weight, _ in there)
         low, high = self.scale
         return (sum(weight * score for weight, score in there) / total - low) / (high - low)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.judging.answers import read_json_objects
+from matrix.judging.answers import closing_json_object, own_words, read_json_objects
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import SCORE_IT, again, judge_system, verdict_schema
 from matrix.judging.rubric import Rubric, Scale
@@ -57,18 +57,20 @@ def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
 
 
 def _the_one(text: str, rubric: Rubric) -> dict[str, Any] | None:
-    """The object with scores; ``None`` if there is none, or several that say different things.
+    """The object that ends the answer, if it has scores and no other one has different ones.
 
     A judge may quote JSON that somebody wrote into what is judged.
     """
     names = set(rubric.names)
+    text = own_words(text)
     there = [one for one in read_json_objects(text) if names & one.keys()]
     told = {orjson.dumps([one.get(name) for name in rubric.names]) for one in there}
-    return there[0] if len(told) == 1 else None
+    last = closing_json_object(text)
+    return last if len(told) == 1 and last in there else None
 
 
 def scores_form(rubric: Rubric) -> Form[Verdict]:
-    """A score for each criterion of a rubric, as JSON."""
+    """A score for each criterion of a rubric, as JSON; with one missing it is asked for again."""
     return Form(
         system=judge_system(rubric),
         closing=SCORE_IT,
@@ -76,6 +78,7 @@ def scores_form(rubric: Rubric) -> Form[Verdict]:
         schema=verdict_schema(rubric),
         parse=lambda text: parse_verdict(text, rubric) or Unread(UNREADABLE),
         hash=rubric.hash,
+        whole=lambda verdict: not verdict.missing,
     )
 
 

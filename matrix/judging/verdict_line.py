@@ -1,37 +1,56 @@
-"""One verdict in one line: ``VERDICT: PASS|FAIL|UNCERTAIN - reason``, exactly once."""
+"""One verdict in one line: ``VERDICT: PASS|FAIL|UNCERTAIN - reason``, at the end of an answer."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Literal, cast
+from typing import Final, Literal, NamedTuple, cast
 
+from matrix.judging.answers import own_words, unquoted
 from matrix.judging.forms import Form, Unread
 from matrix.judging.request import JUDGE
 from matrix.model.seeds import content_hash
 
 Word = Literal["PASS", "FAIL", "UNCERTAIN"]
 
+_WORDS: Final = ("PASS", "FAIL", "UNCERTAIN")
 _REASON_CHARS: Final = 2000
 
 
-def line_of(name: str, words: Sequence[str]) -> re.Pattern[str]:
-    r"""``NAME: WORD - reason`` on a line of its own, whatever markdown is around it.
+class Line(NamedTuple):
+    """A word, in capitals, and what is said after it."""
 
-    >>> line_of("VERDICT", ["PASS", "FAIL"]).findall("VERDICT: PASS\n**Verdict:** fail - no")
-    [('PASS', ''), ('fail', 'no')]
+    word: str
+    reason: str
+
+
+def read_line(text: str, name: str, words: Sequence[str]) -> Line | Unread:
+    r"""The line ``NAME: WORD - reason`` that ends an answer, whatever markdown is around it.
+
+    No other line may begin as it does, and after the word comes a dash, a colon, a full stop, a
+    parenthesis or nothing: ``PASS|FAIL``, ``PASS or FAIL`` and ``PASS is not deserved`` are no
+    verdicts.
+
+    >>> read_line("I see.\n**Verdict:** fail - no", "VERDICT", ["PASS", "FAIL"])
+    Line(word='FAIL', reason='no')
     """
-    blank = r"[^\S\n]"  # a line ends where it ends: the next one may be another verdict
-    return re.compile(
-        rf"^(?:{blank}|[>*_#`-])*{name}(?:{blank}|[*_`])*:(?:{blank}|[*_`\[])*"
-        rf"({'|'.join(words)})(?![A-Za-z])(?:{blank}|[*_`\]])*"
-        rf"(?:[:.,;\u2013\u2014-]+{blank}*)?(.*)$",
-        re.MULTILINE | re.IGNORECASE,
-    )
-
-
-_LINE = line_of("VERDICT", ("PASS", "FAIL", "UNCERTAIN"))
+    begins = re.compile(rf"[\s*_#`-]*{name}[\s*_`]*:[\s*_`\[]*", re.IGNORECASE)
+    lines = [line for line in own_words(text).splitlines() if line.strip(" \t*_`#-")]
+    told = [line for line in lines if begins.match(line)]
+    if len(told) != 1:
+        return Unread(f"it has {len(told)} {name} lines" if told else f"it has no {name} line")
+    if told[0] is not lines[-1]:
+        return Unread(f"it goes on after its {name} line")
+    one_of, said = "|".join(words), begins.sub("", told[0], count=1)
+    after = r"[\s*_`\]]*(?:$|[:.(\u2013\u2014-]+(.*)$)"
+    found = re.match(f"({one_of}){after}", said, re.IGNORECASE)
+    if found is None:
+        return Unread(f"its {name} line does not say one of {', '.join(words)}, then a dash")
+    word, reason = found[1].upper(), (found[2] or "").strip(" *_`")
+    if (other := re.match(f"({one_of}){after}", reason, re.I)) and other[1].upper() != word:
+        return Unread(f"its {name} line says {word} and {other[1].upper()}")
+    return Line(word, reason[:_REASON_CHARS])
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +78,8 @@ def verdict_form(instructions: str) -> Form[LineVerdict]:
         system=system,
         closing="Give your verdict.",
         again=(
-            "\n\nYour last answer could not be read. Answer with exactly one line: "
-            "VERDICT: PASS, FAIL or UNCERTAIN, then a dash and the reason."
+            "\n\nYour last answer could not be read. Answer with exactly one line: VERDICT: PASS, "
+            "FAIL or UNCERTAIN, then a dash and the reason, which names no other verdict."
         ),
         schema=None,
         parse=read_verdict,
@@ -70,8 +89,11 @@ def verdict_form(instructions: str) -> Form[LineVerdict]:
 
 def read_verdict(text: str) -> LineVerdict | Unread:
     """The verdict of an answer that has exactly one."""
-    found = _LINE.findall(text)
-    if len(found) != 1:
-        return Unread("it has no VERDICT line" if not found else f"it has {len(found)} verdicts")
-    word, reason = found[0]
-    return LineVerdict(cast(Word, word.upper()), reason.strip(" *_`")[:_REASON_CHARS])
+    line = read_line(text, "VERDICT", _WORDS)
+    if isinstance(line, Unread):
+        return line
+    own = unquoted(line.reason)
+    for other in _WORDS:  # in capitals it is a verdict, wherever in the line it stands
+        if other != line.word and re.search(rf"(?<![A-Za-z]){other}(?![A-Za-z])", own):
+            return Unread(f"its VERDICT line says {line.word} and {other}")
+    return LineVerdict(cast(Word, line.word), line.reason)

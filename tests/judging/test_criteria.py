@@ -53,8 +53,8 @@ GOOD = [
     "1. It has a clear problem: MET - yes\n2. labels: NOT MET - none\n3. stories: MET",
     "1. [It has a clear problem]: **MET** - yes\n2. [labels]: **NOT MET** - none\n3. [x]: *MET*",
     "1) It has a clear problem: MET\n2) labels - NOT MET: none\n3) stories \u2014 MET \u2014 fine",
-    "1. **It has a clear problem**: MET - it met me at 3. NOT MET is what it is not\n"
-    "2. **Labels**: NOT MET - none: MET would be more\n3. **Stories**: MET - x",
+    "1. **It has a clear problem**: MET - it met me at 3. 'NOT MET' is what it is not\n"
+    '2. **Labels**: NOT MET - none: "MET" would be more\n3. **Stories**: MET - x',
     "1. It has a clear problem:\n   MET\n   - it is there\n2. l:\n   NOT MET - none\n3. s: MET",
     "Sure, here it is.\n\n## Criteria Evaluation\n1. a: MET - x\n2. b: NOT MET - y\n3. c: MET - z",
     "1. Each story has a: MET label: MET - ok\n2. b: Not met - y\n3. c: Met - z",
@@ -79,6 +79,15 @@ BAD = {
     "1. a: MET - x\n2. b: MET - y": "nothing is said of criteria 3",
     "1. a: MET\n2. b: MET\n3. c: perhaps": "nothing is said of criteria 3",
     "1. a: MET\n2. b: MET\n3. c: MET\n1. a: NOT MET": "criterion 1 is both MET and NOT MET",
+    "1. a: MET/NOT MET - x\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
+    "1. a: MET NOT MET\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
+    "1. a: MET or NOT MET\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
+    "1. a: MET only in part\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
+    "1. a: MET - x\n2. b: MET - y\n3. c: MET - no, NOT MET": "criterion 3 is both",
+    "1. a: MET - x\n2. b: MET - y\n3. c: NOT MET - or is it MET": "criterion 3 is both",
+    "> 1. a: MET\n> 2. b: MET\n> 3. c: MET\n> **PASS**\nI cannot judge this.": "no criterion",
+    "<think>1. a: MET\n2. b: MET\n3. c: MET\n## Verdict\nPASS": "no criterion is judged",
+    '{"criteria": [{"met": true}, {"met": true}, {"met": true}]} is no answer': "no criterion",
     "1. a: 5\n2. b: 4\n3. c: excellent": "no criterion is judged",
     "1. a: ERF\u00dcLLT\n2. b: ERF\u00dcLLT\n3. c: ERF\u00dcLLT": "no criterion is judged",
     '{"criteria": [{"met": "yes"}, {"met": true}, {"met": true}]}': "criterion 1 is not said",
@@ -94,11 +103,11 @@ def test_what_decides_is_never_guessed(text: str) -> None:
 
 
 @pytest.mark.parametrize("verdict", ["**PASS** or **FAIL**", "", "maybe", "**PASS**\n**FAIL**"])
-def test_two_verdicts_or_none_claim_nothing(verdict: str) -> None:
+def test_two_verdicts_or_none_are_unread(verdict: str) -> None:
     lines = "\n".join(f"{n}. x: MET - y" for n in (1, 2, 3))
     found = read_evaluation(f"{lines}\n## Verdict\n{verdict}", CRITERIA)
-    assert isinstance(found, Evaluation)
-    assert found.claimed == ""
+    assert isinstance(found, Unread)
+    assert found.why == ("it gives two verdicts" if "FAIL" in verdict else "it gives no verdict")
 
 
 def test_json_with_the_same_content_is_read_too() -> None:

@@ -118,7 +118,7 @@ def test_a_judge_that_cites_what_it_was_not_shown_is_told(tmp_path: Path) -> Non
     ("model", "why"),
     [
         ("silent", "it has no VERDICT line"),
-        ("torn", "it has 2 verdicts"),
+        ("torn", "it has 2 VERDICT lines"),
         ("raises", "ValueError"),
         ("unsure", "who knows"),
     ],

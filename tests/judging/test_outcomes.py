@@ -32,10 +32,23 @@ BAD = {
 OFF = '{"clear": 9, "reason": "so"}'
 SAID: dict[str, dict[str, list[str]]] = {
     "says what it should": {form: [GOOD[form]] for form in FORMS},
-    "says it in bold, with words around it": {
-        "scores": [f"Here it is:\n```json\n{GOOD['scores']}\n```\nThat is all."],
+    "says it in bold, with words before it": {
+        "scores": [f"Here it is:\n```json\n{GOOD['scores']}\n```"],
         "criteria": [GOOD["criteria"].replace("MET - yes", "**MET** - yes")],
         "verdict": ["I looked.\n\n**VERDICT: PASS** - so"],
+    },
+    "goes on after it": {
+        "scores": [f"{GOOD['scores']}\nThat is what somebody wrote."],
+        "criteria": [f"{GOOD['criteria']}\nThat is all."],
+        "verdict": [f"{GOOD['verdict']}\nThat is what somebody wrote."],
+    },
+    "quotes it, or thinks it, and says no more": {
+        form: [f"<think>\n{GOOD[form]}", f"> {GOOD[form]}".replace("\n", "\n> ")] for form in FORMS
+    },
+    "gives every answer there is": {
+        "scores": ['{"clear": 1, "clear": 5, "reason": "so"}'],
+        "criteria": [GOOD["criteria"].replace("MET - yes", "MET/NOT MET - yes")],
+        "verdict": ["VERDICT: PASS|FAIL|UNCERTAIN - so"],
     },
     "says it after a megabyte of thoughts": {
         form: ["x " * 500_000 + "\n" + GOOD[form]] for form in FORMS
@@ -106,8 +119,22 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "bad_judges.py").write_text(JUDGES)
     for form, front in RUBRICS.items():
         (folder / f"{form}.md").write_text(f"---\n{front}\n---\nYou read.\n")
-    names = [f"{form}{number}" for number in range(len(SAID)) for form in FORMS]
-    spec = {
+    project = Project(folder)
+    for run, numbers in enumerate(runs()):
+        spec = spec_of([f"{form}{number}" for number in numbers for form in FORMS])
+        (folder / f"{run}.yaml").write_text(yaml.safe_dump(spec))
+        done = project.matrix("run", f"{run}.yaml", "--in-process", "--run-id", f"it{run}")
+        assert done.code == 0, done
+    return project
+
+
+def runs() -> list[range]:
+    """The rows of each run: a run has at most 50 judges."""
+    return [range(start, min(start + 16, len(SAID))) for start in range(0, len(SAID), 16)]
+
+
+def spec_of(names: list[str]) -> dict[str, object]:
+    return {
         "kind": "counter",
         "scenarios": ["one"],
         "per_cell": 1,
@@ -118,11 +145,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
             for name in names
         ],
     }
-    (folder / "matrix.yaml").write_text(yaml.safe_dump(spec))
-    project = Project(folder)
-    done = project.matrix("run", "--in-process", "--run-id", "it")
-    assert done.code == 0, done
-    return project
 
 
 def test_every_row_is_played_and_no_other() -> None:
@@ -132,8 +154,8 @@ def test_every_row_is_played_and_no_other() -> None:
 @pytest.mark.parametrize("row", list(SAID))
 def test_each_row_comes_to_what_the_page_says(played: Project, row: str) -> None:
     number = list(SAID).index(row)
-    scores = played.tables("it").frame("scores").set_index("name")
-    calls = played.tables("it").frame("calls")
+    tables = played.tables(f"it{number // 16}")
+    scores, calls = tables.frame("scores").set_index("name"), tables.frame("calls")
     found, asked = {}, set()
     for form in FORMS:
         name = f"{form}{number}"

@@ -10,6 +10,7 @@ from matrix.judging.forms import Unread
 from matrix.judging.verdict_line import LineVerdict, read_verdict, verdict_form
 
 WORDS = ("PASS", "FAIL", "UNCERTAIN")
+NONE_OF = "its VERDICT line does not say one of PASS, FAIL, UNCERTAIN, then a dash"
 
 
 @given(st.sampled_from(WORDS), st.sampled_from(["it ends", "no: nothing", "a - b"]))
@@ -22,8 +23,10 @@ def test_the_line_is_read_as_it_is_written(word: str, reason: str) -> None:
     [
         "I thought about it.\n\n**VERDICT: PASS** - it ends",
         "**Verdict:** PASS \u2014 it ends",
-        "> verdict: pass: it ends\n",
-        "VERDICT: [PASS] - it ends\nThank you.",
+        "verdict: pass: it ends\n",
+        "VERDICT: [PASS] - it ends\n\n---\n",
+        "<think>VERDICT: FAIL - or not?</think>\nVERDICT: PASS - it ends",
+        "> VERDICT: FAIL - it says\nVERDICT: PASS - it ends",
         "- VERDICT: `PASS` - it ends",
     ],
 )
@@ -37,16 +40,35 @@ def test_what_is_around_it_does_not_matter(text: str) -> None:
         ("", "it has no VERDICT line"),
         ("PASS", "it has no VERDICT line"),
         ("My verdict: it would pass, VERDICT PASS", "it has no VERDICT line"),
-        ("VERDICT: PASSABLE - hm", "it has no VERDICT line"),
-        ("VERDICT: PASS - a\nVERDICT: FAIL - b", "it has 2 verdicts"),
-        ("VERDICT: PASS - a\nVERDICT: PASS - a", "it has 2 verdicts"),
-        ("VERDICT: PASS\nVERDICT: FAIL", "it has 2 verdicts"),
-        ("VERDICT:\nPASS", "it has no VERDICT line"),
+        ("VERDICT: PASSABLE - hm", NONE_OF),
+        ("VERDICT: PASS - a\nVERDICT: FAIL - b", "it has 2 VERDICT lines"),
+        ("VERDICT: PASS - a\nVERDICT: PASS - a", "it has 2 VERDICT lines"),
+        ("VERDICT: PASS\nVERDICT: FAIL", "it has 2 VERDICT lines"),
+        ("VERDICT:\nPASS", "it goes on after its VERDICT line"),
+        ("VERDICT: PASS - it ends\nThank you.", "it goes on after its VERDICT line"),
+        ("It says\nVERDICT: PASS - ok\nand I refuse.", "it goes on after its VERDICT line"),
+        ("VERDICT: PASS|FAIL|UNCERTAIN - reason", NONE_OF),
+        ("VERDICT: PASS/FAIL - reason", NONE_OF),
+        ("VERDICT: PASS or FAIL - who knows", NONE_OF),
+        ("VERDICT: PASS is not deserved, so FAIL", NONE_OF),
+        ("VERDICT: PASS - no, FAIL", "its VERDICT line says PASS and FAIL"),
+        ("VERDICT: FAIL: PASS", "its VERDICT line says FAIL and PASS"),
+        ("> VERDICT: PASS - it says", "it has no VERDICT line"),
+        ("<think>I could say\nVERDICT: PASS - a", "it has no VERDICT line"),
         ("URTEIL: BESTANDEN - gut", "it has no VERDICT line"),
     ],
 )
 def test_none_or_two_are_unread(text: str, why: str) -> None:
     assert read_verdict(text) == Unread(why)
+
+
+@given(st.sampled_from(WORDS), st.sampled_from(WORDS))
+def test_a_reason_may_quote_another_verdict(word: str, quoted: str) -> None:
+    """What is judged may have written one, and the reason tells of it."""
+    for opens, closes in ('""', "''", "``", "\u201c\u201d"):
+        found = read_verdict(f"VERDICT: {word} - it wrote {opens}VERDICT: {quoted}{closes} itself")
+        assert isinstance(found, LineVerdict)
+        assert found.word == word
 
 
 @given(st.text())

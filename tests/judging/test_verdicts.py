@@ -111,7 +111,7 @@ def test_the_hash_follows_title_questions_weights_and_scale() -> None:
 
 def test_criteria_are_composed_by_their_weights_on_the_unit_interval() -> None:
     assert PASS_MARKS.composed({"format": 0, "safe": 1}) == 0.75
-    assert PASS_MARKS.composed({"format": 0.5}) == 0.5, "what is missing leaves its weight"
+    assert PASS_MARKS.composed({"format": 0.5}) is None, "it would be another rubric's score"
     assert PASS_MARKS.composed({}) is None
     assert RUBRIC.composed({"clarity": 1, "fun": 5}) == 0.5
     unweighed = Rubric("Judge it.", (CRITERIA[0]._replace(weight=0.0), CRITERIA[1]))

@@ -416,7 +416,7 @@ def _tell(ctx: Context, link: Link, result: Result) -> None:
     severity = "warning" if word in ("FAIL", "ERROR", "blocked") else ""
     ctx.event("agent", subject=link.name, detail=word, severity=severity)
     if result.disagrees(link):
-        told = f"claims {result.claimed or 'nothing'}, its findings make it {word}"
+        told = f"claims {result.claimed}, its findings make it {word}"
         ctx.event("judge_disagrees", subject=link.name, detail=told, severity="warning")
 
 

@@ -213,9 +213,8 @@ def _lines(
             yield f"failures on {place} began with {', '.join(begun)}; after it: {rest}"
     for cell in tested:
         if cell["judge_disagrees"]:
-            claim = cell["claimed"] or "no verdict"
             yield (
-                f"the judge claimed {claim} for {cell['agent']} on {cell['input']}"
+                f"the judge claimed {cell['claimed']} for {cell['agent']} on {cell['input']}"
                 f"{_levels(cell)}; its own findings make it {cell['verdict']}"
             )
 

@@ -52,7 +52,9 @@ def test_the_transcript_has_every_voice_and_marks_what_was_private() -> None:
 
 
 def test_the_judge_is_given_guide_group_and_transcript_as_fenced_parts() -> None:
-    played = play(Script(labels={2: label("private-moment", private_target="x")}), max_turns=3)
+    whole = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+    labels = {2: label("private-moment", private_target="x")}
+    played = play(Script(labels=labels, verdicts=[whole]), max_turns=3)
     (asked,) = [asked for asked in played.asked if asked.role == "judge"]
     for heading in ("## Story guide\n<<<", "## The group\n<<<", "## Transcript\n<<<"):
         assert heading in asked.request

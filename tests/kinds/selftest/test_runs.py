@@ -46,7 +46,7 @@ async def judge(turn):
     if "judge leaves one out" in told:
         return json.dumps({name: 1.0 for name in SCORES[1:]})
     if "judge in prose" in told:
-        return f"Gern! Hier ist es:\\n```json\\n{json.dumps(good)}\\n```\\nSo ist das."
+        return f"Gern! Hier ist es:\\n```json\\n{json.dumps(good)}\\n```"
     if "judge lies about its sum" in told:
         low = {**good, "factuality_score": 0.1, "overall_score": 0.99, "pass": True}
         return json.dumps({**low, "reason": "wrong, but pass it"})

@@ -122,7 +122,7 @@ def test_every_assertion_is_looked_at_after_its_own_turn(
     assert words(report, "01-report") == WORDS
     seen = whys(report, "01-report")
     assert seen["t03.no_orphan_evidence"].startswith("1 of 2 lead to no source")
-    assert seen["t03.is_torn"] == "unreadable twice: it has 2 verdicts"
+    assert seen["t03.is_torn"] == "unreadable twice: it has 2 VERDICT lines"
     assert seen["t03.is_unsure"] == "it may be"
 
 
