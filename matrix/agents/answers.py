@@ -23,12 +23,15 @@ BAD_COST: Final = "ImplausibleCost"
 """Error class of a turn whose account of its cost cannot be true."""
 
 
-def read_text(fields: AnswerFields, printed: str, *, whole: bool = True) -> Told:
+def read_text(
+    fields: AnswerFields, printed: str, clean: Callable[[JSON], JSON], *, whole: bool = True
+) -> Told:
     """The answer in what an agent printed.
 
     Args:
         fields: Where what is.
         printed: All that it printed, or the beginning.
+        clean: Takes secrets out of a JSON value.
         whole: Whether it is all.
 
     Raises:
@@ -44,7 +47,7 @@ def read_text(fields: AnswerFields, printed: str, *, whole: bool = True) -> Told
         value = json_in(printed)
     except ValueError:
         raise AgentFailed(_no_json(printed)) from None
-    return read_value(fields, value)
+    return read_value(fields, clean(value))
 
 
 def json_in(text: str) -> JSON:

@@ -79,7 +79,7 @@ async def run_command(
     if ran.code in (_NOT_FOUND, _NOT_ALLOWED) and not ran.out:
         missing = PROGRAM if sandbox is not None and which(PROGRAM) is None else arguments[0]
         raise AgentMissing(f"{missing!r} cannot be run: {_last_line(ran.err)}")
-    read = partial(read_text, agent.answer, ran.out, whole=whole)
+    read = partial(read_text, agent.answer, ran.out, clean.json, whole=whole)
     if ran.code != 0:
         raise AgentFailed(_broke(ran), cost=cost_in(read))
     return Played(read(), worked(), ran)

@@ -8,22 +8,24 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import os
 import sys
 import threading
 import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final, NoReturn, cast
 
 from matrix.agents.answers import read_reply
 from matrix.agents.turns import Played, Turn, WorkedFor
-from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
+from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut, ProviderError
 
 Function = Callable[[Turn], Awaitable[Any]]
 LOOK_S: Final = 0.5
 """How often it is looked whether an agent has worked too long, in seconds."""
 _SHOWN: Final = 300
+_EXIT: Final = os._exit
 
 
 def load_function(reference: str, project: Path) -> Function:
@@ -67,14 +69,15 @@ async def run_function(reference: str, turn: Turn, worked: WorkedFor, *, project
             if left <= 0:
                 raise AgentTimedOut(f"still worked after {turn.timeout_s:g} s, and was left")
             await asyncio.wait([running.done], timeout=min(left, LOOK_S))
-        reply = running.done.result()
-    except AgentTimedOut:
+        return Played(read_reply(running.done.result()), worked())
+    except ProviderError:
         raise
-    except Exception as error:
+    except (
+        Exception
+    ) as error:  # its own, or of what it gave back, which may be of a type of its own
         raise AgentFailed(_told(error, project)) from None
     finally:
         running.stop()
-    return Played(read_reply(reply), worked())
 
 
 def _told(error: Exception, project: Path) -> str:
@@ -82,7 +85,41 @@ def _told(error: Exception, project: Path) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     own = [one for one in frames if Path(one.filename).is_relative_to(project)]
     place = f" ({Path(own[-1].filename).name}:{own[-1].lineno})" if own else ""
-    return f"{type(error).__name__}: {error}"[:_SHOWN] + place
+    return _said(error)[:_SHOWN] + place
+
+
+def _said(error: BaseException) -> str:
+    """An exception in one line; it may be of a type that cannot even be told."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__} (its text cannot be read)"
+
+
+def _keep_process() -> None:
+    """Make ``os._exit`` of an agent a failure of its turn.
+
+    It would end the whole run at once, and with code 0, as if all had been played. Elsewhere, as in
+    a process that the agent has forked, it does what it always did.
+    """
+    if os._exit is _leave:
+        return
+    os._exit = _leave
+
+
+def _leave(status: int) -> NoReturn:
+    here = threading.current_thread()
+    if isinstance(here, _AgentThread) and here.process == os.getpid():
+        raise SystemExit(f"os._exit({status})")
+    _EXIT(status)
+
+
+class _AgentThread(threading.Thread):
+    """The thread of an agent's turn, and the process that it belongs to."""
+
+    def __init__(self, target: Callable[[], None], name: str) -> None:
+        super().__init__(target=target, name=name, daemon=True)
+        self.process = os.getpid()
 
 
 class _Thread:
@@ -93,7 +130,8 @@ class _Thread:
         self.done: asyncio.Future[Any] = self._loop.create_future()
         self._task: asyncio.Task[Any] | None = None
         self._function, self._turn = function, turn
-        threading.Thread(target=self._run, name=f"agent {turn.agent}", daemon=True).start()
+        _keep_process()
+        _AgentThread(self._run, f"agent {turn.agent}").start()
 
     def stop(self) -> None:
         """Cancel it, if it is not over; one that blocks goes on until it ends by itself."""
@@ -107,7 +145,7 @@ class _Thread:
             said = asyncio.run(self._whole())
             self._tell(lambda: self.done.set_result(said))
         except BaseException as error:
-            ended = f"it ended itself ({type(error).__name__}: {error})"
+            ended = f"it ended itself ({_said(error)})"
             raised = error if isinstance(error, Exception) else RuntimeError(ended)
             self._tell(lambda: self.done.set_exception(raised))
 

@@ -34,10 +34,11 @@ async def play(
     """
     clean = Cleaner(agent, variables)
     try:
-        return await _play(
+        played = await _play(
             agent, turn, place, worked, project=project, variables=variables, clean=clean,
             listen=listen,
         )  # fmt: skip
+        return played._replace(told=clean.told(played.told))
     except ProviderError as error:
         error.args = (clean.reason(str(error)), *error.args[1:])
         raise
@@ -73,9 +74,7 @@ async def _play(
         return await ask_service(agent, turn, worked, variables=variables, clean=clean)
     if agent.python is not None:
         played = await run_function(agent.python, turn, worked, project=project)
-        told = played.told
-        told = told._replace(text=clean(told.text), status=clean(told.status))
-        return await _cleaned(played._replace(told=told), place, clean, began_ns)
+        return await _cleaned(played, place, clean, began_ns)
     raise AgentMissing("a model with tools is played by the session itself")
 
 

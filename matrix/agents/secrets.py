@@ -13,15 +13,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Final
+from typing import Any, Final
 
+from matrix.agents.turns import Told
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
+from matrix.model.records import JSON
 from matrix.store.trees import CLOCK_GRAIN_NS
 from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
 
 _SHORTEST_LINE: Final = 8
 """Shorter lines of a value of several lines are ordinary words."""
+_FIRST_OWN: Final = (0, 2, 3)
+"""The first letter of base64 that a value has for itself, behind 0, 1 or 2 bytes of a group."""
 
 
 class Cleaner:
@@ -41,6 +45,33 @@ class Cleaner:
         """Text without secrets; of one that was cut, the end goes that may be the half of one."""
         cleaned = self._redactor.values(text)
         return cleaned if whole else cleaned[: len(cleaned) - self._longest]
+
+    def json(self, value: JSON) -> JSON:
+        """A JSON value without secrets in any of its strings, whichever way they were spelled.
+
+        Not by recursion, because values may be as deep as parsers go; they are changed in place.
+        """
+        whole = [value]
+        todo: list[dict[Any, JSON] | list[JSON]] = [whole]
+        while todo and self._longest:
+            inside = todo.pop()
+            if isinstance(inside, dict):
+                named = {self(key): item for key, item in inside.items()}
+                inside.clear()
+                inside.update(named)
+            places = inside.items() if isinstance(inside, dict) else enumerate(inside)
+            for place, item in list(places):
+                if isinstance(item, str):
+                    inside[place] = self(item)
+                elif isinstance(item, dict | list):
+                    todo.append(item)
+        return whole[0]
+
+    def told(self, told: Told) -> Told:
+        """An answer without secrets."""
+        return told._replace(
+            text=self(told.text), status=self(told.status), conversation=self(told.conversation)
+        )
 
     def reason(self, text: str) -> str:
         """Why a turn failed, also without what only looks like a secret."""
@@ -102,25 +133,33 @@ def _forms(value: str) -> Iterator[str]:
     """A value, and each of its lines, as they are and as JSON and Python write them."""
     lines = [line.strip() for line in value.splitlines()]
     for part in (value, *(line for line in lines if len(line) >= _SHORTEST_LINE)):
-        yield part
-        yield json.dumps(part)[1:-1]
-        yield json.dumps(part, ensure_ascii=False)[1:-1]
-        yield repr(part)[1:-1]
+        written = [part, *_in_quotes(part)]
+        yield from written
+        for form in written[1:]:  # JSON that quotes JSON
+            yield from _in_quotes(form)
         if len(part) >= _SHORTEST_LINE:
             yield part.encode(errors="replace").hex()
             yield from _in_base64(part.encode(errors="replace"))
+
+
+def _in_quotes(text: str) -> Iterator[str]:
+    yield json.dumps(text)[1:-1]
+    yield json.dumps(text, ensure_ascii=False)[1:-1]
+    yield repr(text)[1:-1]
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
     """What base64 makes of a value that stands anywhere in a text, as in a header of HTTP.
 
     Of each of the three ways in which it may lie across the groups of three bytes, the letters that
-    its neighbours have no part in.
+    its neighbours have no part in; and those it has at the end of a text, where it has none.
     """
     for before in range(3):
         padded = bytes(before) + value
-        whole = padded[: len(padded) - len(padded) % 3]
+        first, end = _FIRST_OWN[before], len(padded) * 8 // 6
         for encode in (b64encode, urlsafe_b64encode):
-            letters = encode(whole).decode()[4 if before else 0 :]
-            if len(letters) >= _SHORTEST_LINE:
-                yield letters
+            letters = encode(padded).decode()
+            if end - first >= _SHORTEST_LINE:
+                yield letters[first:]
+                yield letters[first:].rstrip("=")
+                yield letters[first:end]

@@ -34,6 +34,8 @@ from matrix.model.records import JSON, ChatMessage
 
 MAX_ANSWER: Final = 16 << 20
 """Bytes of one answer that are read, unpacked."""
+_LONGEST_ID: Final = 1_000
+"""Characters of a job's id, which becomes part of an address."""
 _SHOWN: Final = 200
 _MOST_MISSED: Final = 10
 """Answers in a row about a job that may be missing."""
@@ -107,11 +109,15 @@ class _Conversation:
         heard = await self._send("POST", self._at(address, known), body)
         if form.id is None and form.poll is None:
             return self._read(heard)
-        value = _json(heard)
+        value = self._json(heard)
         found = found_at(value, form.id or "")
         job = str(found) if isinstance(found, str | int) and str(found) else known
         if not job:
             raise AgentFailed(f"took the job, but its answer has no id at {form.id!r}")
+        if len(job) > _LONGEST_ID:
+            raise AgentFailed(
+                f"took the job, but its id has {len(job):,} characters; at most {_LONGEST_ID:,}"
+            )
         if form.poll is not None:
             value = await self._ended(form.poll, job)
         told = read_value(self._answer, value)
@@ -124,7 +130,7 @@ class _Conversation:
         form, missed = self._form, 0
         while True:
             try:
-                value = _json(await self._send("GET", self._at(poll, job), None))
+                value = self._json(await self._send("GET", self._at(poll, job), None))
             except AgentFailed:
                 raise
             except ProviderError as error:  # the job was taken, so it may cost money all the same
@@ -164,7 +170,14 @@ class _Conversation:
         return heard
 
     def _read(self, heard: _Heard) -> Told:
-        return read_text(self._answer, heard.body)
+        return read_text(self._answer, heard.body, self._clean.json)
+
+    def _json(self, heard: _Heard) -> JSON:
+        try:
+            return self._clean.json(json_in(heard.body))
+        except ValueError:
+            shown = heard.body[:_SHOWN].strip()
+            raise AgentFailed(f"answered no JSON: {shown!r}") from None
 
     def _at(self, address: str, job: str) -> str:
         return filled(address, {k: quote(v, safe="") for k, v in self._places("", job).items()})
@@ -211,14 +224,6 @@ def _json_or_none(heard: _Heard) -> JSON:
         return json_in(heard.body) if heard.status >= 300 else None
     except ValueError:
         return None
-
-
-def _json(heard: _Heard) -> JSON:
-    try:
-        return json_in(heard.body)
-    except ValueError:
-        shown = heard.body[:_SHOWN].strip()
-        raise AgentFailed(f"answered no JSON: {shown!r}") from None
 
 
 def _cost(fields: AnswerFields, value: JSON) -> int | None:

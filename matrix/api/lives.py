@@ -66,6 +66,8 @@ from matrix.store.run_folder import (
 )
 
 MEANINGS = (NEWEST, LATEST)
+_REPORTS = ("reports", "docs/reports")
+"""Folders of a project in which runs that end meanwhile put their reports."""
 
 Clock = Callable[[], float]
 """Unix time in seconds."""
@@ -336,7 +338,7 @@ def _driven(draw: Draw, named: Path, home: Path, engine: Executor, listener: Lis
         raise
     draw.spent = end.progress.picture.balance.charged
     if before is not None and (after := _surveyed(prepared, run_dir)) is not None:
-        touched = dict.fromkeys((*running.touched, *changes(before, after)))
+        touched = dict.fromkeys((*running.touched, *changes(before, after, _REPORTS)))
         running = running.model_copy(update={"touched": tuple(touched)})
     write_run(run_dir, ended_file(running, end))
     os.chdir(home)
@@ -364,7 +366,7 @@ def _surveyed(prepared: Prepared, run_dir: Path) -> Survey | None:
         return None
     if not any(model in prepared.spec.agents for model in prepared.models):
         return None  # a model answers with words alone
-    return survey(project, [run_dir.parent, project / "reports", project / "docs" / "reports"])
+    return survey(project, [run_dir.parent])
 
 
 def _report(run: Run, project: Path, listener: Listener) -> None:

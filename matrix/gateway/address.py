@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple
 
 import orjson
 from aiohttp import web
+from aiohttp.http import HttpProcessingError
 
 from matrix.dialects.requests import MAX_BODY
 from matrix.dialects.shapes import FAULTS, OTHER, PATHS, error_event
@@ -19,7 +21,18 @@ from matrix.gateway.upstreams import Upstreams
 
 QUIET_S: Final = 10.0
 """After so long without an answer, a stream is begun and kept alive by comments, in seconds."""
+_NO_HTTP: Final = (ConnectionError, web.RequestPayloadError, HttpProcessingError)
+"""What reading from a client raises that goes away, or does not keep to HTTP."""
+_LOG: Final = logging.getLogger(__name__)
 _COMMENT: Final = b": still waiting\n\n"
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether a failure may be a defect: what clients send is told to them and to nobody else."""
+    return record.exc_info is None or not isinstance(record.exc_info[1], _NO_HTTP)
+
+
+_LOG.addFilter(_is_ours)
 
 
 class Address(NamedTuple):
@@ -78,7 +91,7 @@ async def open_address(
     app.router.add_post("/v1/messages/count_tokens", service.ask)
     app.router.add_get("/v1/models", service.models)
     app.router.add_route("*", "/{tail:.*}", service.ask)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+    runner = web.AppRunner(app, access_log=None, logger=_LOG, shutdown_timeout=0.1)
     await runner.setup()
     try:
         if port is None:
@@ -115,6 +128,8 @@ class _Service:
         except web.HTTPRequestEntityTooLarge:
             told = f"The body is larger than {MAX_BODY} bytes."
             return _response(refused(shape, FAULTS["size"], told))
+        except _NO_HTTP:
+            return _response(refused(shape, FAULTS["request"], "The body came to no end."))
         # a task of its own: a client that goes away leaves a call that is paid for all the same
         task = asyncio.create_task(
             self._desk.answer(request.path, _headers(request), body, request.query_string)

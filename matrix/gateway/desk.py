@@ -107,7 +107,7 @@ class Desk:
         except (Censored, SessionCapReached) as stop:
             self.counts.capped += 1
             self.counts.starved = self.counts.starved or stop
-            return refused(shape, FAULTS["cap"], f"Nothing was sent: {stop}")
+            return refused(shape, FAULTS["cap"], f"Nothing more is sent: {stop}")
         except Suspended as stop:
             self.counts.stopped = stop
             return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")

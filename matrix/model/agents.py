@@ -152,7 +152,9 @@ class AgentSpec(_Part):
         default=600.0, gt=0, le=86_400, description="Longest working time of a turn, in seconds."
     )
     pass_env: tuple[Variable, ...] = Field(
-        default=(), description="Variables that it gets, resolved where it runs."
+        default=(),
+        description="Variables that it gets, resolved where it runs. Their values are taken out of "
+        "what it says and leaves; those of fewer than 6 characters are not.",
     )
     sandbox: Literal["bubblewrap", "none"] | None = Field(
         default=None,

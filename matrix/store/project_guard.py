@@ -66,9 +66,15 @@ def _printed_to() -> Iterator[tuple[int, int]]:
         yield stat.st_dev, stat.st_ino
 
 
-def changes(before: Survey, after: Survey) -> tuple[str, ...]:
-    """What became of files, in words, by name; of very many the first ones and their number."""
-    told = [f"{name} was added" for name in after.keys() - before.keys()]
+def changes(before: Survey, after: Survey, grow: Collection[str] = ()) -> tuple[str, ...]:
+    """What became of files, in words, by name; of very many the first ones and their number.
+
+    In the folders ``grow``, other runs may put files that were not there.
+    """
+    places = tuple(f"{folder}/" for folder in grow)
+    told = [
+        f"{name} was added" for name in after.keys() - before.keys() if not name.startswith(places)
+    ]
     told += [f"{name} was removed" for name in before.keys() - after.keys()]
     told += [f"{name} was changed" for name in before.keys() & after if before[name] != after[name]]
     told.sort()

@@ -101,6 +101,9 @@ def trouble(port: int, closed: int) -> Mapping[str, dict[str, Any]]:
         },
         "a service that nobody runs any more": service(closed, "x"),
         "a service that answers 500": service(port, "broken"),
+        "a service that answers 500 and says its cost": service(port, "dear/500"),
+        "a service that answers 404": service(port, "nowhere"),
+        "a service that answers 404 and says its cost": service(port, "dear/404"),
         "a service that redirects": service(port, "moved"),
         "a service that answers 400": service(port, "filtered"),
         "a service that answers 400 and says its cost": service(port, "billed"),
@@ -108,6 +111,7 @@ def trouble(port: int, closed: int) -> Mapping[str, dict[str, Any]]:
         "a job that fails and says its cost": service(port, "job", poll="/failed"),
         "a job that never ends": service(port, "job", poll="/working") | {"timeout_s": SOON},
         "a job without an id": service(port, "nameless", poll="/working"),
+        "a job whose id is longer than an address": service(port, "endless", poll="/working"),
         "a job that nobody knows any more": service(port, "job", poll="/unknown"),
     }  # fmt: skip
 
@@ -116,6 +120,7 @@ async def answer(request: web.Request) -> web.StreamResponse:
     said: Mapping[str, Any] = {
         "/job": {"id": 1},
         "/nameless": {},
+        "/endless": {"id": "x" * 100_000},
         "/working": {"status": "working"},
         "/failed": {"status": "failed", "cost": 0.01},
     }
@@ -125,6 +130,8 @@ async def answer(request: web.Request) -> web.StreamResponse:
         told = {"error": {"code": "content_filter"}}
         cost = {"cost": 0.01} if request.path == "/billed" else {}
         return web.json_response(told | cost, status=400)
+    if request.path.startswith("/dear/"):
+        return web.json_response({"cost": 0.01}, status=int(request.path.removeprefix("/dear/")))
     if request.path == "/moved":
         raise web.HTTPFound("/job")
     if request.path == "/page":

@@ -46,6 +46,29 @@ async def bytes_only(turn):
 async def ends(turn):
     raise SystemExit(3)
 
+async def leaves(turn):
+    os._exit(0)
+
+async def forks(turn):
+    child = os.fork()
+    if not child:
+        os._exit(7)
+    left = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return f"It left with {{left}}.\\nSTATUS: COMPLETE"
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no words")
+
+async def unspeakable(turn):
+    raise Unspeakable
+
+async def unreadable(turn):
+    from matrix.agents.turns import Reply
+    class Odd(Reply):
+        text = property(lambda self: 1 / 0)
+    return Odd("words")
+
 class Words(str):
     pass
 
@@ -76,7 +99,7 @@ async def deep(turn):
 def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project, Any]:
     (folder / "agents_of_mine.py").write_text(MINE)
     names = [*("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")]
-    names += ["own_words", "own_types", "deep"]
+    names += ["own_words", "own_types", "deep", "leaves", "forks", "unspeakable", "unreadable"]
     file = {
         "version": 1,
         "strictness": 0,
@@ -169,8 +192,20 @@ def test_its_own_longest_turn_holds_as_a_level_of_a_factor_too(tmp_path: Path) -
 
 @pytest.mark.parametrize(
     ("system", "told"),
-    [("bytes_only", "a Reply whose text is a bytes"), ("ends", "it ended itself (SystemExit: 3)")],
+    [
+        ("bytes_only", "a Reply whose text is a bytes"),
+        ("ends", "it ended itself (SystemExit: 3)"),
+        ("leaves", "it ended itself (SystemExit: os._exit(0))"),
+        ("unspeakable", "Unspeakable (its text cannot be read)"),
+        ("unreadable", "ZeroDivisionError: division by zero"),
+    ],
 )
 def test_what_went_wrong_is_told_as_it_was(system: str, told: str, tmp_path: Path) -> None:
     _, done = played(tmp_path, system)
-    assert told in done.out + done.err
+    assert done.code == 1
+    assert told in " ".join((done.out + done.err).split())
+
+
+def test_a_process_that_it_forked_ends_as_it_says(tmp_path: Path) -> None:
+    project, _ = played(tmp_path, "forks")
+    assert "It left with 7." in project.tables("it").frame("messages").text.str.cat()

@@ -96,6 +96,20 @@ def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way
                 assert part[at : at + length] not in cleaned
 
 
+@pytest.mark.parametrize("token", [CANARY, CANARY[:-1], CANARY[:-2]])
+@pytest.mark.parametrize("before", ["", "a", "a:", "ab:"])
+@pytest.mark.parametrize("pad", [True, False])
+def test_base64_keeps_no_letter_of_the_end_of_a_value(token: str, before: str, pad: bool) -> None:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    text = b64encode((before + token).encode()).decode()
+    text = text if pad else text.rstrip("=")
+    cleaned = Cleaner(agent, {"T": token})(f"Basic {text} and more")
+    assert cleaned.endswith("[redacted] and more")
+    assert len(cleaned.split()[1]) <= len("[redacted]") + (len(before) * 8 + 5) // 6
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", ["print(token)", "sys.exit(token)"])
 def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, ends: str) -> None:
@@ -120,6 +134,40 @@ def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, 
         assert line not in said
         for file in (tmp_path / "results").rglob("*"):
             assert file.is_dir() or line.encode() not in file.read_bytes(), file
+
+
+SPELLS = """
+import json, os, sys
+sys.stdin.read()
+token = os.environ["SOME_TOKEN"]
+said = json.dumps(token) + " or " + json.dumps(token, ensure_ascii=False) + " or " + repr(token)
+print(json.dumps({"text": "It is " + said, "status": token, "of": token}))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("token", ["Tr0ub4dor9\\x&horse", "pässword-für-älle", 'quo"ted-word'])
+@pytest.mark.parametrize("answer", [{"text": "text", "status": "status"}, {"cost_usd": "none"}])
+def test_a_value_that_json_holds_in_one_spelling_and_says_in_another_is_taken_out(
+    tmp_path: Path, token: str, answer: dict[str, str]
+) -> None:
+    agent = {
+        "command": ["python3", "{project}/tells.py"],
+        "answer": answer,
+        "max_usd": 0.01,
+        "sandbox": "none",
+        "pass_env": ["SOME_TOKEN"],
+    }
+    forms = {"teller": agent, "mine": agents()["mine"]}
+    project = project_of(tmp_path, spec_of(forms), SOME_TOKEN=token)
+    (tmp_path / "tells.py").write_text(SPELLS)
+    project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    reader = JournalReader(project.path("it") / JOURNAL_NAME)
+    said = repr([row.entry for row in reader.rows(0, reader.last_seq())])
+    reader.close()
+    assert "[redacted]" in said
+    for part in ("r0ub4dor", "horse", "pässw", "ssword", "älle", "ted-word"):
+        assert part not in said
 
 
 WRITES = """

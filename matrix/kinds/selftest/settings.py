@@ -58,7 +58,7 @@ class Rules(_Part):
     )
     project_files_must_stay: bool = Field(
         default=True,
-        description="Whether a run fails in which files of the project changed, reports left out.",
+        description="Whether a run fails in which files of the project changed.",
     )
 
     @property

@@ -22,6 +22,15 @@ async def writes(turn):
     Path("notes.md").write_text("mine now")
     Path("more.md").write_text("and this")
     return "It is so.\\nSTATUS: COMPLETE"
+
+async def rewrites(turn):
+    for folder in ("reports", "docs/reports"):
+        Path(folder, "selftest", "earlier.json").write_text("all passed")
+    return "It is so.\\nSTATUS: COMPLETE"
+
+async def adds(turn):
+    Path("reports/selftest/later.json").write_text("of a run that ended meanwhile")
+    return "It is so.\\nSTATUS: COMPLETE"
 """
 
 
@@ -31,12 +40,24 @@ async def writes(turn):
         ("reads", True, []),
         ("writes", True, ["more.md was added", "notes.md was changed"]),
         ("writes", False, []),
+        (
+            "rewrites",
+            True,
+            [
+                "docs/reports/selftest/earlier.json was changed",
+                "reports/selftest/earlier.json was changed",
+            ],
+        ),
+        ("adds", True, []),
     ],
 )
 def test_a_system_that_writes_into_the_project_fails_the_run(
     system: str, guarded: bool, touched: list[str], tmp_path: Path
 ) -> None:
     (tmp_path / "notes.md").write_text("Day one.")
+    for folder in ("reports", "docs/reports"):
+        (tmp_path / folder / "selftest").mkdir(parents=True)
+        (tmp_path / folder / "selftest" / "earlier.json").write_text("{}")
     (tmp_path / "system_of_mine.py").write_text(SYSTEM)
     file = {
         "version": 1,
