@@ -28,7 +28,15 @@ from matrix.report.labelled import names_of_transcripts
 from matrix.report.text import harmless
 from matrix.store.checkpoints import Moments
 from matrix.store.exports import write_files
-from matrix.store.labels import JudgeId, Label, add_labels, judged_values, judges_of, read_labels
+from matrix.store.labels import (
+    JudgeId,
+    Label,
+    Transcript,
+    add_labels,
+    judged_values,
+    judges_of,
+    read_labels,
+)
 from matrix.store.reader import RunTables
 from matrix.store.tables import factor_columns
 
@@ -306,8 +314,8 @@ def check_labels(
     opened = open_run(run, results=results)
     tables, folder = RunTables(opened.path), opened.path.parent
     names = names_of_transcripts(tables)
-    home = {name: session for session, ids in names.items() for name in ids}
-    known = [one for one in read_labels(folder) if one.session in home]
+    home = {name: session for session, those in names.items() for name in those}
+    known = [one for one in read_labels(folder) if one.place in home]
     inherited = _inherited(opened.id, tables, known, home)
     add_labels(folder, inherited)
     known = [one for one in [*known, *inherited] if one.run == opened.id]
@@ -323,15 +331,16 @@ def check_labels(
 
 
 def _inherited(
-    run: str, tables: RunTables, known: Sequence[Label], home: Mapping[str, str]
+    run: str, tables: RunTables, known: Sequence[Label], home: Mapping[Transcript, str]
 ) -> list[Label]:
     """Labels of the parents' transcripts, with what this run's judges gave for the same."""
-    mine = {(one.session, one.metric, one.rater) for one in known if one.run == run}
+    mine = {(one.session, one.metric, one.rater): one for one in known if one.run == run}
     values: dict[str, Mapping[str, tuple[float | None, JudgeId]]] = {}
     found = []
     for one in known:
-        session = home[one.session]
-        if one.run == run or (session, one.metric, one.rater) in mine:
+        session = home[one.place]
+        there = mine.get((session, one.metric, one.rater))
+        if one.run == run or (there and (not there.of or there.value == one.value)):
             continue
         if one.metric not in values:
             values[one.metric] = judged_values(tables, one.metric, list(home.values()))
@@ -340,7 +349,8 @@ def _inherited(
             new = {
                 "run": run,
                 "session": session,
-                "of": one.session,
+                "of": one.transcript.session,
+                "of_run": one.transcript.run,
                 "judge_value": value,
                 "judge_model": judge.model,
                 "rubric_hash": judge.rubric,
@@ -349,12 +359,13 @@ def _inherited(
     return found
 
 
-def _variants(run: Run, tables: RunTables) -> dict[str, str]:
+def _variants(run: Run, tables: RunTables) -> dict[Transcript, str]:
     column = factor_columns(run.file.plan.factors).get(run.file.plan.compared or "")
     if not column:
         return {}
     frame = tables.frame("sessions", ["session_id", column])
-    return dict(zip(frame.session_id, frame[column].astype(str), strict=True))
+    judged = [Transcript(run.id, str(session)) for session in frame.session_id]
+    return dict(zip(judged, frame[column].astype(str), strict=True))
 
 
 def _rows(text: str, source: str) -> list[tuple[int, dict[str, str]]]:

@@ -21,10 +21,16 @@ from matrix.stats import (
     welch,
     wilson,
 )
-from matrix.store.labels import JudgeId, Label
+from matrix.store.labels import JudgeId, Label, Transcript
 
 ENOUGH: Final = 20
 """Labelled transcripts from which a judge counts as checked."""
+
+_WORST_FIRST: Final = ("low", "unchecked", "few", "checked")
+"""How a judge may stand."""
+
+_NAMED: Final = 4
+"""Judges of a score that are told of one by one."""
 
 _MOST_VALUES: Final = 7
 """Different values up to which a confusion table is shown."""
@@ -120,25 +126,26 @@ class JudgeCheck:
 
 
 def check_judge(
-    metric: str, labels: Iterable[Label], variants: Mapping[str, str] | None = None
+    metric: str, labels: Iterable[Label], variants: Mapping[Transcript, str] | None = None
 ) -> JudgeCheck:
     """Compare what judges and people say of the same transcripts.
 
-    Several people's values of a transcript count as their mean.
+    Several people's values of a transcript count as their mean, and a transcript counts once,
+    however many runs have judged it again.
 
     Args:
         metric: The score.
         labels: Labels of it; others are passed over.
-        variants: Session -> variant.
+        variants: Session that was judged -> variant.
     """
     mine = [one for one in labels if one.metric == metric and one.value is not None]
-    places: dict[tuple[str, str], list[Label]] = {}
+    places: dict[tuple[Transcript, JudgeId], list[Label]] = {}
     for one in mine:
-        places.setdefault((one.run, one.session), []).append(one)
+        places.setdefault((one.transcript, one.judge), []).append(one)
     told = [group for group in places.values() if group[-1].judge_value is not None]
     people = np.array([np.mean([one.value or 0.0 for one in group]) for group in told])
     judge = np.array([group[-1].judge_value for group in told], dtype=np.float64)
-    levels = [(variants or {}).get(group[0].session, "") for group in told]
+    levels = [(variants or {}).get(group[-1].place, "") for group in told]
     rng = np.random.default_rng(derive_seed("labels", metric))
     bias, differs = _bias(people, judge, levels)
     verdicts = bool(told) and set(people) | set(judge) <= {0.0, 1.0}
@@ -186,48 +193,62 @@ def standing_of(
 ) -> Standing | None:
     """How judges stand, by all labels that there are of them; ``None`` where nobody judged.
 
-    A judge is a model and a rubric: labels of another model, or by other words, do not count.
-    Of a score that no label is of, such as one that is made of several, those of the other scores
-    that the same judges give decide: the one that agrees least.
+    A judge is a model and a rubric: labels of another model, or by other words, do not count, and
+    each is held to the same by itself. The word, kappa and n are those of the worst.
     """
-    if not judges:
+    found = [
+        _standing_of_one(metric, judge, [one for one in labels if one.judge == judge])
+        for judge in sorted(set(judges))
+    ]
+    found.sort(key=lambda one: _WORST_FIRST.index(one.word))
+    if not found:
         return None
-    known = [one for one in labels if one.judge in judges]
-    by_metric = {one.metric for one in known}
-    chosen = [metric] if metric in by_metric else sorted(by_metric)
-    checks = [check_judge(name, known) for name in chosen]
-    named = _named(judges)
-    unseen = sorted(set(judges) - {one.judge for one in known})
-    if not checks or (unseen and len(unseen) == len(set(judges))):
-        told = f"{named} has not been checked against people; `matrix label RUN` does that"
-        return Standing("unchecked", f"{told}.", None, 0)
-    worst = min(checks, key=lambda one: (one.n >= ENOUGH, one.kappa is not None, one.kappa or 0.0))
+    told = [one.sentence for one in found[:_NAMED]]
+    if len(found) > _NAMED:
+        told.append(f"{len(found) - _NAMED} more judges stand no worse than these.")
+    return Standing(found[0].word, " ".join(told), found[0].kappa, found[0].n)
+
+
+def _standing_of_one(metric: str, judge: JudgeId, labels: Sequence[Label]) -> Standing:
+    """How one judge stands.
+
+    Where no label is of the score, as of one that is made of several, those of its other scores
+    decide: one that it gives too unlike people, then those with enough labels.
+    """
+    scores = sorted({one.metric for one in labels if one.value is not None})
+    checks = [check_judge(name, labels) for name in ([metric] if metric in scores else scores)]
+    if not checks:
+        told = f"{_named(judge)} has not been checked against people; `matrix label RUN` does that."
+        return Standing("unchecked", told, None, 0)
+    worst = min(checks, key=_standing_order)
     about = "" if worst.metric == metric else f" on {worst.metric}"
     if worst.n < ENOUGH or worst.kappa is None:
         why = f"only {worst.n} of the {ENOUGH} labelled transcripts that it takes"
         if worst.n >= ENOUGH:
             why = f"its agreement is not defined: all {worst.n} labels are the same"
-        told = f"{named} is not yet checked against people{about}: {why}."
+        told = f"{_named(judge)} is not yet checked against people{about}: {why}."
         return Standing("few", told, worst.kappa, worst.n)
     kappa = f"kappa {worst.kappa:.2f}{_ends(worst.interval)}, {worst.n} transcripts"
     if worst.low:
-        told = f"{named} agrees with people too little to be leant on{about}: {kappa}; "
+        told = f"{_named(judge)} agrees with people too little to be leant on{about}: {kappa}; "
         told += f"{AGREEMENT_WARN_BELOW:g} is the least."
         return Standing("low", told, worst.kappa, worst.n)
-    told = f"{named} agrees with people{about}: {kappa}."
-    if unseen:
-        told = f"{told[:-1]}; {len(unseen)} of its {len(set(judges))} rubrics were not checked."
-        return Standing("few", told, worst.kappa, worst.n)
+    told = f"{_named(judge)} agrees with people{about}: {kappa}."
     return Standing("checked", told, worst.kappa, worst.n)
 
 
-def _named(judges: Collection[JudgeId]) -> str:
+def _standing_order(check: JudgeCheck) -> tuple[int, float]:
+    """Too little agreement first, whatever else was labelled since; then what has enough labels."""
+    if check.n >= ENOUGH and check.kappa is not None:
+        return (0 if check.low else 1), check.kappa
+    return 2, -float(check.n)
+
+
+def _named(judge: JudgeId) -> str:
     # a panel is told as one judge with the names of its members
-    models = sorted({name for judge in judges for name in judge.model.split(", ")})
-    rubrics = sorted({judge.rubric for judge in judges})
-    shown = models[0] if len(models) == 1 else f"{models[0]} and {len(models) - 1} more"
-    what = f"rubric {rubrics[0][:8]}" if len(rubrics) == 1 else f"{len(rubrics)} rubrics"
-    return f"{shown}, by {what},"
+    models = judge.model.split(", ")
+    shown = " and ".join(models) if len(models) < 3 else f"{models[0]} and {len(models) - 1} more"
+    return f"{shown}, by rubric {judge.rubric[:8]},"
 
 
 def _ends(interval: Interval | None) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from matrix.report.compare import Judged
 from matrix.report.judge_check import BiasDifference, Standing, check_judge, standing_of
 from matrix.stats import Interval, PoweredMean, powered_mean
-from matrix.store.labels import JudgeId, Label, judges_of, people_say, read_labels
+from matrix.store.labels import JudgeId, Label, Transcript, judges_of, people_say, read_labels
 from matrix.store.reader import RunTables
 
 LEAST = 3
@@ -72,18 +72,19 @@ def _powered(
     return powered_mean(people, judge, elsewhere, judge_weight=clipped)
 
 
-def names_of_transcripts(tables: RunTables) -> dict[str, tuple[str, ...]]:
-    """Session -> ids that its transcript is labelled under.
+def names_of_transcripts(tables: RunTables) -> dict[str, tuple[Transcript, ...]]:
+    """Session -> what its transcript is labelled under.
 
-    Its own, and where a run judges another's sessions again, that of the session there.
+    Itself, and where a run judges another's sessions again, the session there.
     """
-    branched = tables.run.branched
-    again = branched is not None and branched.mode == "rejudge"
+    run, branched = tables.run, tables.run.branched
+    again = branched.run_id if branched is not None and branched.mode == "rejudge" else ""
     frame = tables.frame("sessions", ["session_id", "parent_session_id"])
-    return {
-        str(own): (str(parent), str(own)) if again and isinstance(parent, str) else (str(own),)
-        for own, parent in zip(frame.session_id, frame.parent_session_id, strict=True)
-    }
+    found: dict[str, tuple[Transcript, ...]] = {}
+    for own, parent in zip(frame.session_id, frame.parent_session_id, strict=True):
+        there = [Transcript(again, str(parent))] if again and isinstance(parent, str) else []
+        found[str(own)] = (*there, Transcript(run.run_id, str(own)))
+    return found
 
 
 def labels_beside(sources: Sequence[RunTables]) -> list[Label]:
@@ -97,11 +98,12 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
     judges: set[JudgeId] = set()
     for tables in sources:
         there = judges_of(tables)
-        listed = {one.get("name") for one in tables.run.spec.get("judges") or ()}
         if metric in there:
             judges |= there[metric]
-        elif metric == "score":  # made of what judges say, among other things
-            judges |= {j for name, those in there.items() if name not in listed for j in those}
+        elif metric == "score":  # made of what the kind's own judges say, among other things
+            apart = ("judge", *(str(one["name"]) for one in tables.run.spec.get("judges") or ()))
+            own = [name for name in there if name.partition(".")[0] not in apart]
+            judges |= {judge for name in own for judge in there[name]}
     return standing_of(metric, judges, labels_beside(sources)) if judges else None
 
 
@@ -111,10 +113,12 @@ def by_people(judged: Judged) -> ByPeople | None:
     labels = [one for one in labels_beside(matchup.sources) if one.metric == metric]
     if not labels:
         return None
-    names: dict[str, tuple[str, ...]] = {}
-    for tables in matchup.sources:
-        names |= names_of_transcripts(tables)
-    people = people_say(labels, metric, [names[str(session)] for session in matchup.ids])
+    names = [names_of_transcripts(tables) for tables in matchup.sources]
+    known = [
+        names[source][str(session)]
+        for source, session in zip(matchup.source, matchup.ids, strict=True)
+    ]
+    people = people_say(labels, metric, known)
     judge, rows = matchup.values(metric), list[LabelledRow]()
     for side, level in enumerate(matchup.variants):
         mine = (matchup.sides == side) & np.isfinite(judge)
@@ -135,6 +139,6 @@ def by_people(judged: Judged) -> ByPeople | None:
     if sum(row.labelled > 0 for row in rows) < min(2, len(rows)):
         return None
     levels = [matchup.variants[side] for side in matchup.sides]
-    variants = dict(zip(map(str, matchup.ids), levels, strict=True))
-    own = [one for one in labels if one.session in variants]
+    variants = dict(zip([own[-1] for own in known], levels, strict=True))
+    own = [one for one in labels if one.place in variants]
     return ByPeople(metric, tuple(rows), check_judge(metric, own, variants).differs)

@@ -71,12 +71,13 @@ def kappa_interval(
         draws: Resamples.
 
     Returns:
-        The interval; ``None`` where kappa is not defined.
+        The interval; ``None`` where kappa is not defined, or one judge always says the same: it
+        is 0 then in every resample, which shows nothing of how sure that is.
     """
     a, b = finite_sample(first), finite_sample(second)
     check_draws(draws, alpha)
     found = cohen_kappa(a, b, weights)
-    if found is None:
+    if found is None or np.ptp(a) == 0 or np.ptp(b) == 0:
         return None
     drawn = [
         kappa

@@ -8,7 +8,7 @@ that it was checked on has gone.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -33,11 +33,19 @@ class JudgeId(NamedTuple):
     rubric: str
 
 
+class Transcript(NamedTuple):
+    """What was said in a session. Ids of sessions are those of another run of the same spec."""
+
+    run: str
+    session: str
+
+
 class Label(BaseModel):
     """What somebody says of one score of one session.
 
     ``value`` is ``None`` where a label was taken back, ``judge_value`` where the judge gave none.
-    ``of`` is the session that the label was given for, if this is the same transcript judged again.
+    ``of``, in run ``of_run``, is the session that the label was given for, if this is the same
+    transcript judged again.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -52,7 +60,18 @@ class Label(BaseModel):
     judge_model: str = ""
     rubric_hash: str = ""
     of: str = ""
+    of_run: str = ""
     at: AwareDatetime
+
+    @property
+    def place(self) -> Transcript:
+        """The session whose judge's value stands beside it."""
+        return Transcript(self.run, self.session)
+
+    @property
+    def transcript(self) -> Transcript:
+        """The session in which what was labelled was said."""
+        return Transcript(self.of_run, self.of) if self.of else self.place
 
     @property
     def judge(self) -> JudgeId:
@@ -149,35 +168,29 @@ def judged_values(
 
 
 def people_say(
-    labels: Iterable[Label], metric: str, names: Sequence[Sequence[str]]
+    labels: Iterable[Label], metric: str, names: Sequence[Sequence[Transcript]]
 ) -> NDArray[np.float64]:
     """The mean of what people say of each session, NaN where nobody has said anything.
 
     Args:
         labels: Labels, also of other scores and sessions.
         metric: The score.
-        names: For each session the ids that its transcript is labelled under.
+        names: For each session what its transcript is labelled under.
     """
-    said: dict[str, dict[str, float]] = {}
+    said: dict[Transcript, dict[str, float]] = {}
     for label in labels:
         if label.metric == metric and label.value is not None:
-            said.setdefault(label.session, {})[label.rater] = label.value
+            said.setdefault(label.place, {})[label.rater] = label.value
     return np.array([_mean(said, ids) for ids in names], dtype=np.float64)
 
 
-def _mean(said: Mapping[str, Mapping[str, float]], ids: Sequence[str]) -> float:
+def _mean(said: Mapping[Transcript, Mapping[str, float]], names: Sequence[Transcript]) -> float:
     by_rater: dict[str, float] = {}
-    for session in ids:
-        by_rater |= said.get(session, {})
+    for name in names:
+        by_rater |= said.get(name, {})
     return float(np.mean(list(by_rater.values()))) if by_rater else float("nan")
 
 
 def _ends_a_line(descriptor: int) -> bool:
     size = os.fstat(descriptor).st_size
     return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
-
-
-def of_sessions(labels: Iterable[Label], sessions: Iterable[str]) -> Iterator[Label]:
-    """The labels of these sessions."""
-    wanted = set(sessions)
-    return (label for label in labels if label.session in wanted)

@@ -15,7 +15,7 @@ import yaml
 from matrix.api.labelling import labelling, value_of
 from matrix.kinds.protocol import Question
 from matrix.report.judge_check import ENOUGH, check_judge, standing_of
-from matrix.store.labels import JudgeId, Label
+from matrix.store.labels import JudgeId, Label, Transcript
 from tests.executors.programs import Project
 
 JUDGES = """
@@ -243,7 +243,7 @@ def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
     rng = np.random.default_rng(3)
     people = rng.normal(3, 1, 80)
     noise = rng.normal(0, 0.3, 80)
-    variants = {f"s{n}": "ab"[n % 2] for n in range(80)}
+    variants = {Transcript("r", f"s{n}"): "ab"[n % 2] for n in range(80)}
     fair = [said(p, p + e, n) for n, (p, e) in enumerate(zip(people, noise, strict=True))]
     assert check_judge("m", fair, variants).differs == ()
     unfair = [
@@ -266,9 +266,54 @@ def test_a_judge_is_checked_for_its_model_and_rubric_alone() -> None:
     partly = standing_of("m", [JUDGE, JudgeId("m", "other words")], labels)
     assert partly is not None
     assert partly.warns
+    assert partly.word == "unchecked"
     same = standing_of("m", [JUDGE], [said(1, 1, n) for n in range(40)])
     assert same is not None
     assert "all 40 labels are the same" in same.sentence
+
+
+def test_a_transcript_counts_once_however_many_runs_have_judged_it_again() -> None:
+    """Ten labels are ten, for each judge that gave a value beside them."""
+    labels = [said(n % 2, n % 2, n) for n in range(10)]
+    derived = {"run": "again", "of_run": "r"}
+    again = [one.model_copy(update={**derived, "of": one.session}) for one in labels]
+    assert check_judge("m", [*labels, *again]).n == 10
+    other = JudgeId("another", JUDGE.rubric)
+    by_other = [one.model_copy(update={"judge_model": other.model}) for one in again]
+    found = standing_of("m", [JUDGE, other], [*labels, *by_other])
+    assert found is not None
+    assert (found.word, found.n) == ("few", 10)
+    assert found.sentence.count("only 10 of the 20") == 2
+    # and a session of another run of the same spec is another transcript
+    elsewhere = [one.model_copy(update={"run": "r2"}) for one in labels]
+    assert check_judge("m", [*labels, *elsewhere]).n == 20
+
+
+def test_what_is_labelled_later_hides_no_judge_that_disagrees() -> None:
+    bad = [said(n % 2, (n // 2) % 2, n) for n in range(40)]
+    good = [said(n % 2, n % 2, n).model_copy(update={"metric": "other"}) for n in range(40)]
+    for later in ([], good[:5], good):
+        found = standing_of("score", [JUDGE], [*bad, *later])
+        assert found is not None
+        assert found.word == "low"
+        assert "on m:" in found.sentence
+        assert found.kappa == pytest.approx(0.0)
+    second = JudgeId("m", "another rubric")
+    tone = [one.model_copy(update={"rubric_hash": second.rubric}) for one in good]
+    for order in ([JUDGE, second], [second, JUDGE]):
+        found = standing_of("score", order, [*bad, *tone])
+        assert found is not None
+        assert (found.word, found.n) == ("low", 40)
+        assert "agrees with people on other" in found.sentence
+
+
+@pytest.mark.parametrize(("people", "judge"), [([1], [0]), ([0, 1, 1], [1, 1, 1])])
+def test_a_judge_that_always_says_the_same_has_no_interval(
+    people: list[float], judge: list[float]
+) -> None:
+    pairs = enumerate(zip(people, judge, strict=True))
+    found = check_judge("m", [said(p, j, n) for n, (p, j) in pairs])
+    assert (found.kappa, found.interval) == (0.0, None)
 
 
 @pytest.mark.parametrize("text", ["", "6", "0.9", "nan", "inf", "good", "1e9"])

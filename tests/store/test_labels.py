@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from matrix.model.errors import StoreError
-from matrix.store.labels import LABELS_NAME, Label, add_labels, people_say, read_labels
+from matrix.store.labels import LABELS_NAME, Label, Transcript, add_labels, people_say, read_labels
 
 
 def label(session: str, value: float | None, rater: str = "ana") -> Label:
@@ -33,7 +34,10 @@ def test_the_newest_label_of_each_person_counts_and_can_be_taken_back(tmp_path: 
         ("b", "ana", 2.0),
         ("b", "ben", 4.0),
     ]
-    assert people_say(found, "tone", [["a"], ["b"], ["x", "b"]]).tolist() == [3.0, 3.0, 3.0]
+    a, b, x = (Transcript("r", session) for session in "abx")
+    assert people_say(found, "tone", [[a], [b], [x, b]]).tolist() == [3.0, 3.0, 3.0]
+    other = Transcript("another run of the same spec", "a")
+    assert np.isnan(people_say(found, "tone", [[other]])).all()
     assert len((tmp_path / LABELS_NAME).read_text().splitlines()) == 6
 
 
