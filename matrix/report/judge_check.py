@@ -203,10 +203,24 @@ def standing_of(
     found.sort(key=lambda one: _WORST_FIRST.index(one.word))
     if not found:
         return None
-    told = [one.sentence for one in found[:_NAMED]]
-    if len(found) > _NAMED:
-        told.append(f"{len(found) - _NAMED} more judges stand no worse than these.")
+    never = sorted(judge for judge in set(judges) if judge not in {one.judge for one in labels})
+    told = [one.sentence for one in found if one.word == "low"]
+    told += [_never(never)] if never else []
+    told += [one.sentence for one in found if one.word in ("few", "checked")]
+    if len(told) > _NAMED:
+        told[_NAMED:] = [f"{len(told) - _NAMED} more judges stand no worse than these."]
     return Standing(found[0].word, " ".join(told), found[0].kappa, found[0].n)
+
+
+def _never(judges: Sequence[JudgeId]) -> str:
+    """Judges that no label is of, in one sentence."""
+    rubrics = {judge.rubric for judge in judges}
+    models = list(dict.fromkeys(judge.model for judge in judges))
+    shown = " and ".join(models) if len(models) < 3 else f"{models[0]} and {len(models) - 1} more"
+    what = f"rubric {judges[0].rubric[:8]}" if len(rubrics) == 1 else f"{len(rubrics)} rubrics"
+    has = "has" if len(models) == 1 else "have"
+    told = "not been checked against people; `matrix label RUN` does that."
+    return f"{shown}, by {what}, {has} {told}"
 
 
 def _standing_of_one(metric: str, judge: JudgeId, labels: Sequence[Label]) -> Standing:
@@ -218,8 +232,7 @@ def _standing_of_one(metric: str, judge: JudgeId, labels: Sequence[Label]) -> St
     scores = sorted({one.metric for one in labels if one.value is not None})
     checks = [check_judge(name, labels) for name in ([metric] if metric in scores else scores)]
     if not checks:
-        told = f"{_named(judge)} has not been checked against people; `matrix label RUN` does that."
-        return Standing("unchecked", told, None, 0)
+        return Standing("unchecked", _never([judge]), None, 0)
     worst = min(checks, key=_standing_order)
     about = "" if worst.metric == metric else f" on {worst.metric}"
     if worst.n < ENOUGH or worst.kappa is None:
@@ -230,7 +243,7 @@ def _standing_of_one(metric: str, judge: JudgeId, labels: Sequence[Label]) -> St
         return Standing("few", told, worst.kappa, worst.n)
     kappa = f"kappa {worst.kappa:.2f}{_ends(worst.interval)}, {worst.n} transcripts"
     if worst.low:
-        told = f"{_named(judge)} agrees with people too little to be leant on{about}: {kappa}; "
+        told = f"{_named(judge)} agrees with people too little{about} to be leant on: {kappa}; "
         told += f"{AGREEMENT_WARN_BELOW:g} is the least."
         return Standing("low", told, worst.kappa, worst.n)
     told = f"{_named(judge)} agrees with people{about}: {kappa}."

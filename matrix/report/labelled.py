@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,13 +98,28 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
     judges: set[JudgeId] = set()
     for tables in sources:
         there = judges_of(tables)
-        if metric in there:
-            judges |= there[metric]
-        elif metric == "score":  # made of what the kind's own judges say, among other things
-            apart = ("judge", *(str(one["name"]) for one in tables.run.spec.get("judges") or ()))
-            own = [name for name in there if name.partition(".")[0] not in apart]
-            judges |= {judge for name in own for judge in there[name]}
+        parts = [metric] if metric in there else _parts(metric, tables, there)
+        judges |= {judge for name in parts for judge in there[name]}
     return standing_of(metric, judges, labels_beside(sources)) if judges else None
+
+
+def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
+    """Scores of the kind's own judges that go into one that no judge gives; else none."""
+    found: set[str] = set()
+    for tables in sources:
+        there = judges_of(tables)
+        if metric in there:
+            return []
+        found.update(_parts(metric, tables, there))
+    return sorted(found)
+
+
+def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
+    """Only ``score`` is made of others, and not of what judges beside the kind give."""
+    if metric != "score":
+        return []
+    apart = ("judge", *(str(one["name"]) for one in tables.run.spec.get("judges") or ()))
+    return [name for name in there if name.partition(".")[0] not in apart]
 
 
 def by_people(judged: Judged) -> ByPeople | None:

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.engine.judges import lower_is_better_of
-from matrix.judging.repeats import MAX_REPEATS, repeat_name
+from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
@@ -95,12 +95,13 @@ class Matchup:
         """Read every metric at once: the table ``scores`` is large, and is read in one pass.
 
         Args:
-            judged: The metric whose repeats of the judge are wanted too.
+            judged: The metric whose repeats of the judge are wanted too; of ``score``, also those
+                of its parts.
         """
         repeats = frozenset(repeat_name(number, judged) for number in range(1, MAX_REPEATS + 1))
 
         def wanted(name: str) -> bool:
-            return not name.startswith(JUDGE) or name in repeats
+            return not name.startswith(JUDGE) or judged == SESSION_SCORE or name in repeats
 
         for index, tables in enumerate(self.sources):
             mine = np.flatnonzero(self.source == index)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import sqrt
 
 import numpy as np
@@ -76,6 +76,10 @@ class Agreement:
         transcripts: Transcripts with at least two ratings that it is from.
         ratings: Most ratings of one transcript.
         low: Whether it is too low to lean on.
+        parts: Where the score is made of more than judges say: of how many of their scores it is,
+            each rating being their mean; 0 otherwise.
+        least: The score among those that agrees least, with its alpha.
+        whole: Alpha of the score itself, which what is counted makes higher than the judge's.
     """
 
     alpha: float | None
@@ -84,6 +88,9 @@ class Agreement:
     low: bool
     members: tuple[str, ...] = ()
     kappa: float | None = None
+    parts: int = 0
+    least: tuple[str, float] | None = None
+    whole: float | None = None
 
 
 def noise_of(judged: Judged, repeats: Floats) -> NoiseReport | None:
@@ -173,13 +180,44 @@ def _narrower(width: float) -> str:
     return f"{100 * (1 - width):.0f} %"
 
 
-def agreement_of(repeats: Floats, members: Sequence[str] = ()) -> Agreement | None:
+def agreement_of(
+    repeats: Floats, members: Sequence[str] = (), parts: Mapping[str, Floats] | None = None
+) -> Agreement | None:
     """How far judgings agree; ``None`` where no transcript was judged twice.
 
     Args:
         repeats: What each judging makes of each session, [sessions, judgings].
         members: Who judged, if it was more than one model.
+        parts: What each judging gives alone, where ``repeats`` are made of that and of counts.
     """
+    whole = _agreement(repeats, members)
+    known = {name: values for name, values in (parts or {}).items() if values.size}
+    if whole is None or not known:
+        return whole
+    each = {name: _agreement(values, members) for name, values in known.items()}
+    alphas = {name: one.alpha for name, one in each.items() if one and one.alpha is not None}
+    worst = min(alphas, key=lambda name: alphas[name], default=None)
+    own = _agreement(_mean(list(known.values())), members)
+    if own is None:
+        return whole
+    return replace(
+        own,
+        parts=len(known),
+        least=None if worst is None else (worst, alphas[worst]),
+        whole=whole.alpha,
+    )
+
+
+def _mean(parts: Sequence[Floats]) -> Floats:
+    """The mean of the parts by session and judging; NaN where one of them is missing."""
+    judgings = max(one.shape[1] for one in parts)
+    wide = [
+        np.pad(one, ((0, 0), (0, judgings - one.shape[1])), constant_values=np.nan) for one in parts
+    ]
+    return np.asarray(np.mean(wide, axis=0))
+
+
+def _agreement(repeats: Floats, members: Sequence[str]) -> Agreement | None:
     judged = repeats[(~np.isnan(repeats)).sum(axis=1) >= 2] if repeats.size else repeats
     if not judged.size:
         return None

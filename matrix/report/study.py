@@ -20,7 +20,7 @@ from matrix.report.caveats import caveats_of
 from matrix.report.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
 from matrix.report.cost_quality import CostQuality, cost_quality_of
 from matrix.report.judge_check import Standing
-from matrix.report.labelled import ByPeople, by_people, standing_in
+from matrix.report.labelled import ByPeople, by_people, judged_parts, standing_in
 from matrix.report.leading import leading_pair
 from matrix.report.matchup import COMPOSITE, Matchup
 from matrix.report.noise_sources import Agreement, NoiseReport, agreement_of, noise_of
@@ -147,7 +147,9 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
     rng = np.random.default_rng(derive_seed("compare", "cost beside quality"))
     repeats = matchup.judge_repeats(judged.metric)
     panel = [one.model for one in matchup.spec.judges if one.name == judged.metric]
-    agreement = agreement_of(repeats, panel[0] if panel else ())
+    names = judged_parts(judged.metric, matchup.sources)
+    parts = {name: matchup.judge_repeats(name) for name in names} if repeats.size else {}
+    agreement = agreement_of(repeats, panel[0] if panel else (), parts)
     return Study(
         comparison=comparison_of(judged),
         unit=matchup.unit,

@@ -124,7 +124,13 @@ def _agreement(study: Study, width: int) -> list[str]:
     if found.members:
         who = f"its {len(found.members)} members agree"
     kappa = "" if found.kappa is None or not found.members else f", kappa {found.kappa:.2f}"
-    said = f"{who} {found.alpha:.2f} (Krippendorff's alpha: 1 always, 0 by chance{kappa}; {told})."
+    scale = f"Krippendorff's alpha: 1 always, 0 by chance{kappa}; {told}"
+    about = f" on the mean of its {plural(found.parts, 'score')}" if found.parts else ""
+    said = f"{who} {found.alpha:.2f}{about} ({scale})."
+    if found.least is not None and found.parts > 1:
+        said += f" Least, {found.least[1]:.2f}, on {found.least[0]}."
+    if found.whole is not None:
+        said += f" On {study.comparison.metric}, into which counts go too: {found.whole:.2f}."
     if found.low:
         said += (
             f" Warning: below {AGREEMENT_WARN_BELOW:g} its scores are too unlike each other to "

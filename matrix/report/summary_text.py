@@ -54,11 +54,11 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
         parts += ["", _columns(*variant_table(summary.comparison))]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
-        if summary.standing is not None:
-            parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
     else:
         parts += ["", _columns(*whole_table(summary.whole))] if summary.whole is not None else []
         parts += ["", wrapped(verdict_line(summary), width=width)]
+    if summary.standing is not None:
+        parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
     if told := defect_as_text(summary):
         parts += ["", told]
     parts += ["", "Next:", *(f"  {line}" for line in _next(summary))]

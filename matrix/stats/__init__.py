@@ -88,6 +88,7 @@ from matrix.stats.proportions import (
     newcombe_independent,
     newcombe_paired,
     wilson,
+    wilson_clustered,
 )
 from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
@@ -235,4 +236,5 @@ __all__ = [
     "verdict_sentence",
     "welch",
     "wilson",
+    "wilson_clustered",
 ]

@@ -296,7 +296,7 @@ def test_what_is_labelled_later_hides_no_judge_that_disagrees() -> None:
         found = standing_of("score", [JUDGE], [*bad, *later])
         assert found is not None
         assert found.word == "low"
-        assert "on m:" in found.sentence
+        assert "too little on m to" in found.sentence
         assert found.kappa == pytest.approx(0.0)
     second = JudgeId("m", "another rubric")
     tone = [one.model_copy(update={"rubric_hash": second.rubric}) for one in good]

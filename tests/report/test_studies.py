@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from matrix.model.errors import BadInput
 from matrix.model.money import NANO_PER_USD
 from matrix.report.matching import factor_matchup, runs_matchup
+from matrix.report.noise_sources import agreement_of
 from matrix.report.study import Study, study_of
 from matrix.report.study_data import study_as_data
 from matrix.report.study_text import study_as_text
@@ -312,6 +314,23 @@ def test_a_judge_that_wavers_is_warned_of_beside_the_verdict(tmp_path: Path) -> 
     assert wavering.noise is not None
     assert "buy a better judge, or more ratings" in wavering.noise.advice
     assert study(planted(tmp_path / "none", {"plain": 0.0, "warm": 1.0})[0]).agreement is None
+
+
+def test_what_is_counted_does_not_make_a_judge_look_steady() -> None:
+    draws = np.random.default_rng(5)
+    counted = np.repeat(draws.normal(0, 20, (40, 1)), 3, axis=1)
+    steady = np.repeat(draws.normal(0, 1, (40, 1)), 3, axis=1) + draws.normal(0, 0.2, (40, 3))
+    wild = draws.normal(0, 4, (40, 3))
+    whole = agreement_of(counted + steady + wild)
+    found = agreement_of(counted + steady + wild, parts={"calm": steady, "wild": wild})
+    assert whole is not None
+    assert found is not None
+    assert (whole.low, found.low, found.whole) == (False, True, whole.alpha)
+    assert whole.alpha is not None
+    assert whole.alpha > 0.9
+    assert found.least is not None
+    assert (found.parts, found.least[0]) == (2, "wild")
+    assert found.least[1] < 0.2
 
 
 # --- what was declared ----------------------------------------------------------------------------

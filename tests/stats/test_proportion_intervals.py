@@ -19,6 +19,7 @@ from matrix.stats import (
     newcombe_independent,
     newcombe_paired,
     wilson,
+    wilson_clustered,
 )
 
 SIX_DECIMALS = 6e-7
@@ -51,6 +52,34 @@ def wald(x: int, n: int) -> Interval:
 
 def all_of(method: Callable[[int, int], Interval | None], n: int) -> list[Interval]:
     return [known(method(x, n)) for x in range(n + 1)]
+
+
+def test_clusters_of_one_are_trials_and_clusters_that_go_together_count_once() -> None:
+    assert wilson_clustered([], []) is None
+    for x, n in ((0, 10), (8, 10), (10, 10)):
+        ones = [1] * x + [0] * (n - x)
+        assert ends(wilson_clustered(ones, [1] * n)) == pytest.approx(ends(wilson(x, n)))
+    assert ends(wilson_clustered([13] * 5, [13] * 5)) == pytest.approx(ends(wilson(5, 5)))
+    together = ends(wilson_clustered([13, 13, 13, 13, 0] * 4, [13] * 20))
+    alone = ends(wilson(16, 20))
+    assert together[0] < alone[0] + 0.01  # 260 trials that are worth no more than 20
+    assert alone[1] - 0.01 < together[1]
+    mixed = ends(wilson_clustered([9, 10, 8, 9, 9, 9], [10] * 6))
+    assert mixed == pytest.approx(ends(wilson(54, 60)))  # more alike than chance: never over n
+
+
+@pytest.mark.parametrize("share", [0.7, 0.9])
+def test_clustered_intervals_cover_where_wilsons_own_does_not(share: float) -> None:
+    """Ten clusters of eight whose own shares are beta distributed (intraclass correlation 0.3)."""
+    rng = np.random.default_rng(4)
+    tight = wide = 0
+    for _ in range(600):
+        own = rng.beta(share * 7 / 3, (1 - share) * 7 / 3, 10)
+        found = [int(one) for one in rng.binomial(8, own)]
+        tight += known(wilson(sum(found), 80)).contains(share)
+        wide += known(wilson_clustered(found, [8] * 10)).contains(share)
+    assert tight / 600 < 0.85
+    assert wide / 600 > (0.93 if share == 0.7 else 0.9)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from matrix.kinds.criteria.recorded import Pinned, Recorded, RecordedOutput
 from matrix.kinds.criteria.settings import Link, Options, Task
 from matrix.kinds.criteria.state import Result
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
-from matrix.stats.proportions import wilson
+from matrix.stats.proportions import wilson_clustered
 
 UNPLAYED: Final = "not played"
 _WIDEST: Final = 120
@@ -220,19 +220,21 @@ def _lines(
 
 
 def _rate(counted: Sequence[Cell], passed: int) -> str:
-    """What share passed; how sure that is of others only where each pair was played once.
+    """What share passed, and how sure that is of such inputs.
 
-    Repeats of a pair are no further agents and inputs.
+    Agents of a chain that had the same input, and repeats of it, may stand or fall together.
     """
     told = f"{passed} of {len(counted)} passed ({passed / len(counted):.0%})"
-    pairs = {(cell["agent"], cell["input"], _variant(cell["levels"])) for cell in counted}
-    if len(pairs) < len(counted):
-        return told
-    share = wilson(passed, len(counted))
+    verdicts: dict[str, list[bool]] = {}
+    for cell in counted:
+        verdicts.setdefault(cell["input"], []).append(cell["verdict"] == "PASS")
+    share = wilson_clustered(
+        [sum(one) for one in verdicts.values()], [len(one) for one in verdicts.values()]
+    )
     assert share is not None
     return (
-        f"{told}; as a sample of such agents and inputs that is {share.low:.0%} to "
-        f"{share.high:.0%} (95 % interval)"
+        f"{told}; as a sample of such inputs that is {share.low:.0%} to {share.high:.0%} "
+        f"(95 % interval, from {len(verdicts)} input{'s' * (len(verdicts) > 1)})"
     )
 
 

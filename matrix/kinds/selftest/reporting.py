@@ -14,7 +14,7 @@ from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, Rules
 from matrix.kinds.selftest.state import State, Step, short_of
 from matrix.model.records import JSON
-from matrix.stats.proportions import wilson
+from matrix.stats.proportions import wilson_clustered
 
 FAILED: Final = "FAILED"
 """Status of a case whose system did not answer."""
@@ -156,11 +156,17 @@ def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
     if not judged:
         return f"none of {len(cases)} could be judged"
     told = f"{passed} of {judged} cases passed ({passed / judged:.0%})"
-    if len({case["id"] for case in cases}) == len(cases):
-        share = wilson(passed, judged)
-        assert share is not None
-        told += f"; as a sample of such cases that is {share.low:.0%} to {share.high:.0%}"
-        told += " (95 % interval)"
+    verdicts: dict[str, list[bool]] = {}
+    for case in cases:
+        if case["pass"] is not None:
+            verdicts.setdefault(case["id"], []).append(case["pass"])
+    share = wilson_clustered(
+        [sum(one) for one in verdicts.values()], [len(one) for one in verdicts.values()]
+    )
+    assert share is not None
+    several = len(verdicts) < judged  # repeats of a case are no further cases
+    told += f"; as a sample of such cases that is {share.low:.0%} to {share.high:.0%}"
+    told += f" (95 % interval{f', from {len(verdicts)} cases' if several else ''})"
     return told + lost
 
 
