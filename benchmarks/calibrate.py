@@ -3,7 +3,8 @@
 python -m benchmarks.calibrate                    everything, 20,000 runs per figure
 python -m benchmarks.calibrate errors --runs 500  one section, with fewer runs
 
-Every run is a simulated matrix that goes through `matrix.stats.verdict_of`, as a real one does.
+Every run is a simulated matrix that goes through `matrix.stats.verdict_of`, as a real one does;
+those of ``means`` are of one variant, and go through `matrix.stats.own_mean`.
 Seeds are fixed, so figures repeat to the last digit; ``+-`` is one standard error of the
 simulation.
 """
@@ -13,13 +14,15 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import exp, sqrt
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from matrix.stats import OUTCOMES, Engine, Rules, Verdict, complete_rounds, verdict_of
+from matrix.stats.own_mean import own_mean
+from matrix.stats.student import t_quantile
 
 Scores = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Scores]
@@ -55,6 +58,24 @@ DISTRIBUTIONS: Final[dict[str, Draw]] = {
     "5 % zeros": _crashes,
     "lognormal": lambda rng, shape: rng.lognormal(0.0, 1.0, shape),
 }
+
+
+def _hard(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
+    """One scenario is 50 points below the others, and 27 % of its sessions have no score."""
+    scores = rng.normal(80, SD, shape)
+    scores[:, :, 0] -= 50
+    scores[:, :, 0][rng.random(shape[:2]) < 0.27] = np.nan
+    return scores
+
+
+MEANS: Final[dict[str, Callable[[int], float]]] = {
+    "normal": lambda _: 50.0,
+    "skewed beta(8, 2)": lambda _: 80.0,
+    "Likert 1 to 5": lambda _: 4.16,
+    "lognormal": lambda _: exp(0.5),
+    "hard scenario": lambda scenarios: 80.0 - 50.0 / scenarios,
+}
+"""True mean of a variant on so many scenarios."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +192,48 @@ def gate(runs: int) -> Iterator[Sequence[object]]:
             yield engine, f"{base:g} and {base + 0.05:g}", 60, Rate(named, runs)
 
 
+def means(runs: int) -> Iterator[Sequence[object]]:
+    """One variant's mean: how often its 95 % interval covers the truth, and how it is marked."""
+    yield (
+        *("scores", "scenarios", "rounds", "covered", "by Student's t", "width by t's"),
+        *("approximate", "covered where not"),
+    )
+    draws = DISTRIBUTIONS | {"hard scenario": _hard}
+    for seed, (name, truth) in enumerate(MEANS.items()):
+        for n_scenarios in (1, 5):
+            for n in (10, 30, 100):
+                rng = np.random.default_rng([seed, n_scenarios, n])
+                found = _intervals(rng, draws[name], (1, n, n_scenarios), runs)
+                low, high, mean, half, rough = found.T
+                covered = (low <= truth(n_scenarios)) & (truth(n_scenarios) <= high)
+                yield (
+                    *(name, n_scenarios, n, Rate(int(covered.sum()), runs)),
+                    Rate(int((abs(mean - truth(n_scenarios)) <= half).sum()), runs),
+                    *(f"{np.nanmean((high - low) / (2 * half)):.2f}", f"{np.nanmean(rough):.3f}"),
+                    Rate(int(covered[rough == 0].sum()), max(int((rough == 0).sum()), 1)),
+                )
+
+
+def _intervals(
+    rng: np.random.Generator, draw: Draw, shape: tuple[int, int, int], runs: int
+) -> Scores:
+    """Ends, mean, half-width by Student and mark of each run, shape [runs, 5]; NaN without any."""
+    rows = np.full((runs, 5), np.nan)
+    for row in rows:
+        one = own_mean(draw(rng, shape)[0], ALPHA)
+        if one.interval and one.mean is not None and one.se is not None and one.df is not None:
+            half = t_quantile(1 - ALPHA / 2, one.df) * one.se
+            row[:] = one.interval.low, one.interval.high, one.mean, half, one.approximate
+    return rows
+
+
 SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "errors": errors,
     "zeros": zeros,
     "several": several,
     "power": power,
     "gate": gate,
+    "means": means,
 }
 
 
