@@ -82,7 +82,7 @@ def spending_boundary(information: npt.ArrayLike, spent: npt.ArrayLike) -> Float
         guess = boundary[look - 1] if look and np.isfinite(boundary[look - 1]) else 4.0
         edge = _edge(nodes, weighted, deviation, part, guess * sqrt(total))
         boundary[look] = edge / sqrt(total)
-        nodes, weighted = _carried(nodes, weighted, deviation, edge)
+        nodes, weighted = carried_density(nodes, weighted, deviation, edge)
         variance = 0.0
     return boundary
 
@@ -154,12 +154,23 @@ def _edge(
     return edge
 
 
-def _carried(
+def carried_density(
     nodes: FloatArray, weighted: FloatArray, deviation: float, edge: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Density of the sum one look later on [0, edge], times its quadrature weights.
+    """Carry the density of a sum that has not crossed yet over one more look.
 
-    The density is symmetric, so one side is enough, with the kernel folded over.
+    Without a drift the density is symmetric, so one side is enough, with the kernel folded over.
+    Sums with drift theta have the same density times ``exp(theta s - theta^2 n / 2)``.
+
+    Args:
+        nodes: Where the density is known at this look, at least 0, shape [m].
+        weighted: Density there times the weight of its node: sums to half the chance of not having
+            crossed, shape [m]. Before the first look: one node at 0, weighing 1/2.
+        deviation: Standard deviation of what is added until the next look.
+        edge: Boundary of the sum at the next look.
+
+    Returns:
+        Nodes and weighted density at the next look, on [0, ``edge``].
     """
     size = 16 * ceil((16 + NODES_PER_STEP * edge / deviation) / 16)
     points, weights = _legendre(size)
