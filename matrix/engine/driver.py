@@ -84,7 +84,9 @@ class Driver:
         self._run_id, self._run_dir, self._clock = run_id, run_dir, clock
         self._bound = bound
         self._telling = RunTelling(run_id, run_dir, now_ns)
-        self._earlier = earlier_lives(run_dir, prepared.spec.compare.metric)
+        self._earlier = earlier_lives(
+            run_dir, prepared.spec.compare.metric, prepared.spec.compare.turn_limit
+        )
         self._looking = self._look_at(prepared, now_ns)
         self._launcher = Launcher(
             plan=prepared.plan,
@@ -299,9 +301,14 @@ class Driver:
         looks = looks_of(prepared, self._earlier)
         if looks is None:
             return None
-        metric, executor = prepared.spec.compare.metric, self._executor
+        compare, executor = prepared.spec.compare, self._executor
         return Looking(
-            looks, metric, executor.record, self._listener.remark, lambda: now_ns() / 1e9
+            looks,
+            compare.metric,
+            compare.turn_limit,
+            executor.record,
+            self._listener.remark,
+            lambda: now_ns() / 1e9,
         )
 
     # --- counting ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from matrix.engine.launcher import Past
 from matrix.engine.money_fold import money_so_far
 from matrix.model.entries import Looked
-from matrix.model.metrics import measured
+from matrix.model.metrics import TurnLimit, judged_outcome, measured
 from matrix.model.money import NanoUSD
 from matrix.store.codec import ENDED, OPENED, SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
@@ -29,12 +29,13 @@ class Earlier(NamedTuple):
     look: Looked | None
 
 
-def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
+def earlier_lives(run_dir: Path, metric: str = "score", turn_limit: TurnLimit = "keep") -> Earlier:
     """Read what a run's journal knows of its sessions; nothing, if it has none yet.
 
     Args:
         run_dir: The run's folder.
         metric: What the run compares.
+        turn_limit: What a limit of turns makes of a session there.
     """
     path = run_dir / JOURNAL_NAME
     if not path.is_file():
@@ -48,7 +49,9 @@ def earlier_lives(run_dir: Path, metric: str = "score") -> Earlier:
             if end is not None and end.outcome != "censored":
                 cost = end.tally.cost + state.saved  # as if there had been no response cache
                 roles = {role: share.cost for role, share in end.tally.roles.items()}
-                done[key] = Past(end.outcome, end.score, cost, measured(metric, end), roles)
+                value = measured(metric, end, turn_limit)
+                judged = judged_outcome(end.outcome, end.error_class, turn_limit)
+                done[key] = Past(end.outcome, end.score, cost, value, roles, judged)
             elif spent := fold(reader.session(key), keep_turns=False).spent_by_role:
                 begun[key] = spent
         look = reader.newest_look()

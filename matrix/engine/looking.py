@@ -10,7 +10,14 @@ from matrix.engine.looks import Looks, declared_rules
 from matrix.engine.messages import SessionEnded
 from matrix.engine.prepared import Prepared
 from matrix.model.entries import Looked
-from matrix.model.metrics import counted_as, measured, name_of, unit_of
+from matrix.model.metrics import (
+    TurnLimit,
+    counted_as,
+    judged_outcome,
+    measured,
+    name_of,
+    unit_of,
+)
 from matrix.model.records import Outcome, SessionPlan
 from matrix.stats import verdict_sentence
 
@@ -31,24 +38,27 @@ class Looking:
         self,
         looks: Looks,
         metric: str,
+        turn_limit: TurnLimit,
         record: Callable[[Looked], Awaitable[None]],
         remark: Callable[[str], None],
         utc: Callable[[], float],
     ) -> None:
         """``record`` makes a look durable; ``remark`` says what follows from it."""
-        self.looks, self._metric = looks, metric
+        self.looks, self._metric, self._turn_limit = looks, metric, turn_limit
         self._record, self._remark, self._utc = record, remark, utc
 
     def take(self, news: SessionEnded) -> None:
         """A session of this life is over."""
-        self._end(news.plan, news.ended.outcome, measured(self._metric, news.ended))
+        limit = self._turn_limit
+        outcome = judged_outcome(news.ended.outcome, news.ended.error_class, limit)
+        self._end(news.plan, outcome, measured(self._metric, news.ended, limit))
 
     def remember(self, plan: SessionPlan, past: Past) -> None:
         """A session of an earlier life was over."""
-        self._end(plan, past.outcome, past.value)
+        self._end(plan, past.judged or past.outcome, past.value)
 
     def _end(self, plan: SessionPlan, outcome: Outcome, value: float | None) -> None:
-        self.looks.ended(plan, counted_as(self._metric, outcome, value), value)
+        self.looks.ended(plan, counted_as(self._metric, outcome), value)
 
     async def look(self) -> None:
         """Make every look that is due."""

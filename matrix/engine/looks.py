@@ -22,7 +22,6 @@ from matrix.model.records import Outcome, SessionPlan
 from matrix.model.spec import RunSpec
 from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
 from matrix.stats.round_table import RoundTable
-from matrix.stats.rules import MIN_ROUNDS
 
 TABLES = 500
 """Tables that are made of the scores in a whole run, about: of many rounds, several are looked at
@@ -56,8 +55,11 @@ def declared_rules(
             chosen, kind.lower_is_better | lower_is_better_of(spec)
         ),
         failure_margin=compare.failure_margin / 100.0,
+        failure_icc=compare.failure_icc,
         score_bounds=kind.score_range if chosen == "score" else None,
         engine=spec.engine if chosen == compare.metric else "fixed",
+        unit=compare.unit,
+        look_at_cap=compare.look_at_cap,
     )
 
 
@@ -127,7 +129,7 @@ class Looks:
     def ready(self, number: int) -> bool:
         """Whether the look that round ``number`` (from 0) waits for has been made."""
         by = number + 1 - self.lag
-        return by < MIN_ROUNDS or by <= self.looked or bool(self.blocked)
+        return by < self.rules.first_look or by <= self.looked or bool(self.blocked)
 
     def unlaunched(self, plan: SessionPlan) -> str:
         """Why a planned session is not launched; empty if it is."""
@@ -149,7 +151,7 @@ class Looks:
         if table.prefix_length < self._seen:
             self.blocked = table.prefix_end
         self.verdict = verdict_of(table, self.rules, plan_over=False)
-        for rounds in range(max(MIN_ROUNDS, self.looked + 1), table.prefix_length + 1):
+        for rounds in range(max(self.rules.first_look, self.looked + 1), table.prefix_length + 1):
             yield self._look(self.verdict, rounds, at)
             if self.over:
                 return
@@ -179,7 +181,7 @@ class Looks:
             self._seen += 1
         step = max(1, self.plan.rounds // TABLES)
         enough = self._seen - self._tabled >= step or self._seen == self.plan.rounds
-        if self._seen < MIN_ROUNDS or self._seen == self._tabled or not enough:
+        if self._seen < self.rules.first_look or self._seen == self._tabled or not enough:
             return False
         self._tabled = self._seen
         return True

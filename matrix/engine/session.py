@@ -62,6 +62,12 @@ if TYPE_CHECKING:
     from matrix.gateway.desk import Request as MeteredRequest
     from matrix.gateway.upstreams import Upstreams
 
+OF_MODEL_TIME = "minutes of model time"
+"""How the reason ends of a session that ran out of time; a checkpoint keeps the reason alone."""
+
+TIME_LIMIT = "TimeLimit"
+"""Error class of such a session: unlike one that had all its turns, it has failed."""
+
 CLOCK_DIGITS = 6
 """Decimals of a session's clock at a checkpoint: rounded in memory as well as on the disk, so that
 a session that went on and one that was taken up again read the same time."""
@@ -140,6 +146,8 @@ class DurableSession:
             else:
                 await self._play()
             outcome, reason = self._end or ("completed", "")
+            if outcome == "timeout" and reason.endswith(OF_MODEL_TIME):
+                error_class = TIME_LIMIT
         except Suspended:
             return None
         except BlobsRefused:  # says nothing about the session, and the run cannot go on
@@ -202,7 +210,7 @@ class DurableSession:
                     f"{self.plan.max_turns} turn{'s' * (self.plan.max_turns != 1)}",
                 )
             elif self._clock_s >= self.plan.max_session_s:
-                self._end = ("timeout", f"{self.plan.max_session_s / 60:g} minutes of model time")
+                self._end = ("timeout", f"{self.plan.max_session_s / 60:g} {OF_MODEL_TIME}")
             else:
                 self._turn += 1
                 state = await self._step("turn", self._turn, partial(self._take_turn, state))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Final
+from typing import Final, Literal
 
 from matrix.model.entries import Ended
 from matrix.model.money import to_usd
@@ -23,7 +23,7 @@ SESSION_METRICS: Final = tuple(_OF_SESSION)
 """Columns of ``sessions`` that can be compared; any other metric is a name in ``scores``."""
 
 FAILED: Final = "failed"
-"""The metric that is 1 for a session that failed or timed out, 0 for one that completed."""
+"""The metric that is 1 for a session that failed, 0 for one that completed."""
 
 OF_FAILURES_TOO: Final = frozenset({FAILED, "cost_usd"})
 """Metrics that failed sessions have as well: they failed, and they cost."""
@@ -49,10 +49,31 @@ def name_of(metric: str) -> str:
 
 _CAME_TO_AN_END: Final = ("completed", "timeout", "failed")
 
+TurnLimit = Literal["keep", "fail"]
+"""What a limit of turns makes of a session: ``compare.turn_limit`` of the run spec."""
 
-def measured(metric: str, ended: Ended) -> float | None:
+
+def at_turn_limit(outcome: str, error_class: str) -> bool:
+    """Whether a session ended because it had had all its turns."""
+    return outcome == "timeout" and not error_class
+
+
+def judged_outcome(outcome: Outcome, error_class: str, turn_limit: TurnLimit) -> Outcome:
+    """What a session's end means to a verdict.
+
+    One that had all its turns is scored like any other, or, where the spec says so, scored and a
+    failure. One that was stopped by a limit of time or money is a failure without a score.
+    """
+    if outcome != "timeout":
+        return outcome
+    if not at_turn_limit(outcome, error_class):
+        return "failed"
+    return "completed" if turn_limit == "keep" else "timeout"
+
+
+def measured(metric: str, ended: Ended, turn_limit: TurnLimit = "keep") -> float | None:
     """A session's value of a metric, if it came so far that it has one."""
-    outcome = ended.outcome
+    outcome = judged_outcome(ended.outcome, ended.error_class, turn_limit)
     if metric == FAILED:
         return float(outcome != "completed") if outcome in _CAME_TO_AN_END else None
     has_one = _CAME_TO_AN_END if metric in OF_FAILURES_TOO else ("completed", "timeout")
@@ -62,16 +83,10 @@ def measured(metric: str, ended: Ended) -> float | None:
     return ended.measured if read is None else read(ended)
 
 
-def counted_as(metric: str, outcome: Outcome, value: float | None) -> Outcome:
+def counted_as(metric: str, outcome: Outcome) -> Outcome:
     """What a session's outcome means to a comparison on a metric.
 
-    A failed session has failed and has cost, so for those metrics it has its value, like one at the
-    limit of turns, and counts as a failure all the same. Of metrics other than the score, a session
-    may have no value because there was nothing to measure, such as how tangents ended in one
-    without any: its pair is left out, as after an infrastructure error.
+    A failed session has failed and has cost, so for those metrics it has its value, and counts as a
+    failure all the same. ``outcome`` is the one of `judged_outcome`.
     """
-    if metric in OF_FAILURES_TOO and outcome == "failed":
-        return "timeout"
-    if metric != "score" and value is None and outcome in ("completed", "timeout"):
-        return "errored"
-    return outcome
+    return "timeout" if metric in OF_FAILURES_TOO and outcome == "failed" else outcome

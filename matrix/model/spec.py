@@ -230,6 +230,36 @@ class Compare(SpecModel):
         le=100,
         description="Percentage points by which a winner may fail more often than another variant.",
     )
+    failure_icc: float = Field(
+        default=0.1,
+        ge=0,
+        le=1,
+        description=(
+            "How far failures of one round go together (0: not at all, 1: all or none); the "
+            "failure gate holds up to it. An outage takes many sessions at once."
+        ),
+    )
+    turn_limit: Literal["keep", "fail"] = Field(
+        default="keep",
+        description=(
+            "What a session that reaches its limit of turns is: keep scores it like any other; "
+            "fail keeps its score and counts it as a failure too."
+        ),
+    )
+    unit: Literal["round", "session"] = Field(
+        default="round",
+        description=(
+            "What counts as one observation: round, or each session. session decides small plans "
+            "sooner, and names a false winner more often where sessions of a round go together."
+        ),
+    )
+    look_at_cap: bool = Field(
+        default=False,
+        description=(
+            "Whether a plan that looks once may be looked at where a cap or a limit ends it; that "
+            "verdict then stands, and rounds added later are another comparison."
+        ),
+    )
     engine: Literal["auto", "fixed", "planned", "open-ended"] = Field(
         default="auto",
         description=(

@@ -12,7 +12,7 @@ from matrix.report.compare import Judged
 from matrix.report.leading import Lead
 from matrix.report.matchup import Matchup
 from matrix.report.text import plural
-from matrix.stats import MIN_SCENARIOS, new_scenarios, paired_scores, pairwise_level
+from matrix.stats import MIN_SCENARIOS, new_scenarios, pairwise_level
 
 SCENARIO = "scenario"
 STORY = "story"
@@ -94,7 +94,7 @@ def chosen_breakdown(matchup: Matchup, by: str | None) -> str | None:
 
 def breakdown_of(judged: Judged, lead: Lead, by: str) -> Breakdown:
     """The leading pair at each level."""
-    scores = paired_scores(judged.table)
+    scores = judged.table.scores
     labels = np.array(judged.matchup.within[by], dtype=object)
     names = judged.matchup.variants
     rows = tuple(
@@ -126,7 +126,7 @@ def elsewhere_of(judged: Judged, lead: Lead | None) -> Elsewhere:
     if verdict.rules.engine == "fixed" and "plan not over" in verdict.reasons:
         told = "Nothing is said about other scenarios yet: this looks once, when the plan is over."
         return Elsewhere(count, None, None, None, level, None, told)
-    by_scenario = _by_scenario(paired_scores(judged.table), matchup.within[SCENARIO])
+    by_scenario = _by_scenario(judged.table.scores, matchup.within[SCENARIO])
     found = new_scenarios(by_scenario[:, :, lead.second], by_scenario[:, :, lead.first], level)
     if found.interval is None or found.difference is None:
         why = (

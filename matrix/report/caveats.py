@@ -94,11 +94,6 @@ def _values(judged: Judged) -> Iterator[str]:
         yield f"None of the {int(ended.sum()):,} sessions that ended has a {judged.metric}."
     elif known.size > 1 and np.ptp(known) == 0:
         yield f"Every session has the same {judged.metric}, {known[0]:g}: it tells nobody apart."
-    if table.prefix_end == "missing score" and known.size:
-        yield (
-            f"A session of {matchup.unit} {table.prefix_length + 1} completed without a "
-            f"{judged.metric}, so only the {matchup.unit}s before it are compared."
-        )
     pairs = table.prefix_length * table.n_scenarios
     if pairs and known.size and judged.left_out > ENOUGH_LEFT * pairs:
         yield (

@@ -12,6 +12,7 @@ import numpy as np
 from matrix.engine.looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
+from matrix.report.cautions import cautions_of
 from matrix.report.matching import factor_matchup, whole_matchup
 from matrix.report.matchup import Matchup
 from matrix.report.text import (
@@ -19,11 +20,11 @@ from matrix.report.text import (
     plural,
 )
 from matrix.stats import (
-    MeanSummary,
+    OwnMean,
     RoundTable,
     VariantSummary,
     Verdict,
-    summarize,
+    own_mean,
     verdict_of,
     verdict_sentence,
 )
@@ -77,7 +78,10 @@ class WholeRun:
 
 @dataclass(frozen=True, slots=True)
 class FactorComparison:
-    """A factor's levels compared on one metric: table, verdict, and the sentence that says it."""
+    """A factor's levels compared on one metric: table, verdict, and the sentence that says it.
+
+    ``cautions`` are sentences that belong beside it, such as what missing scores could change.
+    """
 
     factor: str
     metric: str
@@ -85,6 +89,7 @@ class FactorComparison:
     verdict: Verdict
     sentence: str
     rests_on: str
+    cautions: tuple[str, ...]
     simulated: str
 
 
@@ -113,8 +118,7 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     table, _ = matchup.round_table(matchup.metric)
     rules = declared_rules(matchup.spec, matchup.kind)
     bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
-    means = summarize(table.means[:, 0], rules.alpha)
-    row = _row(matchup, 0, means, bounds)
+    row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
     return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"))
 
 
@@ -172,7 +176,10 @@ def judge(matchup: Matchup, metric: str | None = None, margin: float | None = No
         rules,
         score_bounds=None if outside else rules.score_bounds,
     )
-    verdict = verdict_of(table, rules, plan_over=matchup.over)
+    over = matchup.over
+    if rules.engine == "fixed" and not rules.look_at_cap:
+        over &= table.prefix_length >= matchup.n_whole  # a cap is no reason to look
+    verdict = verdict_of(table, rules, plan_over=over)
     return Judged(matchup, chosen, table, left_out, outside, verdict)
 
 
@@ -195,6 +202,7 @@ def comparison_of(judged: Judged) -> FactorComparison:
             matchup.unit,
         ),
         rests_on=_rests_on(judged),
+        cautions=cautions_of(judged),
         simulated=matchup.simulated,
     )
 
@@ -211,7 +219,7 @@ def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[flo
 def _row(
     matchup: Matchup,
     index: int,
-    summary: VariantSummary | MeanSummary,
+    summary: VariantSummary | OwnMean,
     score_bounds: tuple[float, float] | None,
 ) -> VariantRow:
     mine = matchup.sides == index
@@ -252,13 +260,12 @@ def _rests_on(judged: Judged) -> str:
         parts.append(
             f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
         )
-    if verdict.pairs_errored > left_out:
-        lost = plural(verdict.pairs_errored - left_out, "pair")
+    if verdict.pairs_errored:
+        lost = plural(verdict.pairs_errored, "pair")
         parts.append(f"{lost} dropped for infrastructure errors")
-    if verdict.pairs_unscored:
-        parts.append(
-            f"{plural(verdict.pairs_unscored, 'pair')} without a score because a variant failed"
-        )
+    if verdict.pairs_unscored and not left_out:
+        told = plural(verdict.pairs_unscored, "pair")
+        parts.append(f"{told} left out of scores because one of the two has none")
     if judged.outside is not None:
         low, high = judged.outside
         parts.append(f"scores from {low:g} to {high:g}, beyond the range that the kind declares")

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.report.compare import Judged
-from matrix.report.leading import Lead, costs_by_round
+from matrix.report.leading import Lead, costs_by_round, paired_costs
 from matrix.stats import (
     CostRatio,
     Interval,
@@ -88,16 +88,17 @@ def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> Cos
     costs = costs_by_round(judged)
     if judged.metric == "cost_usd" or not np.nansum(costs) > 0:
         return None
-    means, names, rules = judged.table.means, judged.matchup.variants, judged.verdict.rules
+    table, names, rules = judged.table, judged.matchup.variants, judged.verdict.rules
     ratios, dominating = {}, []
     for a, b in combinations(range(len(names)), 2):
-        rows = judged.table.compared(a, b)
-        ratio = _ratio(costs[rows, a], costs[rows, b], rng, rules.alpha)
+        spent, scored = paired_costs(judged, a, b), table.paired(a, b)
+        ratio = _ratio(spent[:, 0], spent[:, 1], rng, rules.alpha)
         ratios[a, b], ratios[b, a] = ratio, _inverse(ratio)
-        for one, other in ((a, b), (b, a)):
-            if _dominates(judged, means[rows], one, other, ratios[other, one]):
+        for one, other, sides in ((a, b, scored[:, ::-1]), (b, a, scored)):
+            if _dominates(judged, sides, one, other, ratios[other, one]):
                 dominating.append((names[one], names[other]))
-    together = ~np.isnan(means).any(axis=1)
+    means = table.round_means()
+    together = ~np.isnan(means).any(axis=1) & ~np.isnan(costs).any(axis=1)
     on, share = _frontier(judged, means[together], costs[together], rng)
     rows_told = tuple(
         _row(judged, costs, index, ratios.get((lead.first, index)), on, share)
@@ -119,14 +120,14 @@ def _ratio(first: Floats, second: Floats, rng: np.random.Generator, alpha: float
     return cost_ratio(first, second, rng, alpha)
 
 
-def _dominates(judged: Judged, means: Floats, one: int, other: int, ratio: CostRatio) -> bool:
+def _dominates(judged: Judged, sides: Floats, one: int, other: int, ratio: CostRatio) -> bool:
     """Whether ``one`` is shown to be no worse than ``other`` and cheaper."""
     if "plan not over" in judged.verdict.reasons:
         return False
     rules = judged.verdict.rules
     gate = gate_paired(
-        means[:, other],
-        means[:, one],
+        sides[:, 0],
+        sides[:, 1],
         rules.delta or NO_MARGIN,
         rules.alpha,
         higher_is_better=rules.higher_is_better,

@@ -58,14 +58,24 @@ def cube_of(judged: Judged, values: Floats) -> Floats:
 
 
 def costs_by_round(judged: Judged) -> Floats:
-    """Mean cost of a session in US dollars, [rounds used, variants]; failures included.
+    """Mean cost of a session in US dollars, [rounds of the prefix, variants]; failures included.
 
-    The rounds are those of the score means. Pairs lost to infrastructure are left out, as they are
-    there; NaN for a variant that took no part in a round.
+    Sessions lost to infrastructure are left out, as they are of scores; NaN for a variant that has
+    no other in a round.
     """
-    table = judged.table
-    cost = cube_of(judged, judged.matchup.cost_usd)[table.rounds]
-    kept = ~table.errored[table.rounds]
-    sessions = kept.sum(axis=1)[:, None]
-    total = np.where(kept[:, :, None], cost, 0.0).sum(axis=1)
-    return np.where(table.live[table.rounds], total / np.maximum(sessions, 1), np.nan)
+    kept = ~judged.table.errored & judged.table.live[:, None, :]
+    return _mean_cost(cube_of(judged, judged.matchup.cost_usd), kept)
+
+
+def paired_costs(judged: Judged, a: int, b: int) -> Floats:
+    """Mean costs of two variants over the pairs of which neither was lost, [rounds, 2]."""
+    cost = cube_of(judged, judged.matchup.cost_usd)[:, :, [a, b]]
+    kept = np.repeat(judged.table.at_risk(a, b)[:, :, None], 2, axis=2)
+    found = _mean_cost(cost, kept)
+    return found[~np.isnan(found).any(axis=1)]
+
+
+def _mean_cost(cost: Floats, kept: npt.NDArray[np.bool_]) -> Floats:
+    sessions = kept.sum(axis=1)
+    total = np.where(kept, cost, 0.0).sum(axis=1)
+    return np.where(sessions > 0, total / np.maximum(sessions, 1), np.nan)

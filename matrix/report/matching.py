@@ -12,6 +12,7 @@ import numpy.typing as npt
 from matrix.engine.registry import load_kind
 from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.metrics import TurnLimit, judged_outcome
 from matrix.model.spec import RunSpec
 from matrix.report.matchup import Matchup, labels
 from matrix.report.pairing import pairing_of
@@ -36,13 +37,14 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     others = [name for name in pairing.factors if name != chosen]
     data, matchup = _of_one(tables, run, others, column)
     declared = chosen == run.plan.compared
+    spec = RunSpec.model_validate(run.spec)
     return replace(
         matchup,
         factor=chosen,
         variants=levels,
         sides=_codes(data[column].astype(str), levels),
-        outcomes=_outcomes(data, needless=declared),
-        spec=RunSpec.model_validate(run.spec) if declared else matchup.spec,
+        outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
+        spec=spec if declared else matchup.spec,
         dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
     )
 
@@ -63,6 +65,7 @@ def _of_one(
         **{columns[name]: pairing.factors[name] for name in factors},
     }
     data = _read(tables, [*extra, *strata, pairing.column])
+    spec = RunSpec.model_validate(run.spec)
     keys, words = labels(strata)
     matchup = Matchup(
         factor="run",
@@ -78,12 +81,14 @@ def _of_one(
         units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
         places=_places(data, strata, keys),
         sides=np.zeros(len(data), dtype=np.int64),
-        outcomes=_outcomes(data, needless=False),
+        outcomes=_outcomes(data, spec.compare.turn_limit, needless=False),
+        at_limit=_at_limit(data),
         cost_usd=data["cost_usd"].to_numpy(dtype=float),
         sources=(tables,),
         kind=load_kind(run.kind),
-        spec=_looked_at_once(RunSpec.model_validate(run.spec)),
+        spec=_looked_at_once(spec),
         metric=run.plan.metric,
+        n_whole=_whole(run),
         over=run.status != "running",
         simulated=run.simulation,
     )
@@ -106,6 +111,8 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
     if mistakes:
         raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
     units = min(pairing_of(run).units for run in (one, two))
+    spec = RunSpec.model_validate(two.spec)
+    turn_limit = spec.compare.turn_limit
     keys, words = labels(strata)
     frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
     return Matchup(
@@ -122,12 +129,14 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
         places=np.concatenate([frame["place"].to_numpy(dtype=np.int64) for frame in frames]),
         sides=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
-        outcomes=np.concatenate([_outcomes(frame, needless=False) for frame in frames]),
+        outcomes=np.concatenate([_outcomes(frame, turn_limit, needless=False) for frame in frames]),
+        at_limit=np.concatenate([_at_limit(frame) for frame in frames]),
         cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
         sources=(first[0], second[0]),
         kind=load_kind(one.kind),
-        spec=_looked_at_once(RunSpec.model_validate(two.spec)),
+        spec=_looked_at_once(spec),
         metric=two.plan.metric,
+        n_whole=min(_whole(run) for run in (one, two)),
         over=all(run.status != "running" for run in (one, two)),
         simulated=_simulation(one, two),
     )
@@ -287,11 +296,27 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _outcomes(data: Any, *, needless: bool) -> npt.NDArray[np.object_]:
-    found = data["outcome"].astype(str)
+def _outcomes(data: Any, turn_limit: TurnLimit, *, needless: bool) -> npt.NDArray[np.object_]:
+    """What each session's end means to a verdict."""
+    classes = data["error_class"].fillna("").astype(str)
+    ends = zip(data["outcome"].astype(str), classes, strict=True)
+    found = np.array([judged_outcome(one, why, turn_limit) for one, why in ends], dtype=object)
     if needless:
-        found = found.mask(data["error_class"].isin(NEEDLESS), "dropped")
-    return np.array(found, dtype=object)
+        found[data["error_class"].isin(NEEDLESS).to_numpy(dtype=bool)] = "dropped"
+    return found
+
+
+def _at_limit(data: Any) -> npt.NDArray[np.bool_]:
+    """Which sessions had all their turns."""
+    classes = data["error_class"].fillna("").astype(str)
+    return np.array((data["outcome"].astype(str) == "timeout") & (classes == ""), dtype=np.bool_)
+
+
+def _whole(run: RunFile) -> int:
+    """Planned units that have all their sessions: a last partial round can never be complete."""
+    units = pairing_of(run).units
+    whole = run.plan.sessions // max(run.plan.cells, 1)
+    return min(units, whole) if pairing_of(run).unit == "round" else units
 
 
 def _unlaunched(

@@ -55,12 +55,15 @@ class Matchup:
         units: Its unit, from 0.
         places: Its stratum.
         sides: Its variant.
-        outcomes: Its outcome; ``dropped`` where a look made it needless.
+        outcomes: What its end means to a verdict (`judged_outcome`); ``dropped`` where a look made
+            it needless.
+        at_limit: Whether it had all its turns.
         cost_usd: What it cost.
         sources: The tables that the sessions are in.
         kind: What played them.
         spec: What was declared of the comparison before launch.
         metric: The metric that was declared.
+        n_whole: Units that were planned with all their sessions.
         over: Whether no session is running or will be launched.
         simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
@@ -80,11 +83,13 @@ class Matchup:
     places: npt.NDArray[np.int64]
     sides: npt.NDArray[np.int64]
     outcomes: npt.NDArray[np.object_]
+    at_limit: npt.NDArray[np.bool_]
     cost_usd: Floats
     sources: tuple[RunTables, ...]
     kind: Kind
     spec: RunSpec
     metric: str
+    n_whole: int
     over: bool
     simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
@@ -185,21 +190,20 @@ class Matchup:
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.
 
-        A completed session without a *score* ends the rounds that can be compared, because it
-        should have one. Other metrics may have no value where there was nothing to measure, such
-        as how a tangent ended in a session without one: those pairs are left out, and counted.
+        A completed session without a value costs its pair. It should have a *score*; of other
+        metrics there may have been nothing to measure, such as how a tangent ended in a session
+        without one: those pairs are counted apart.
 
         Raises:
             BadInput: No session has such a metric.
         """
         values, outcomes = self.values(metric), self.outcomes
         if metric in OF_FAILURES_TOO:
-            # as at a limit: it has its value, and counts as a failure all the same
+            # it has its value, and counts as a failure all the same
             outcomes = np.where(outcomes == "failed", "timeout", outcomes)
         missing = np.zeros(len(values), dtype=np.bool_)
         if metric != "score":
             missing = np.isnan(values) & np.isin(outcomes, ("completed", "timeout"))
-            outcomes = np.where(missing, "errored", outcomes)
         places = zip(self.units[missing], self.places[missing], strict=True)
         return self._laid_out(values, outcomes), len(set(places))
 

@@ -34,19 +34,19 @@ def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
     unit = matchup.unit
     if sd is None:
         told = (
-            f"{run.run_id} has {plural(table.n_rounds, f'complete {unit}')} with {metric}, and a "
-            "spread takes at least 2; wait for more, or give --sd"
+            f"{run.run_id} has {plural(table.prefix_length, f'complete {unit}')} with {metric}, "
+            "and a spread takes at least 2; wait for more, or give --sd"
         )
         raise BadInput([Mistake("--from", None, "", told)])
     if sd == 0:
         told = (
             f"in {run.run_id} variants differ by the same {metric} in every one of "
-            f"{plural(table.n_rounds, unit)}, so there is no spread to plan with; give --sd"
+            f"{plural(table.prefix_length, unit)}, so there is no spread to plan with; give --sd"
         )
         raise BadInput([Mistake("--from", None, "", told)])
     return Pilot(
         run_id=run.run_id,
-        rounds=table.n_rounds,
+        rounds=table.prefix_length,
         sd=sd,
         round_nano=_round_nano(matchup, table, run),
         failure_rate=_failure_rate(matchup),
@@ -58,12 +58,11 @@ def _spread(table: RoundTable) -> float | None:
     """Root mean square, over pairs of variants, of the spread of their round differences."""
     variances = []
     for a, b in combinations(range(table.n_variants), 2):
-        both = table.compared(a, b)
-        if both.sum() < 2:
+        sides = table.paired(a, b)
+        if len(sides) < 2:
             continue
-        differences = table.means[both, b] - table.means[both, a]
-        variance = float(differences.var(ddof=1))
-        scale = float(np.abs(table.means[both][:, [a, b]]).max())
+        variance = float((sides[:, 1] - sides[:, 0]).var(ddof=1))
+        scale = float(np.abs(sides).max())
         variances.append(0.0 if sqrt(variance) <= 1e-12 * scale else variance)
     return sqrt(sum(variances) / len(variances)) if variances else None
 

@@ -41,6 +41,7 @@ def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> Question
         rounds=rounds,
         pairs=pairs,
         failure_margin=spec.compare.failure_margin / 100.0,
+        failure_icc=spec.compare.failure_icc,
         round_nano=prepared.round_cost.middle,
         metric=spec.compare.metric,
         unit=unit,

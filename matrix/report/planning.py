@@ -68,6 +68,7 @@ class Question:
         budget_nano: Money for all rounds; ``None`` for no such question.
         pairs: Pairs of sessions in a round: scenarios times levels of other factors.
         failure_margin: Fraction by which a winner may fail more often.
+        failure_icc: How far failures of one round go together, from 0 to 1.
         round_nano: What a round costs, in nano-dollars; ``None`` if it is not known.
         metric: What is compared.
         unit: What an independent observation is called.
@@ -81,6 +82,7 @@ class Question:
     budget_nano: NanoUSD | None = None
     pairs: int = 1
     failure_margin: float = 0.05
+    failure_icc: float = 0.1
     round_nano: NanoUSD | None = None
     metric: str = "score"
     unit: str = "round"
@@ -90,6 +92,11 @@ class Question:
     def sessions_per_round(self) -> int:
         """Sessions of all variants in a round."""
         return self.pairs * self.goal.n_variants
+
+    @property
+    def per_effective(self) -> float:
+        """Pairs of a round that are worth one independent pair to the failure gate."""
+        return 1.0 + (self.pairs - 1) * self.failure_icc
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,14 +195,21 @@ def answer(question: Question) -> Answer:
 def gate_pairs(question: Question) -> int:
     """Pairs without a failure that the failure gate takes."""
     goal = question.goal
-    pairs = failure_gate_pairs(question.failure_margin, goal.alpha, sequential=_looks(goal))
+    pairs = failure_gate_pairs(
+        question.failure_margin,
+        goal.alpha,
+        sequential=_looks(goal),
+        per_effective=question.per_effective,
+    )
     assert pairs is not None  # without failures every margin is shown sooner or later
     return pairs
 
 
 def shown_by(question: Question, rounds: int) -> Shown:
     """What a number of rounds of the question's plan can show."""
-    to_win = rounds_to_win(question.goal, question.failure_margin, question.pairs)
+    to_win = rounds_to_win(
+        question.goal, question.failure_margin, question.pairs, icc=question.failure_icc
+    )
     return Shown(
         rounds=rounds,
         effect=smallest_effect(rounds, question.sd, question.goal),
@@ -218,7 +232,12 @@ def _planned_rounds(question: Question) -> int | None:
 
 def _rounds(question: Question, effect: float) -> RoundsToWin:
     return rounds_to_win(
-        question.goal, question.failure_margin, question.pairs, effect, question.sd
+        question.goal,
+        question.failure_margin,
+        question.pairs,
+        effect,
+        question.sd,
+        icc=question.failure_icc,
     )
 
 
@@ -235,7 +254,11 @@ def _gate_at_rate(question: Question) -> int | None:
         return None
     goal = question.goal
     pairs = failure_gate_pairs(
-        question.failure_margin, goal.alpha, sequential=_looks(goal), rate=rate
+        question.failure_margin,
+        goal.alpha,
+        sequential=_looks(goal),
+        rate=rate,
+        per_effective=question.per_effective,
     )
     return None if pairs is None else ceil(pairs / question.pairs)
 
@@ -245,5 +268,10 @@ def _at_worst(question: Question) -> int | None:
         return None
     sd = question.pilot.sd_range[1]
     return rounds_to_win(
-        question.goal, question.failure_margin, question.pairs, question.effect, sd
+        question.goal,
+        question.failure_margin,
+        question.pairs,
+        question.effect,
+        sd,
+        icc=question.failure_icc,
     ).total

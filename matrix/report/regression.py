@@ -73,10 +73,10 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     scores = None
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
-        sides = table.means[:, BASELINE], table.means[:, CANDIDATE]
+        sides = table.paired(BASELINE, CANDIDATE).T
         better = not matchup.lower_is_better(chosen)
-        scores = gate_paired(*sides, margin, rules.alpha, higher_is_better=better)
-        rounds = table.n_rounds
+        scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
+        rounds = sides.shape[1]
     failed = _failures_kind(failures, rules.failure_margin)
     found = Regression(
         kind=_joined(failed if scores is None else scores.kind, failed),
@@ -96,7 +96,9 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
 def _failures(matchup: Matchup, rules: Rules) -> tuple[FailureContrast, int]:
     table, _ = matchup.round_table(FAILED)
     marked = replace(table, failed=table.scores == 1.0)
-    return failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha), table.n_rounds
+    worth = rules.pairs_per_effective(table.n_scenarios)
+    found = failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha, worth)
+    return found, len(table.paired(BASELINE, CANDIDATE))
 
 
 def _failures_kind(failures: FailureContrast, margin: float) -> GateKind:

@@ -118,8 +118,7 @@ def secondary_of(judged: Judged, lead: Lead) -> Secondary:
 
 def _test(judged: Judged, lead: Lead, metric: str) -> _Test:
     table, left_out = judged.matchup.round_table(metric)
-    rows = table.compared(lead.first, lead.second)
-    first, second = table.means[rows, lead.first], table.means[rows, lead.second]
+    first, second = table.paired(lead.first, lead.second).T
     result = paired_t(second, first, judged.verdict.rules.alpha)
     n = result.difference.n
     if not n:

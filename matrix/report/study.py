@@ -19,6 +19,7 @@ from matrix.report.breakdown import (
 from matrix.report.caveats import caveats_of
 from matrix.report.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
 from matrix.report.cost_quality import CostQuality, cost_quality_of
+from matrix.report.decision_aid import Risk, risk_of
 from matrix.report.judge_check import Standing
 from matrix.report.labelled import ByPeople, by_people, judged_parts, standing_in
 from matrix.report.leading import leading_pair
@@ -51,6 +52,7 @@ class Study:
         agreement: How far the judges of a panel, or repeats of one, agree; ``None`` without.
         standing: Whether the judge was checked against people; ``None`` where none has part in it.
         people: Means by people, with the judge's help; ``None`` without labels.
+        risk: What shipping each variant now would risk; ``None`` where something is shown.
     """
 
     comparison: FactorComparison
@@ -67,6 +69,7 @@ class Study:
     agreement: Agreement | None
     standing: Standing | None
     people: ByPeople | None
+    risk: Risk | None
 
     @property
     def factor(self) -> str:
@@ -150,8 +153,9 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
     names = judged_parts(judged.metric, matchup.sources)
     parts = {name: matchup.judge_repeats(name) for name in names} if repeats.size else {}
     agreement = agreement_of(repeats, panel[0] if panel else (), parts)
+    comparison = comparison_of(judged)
     return Study(
-        comparison=comparison_of(judged),
+        comparison=comparison,
         unit=matchup.unit,
         caveats=caveats_of(judged, margin),
         against=None if baseline is None else matchup.variants[baseline],
@@ -165,6 +169,7 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
         agreement=agreement,
         standing=standing_in(judged.metric, matchup.sources),
         people=by_people(judged),
+        risk=risk_of(judged, tuple(row.cost_per_completed_usd for row in comparison.rows)),
     )
 
 

@@ -36,6 +36,7 @@ def study_as_data(study: Study) -> JSON:
         "judge_agreement": _or_null(study.agreement),
         "judge_check": _or_null(study.standing),
         "by_people": _or_null(study.people),
+        "decision_aid": _or_null(study.risk),
     }
 
 

@@ -21,6 +21,36 @@ _NOISE = {
 }
 
 
+def risk_text(study: Study, width: int) -> str:
+    """What shipping each variant now would risk, where nothing is shown."""
+    found = study.risk
+    if found is None:
+        return ""
+    figures = Figures(study.metric)
+    headers = [study.factor, "chance of being best", "gives up on average", "$ per completed"]
+    rows = [
+        [
+            row.level,
+            "-" if row.chance_best is None else f"{row.chance_best:.0%}",
+            figures.number(row.expected_loss),
+            "-" if row.cost_usd is None else f"{row.cost_usd:.4f}",
+        ]
+        for row in found.rows
+    ]
+    note = (
+        f"An aid, no verdict: from {plural(found.rounds, study.unit)} and a weak prior (one more "
+        f"{study.unit} in which all are equal). `Gives up` is the {study.metric} lost on average "
+        "if that one is shipped now and another is better. Scores only: failures are not in it."
+    )
+    return "\n".join(
+        [
+            "If it had to be decided now:",
+            columns(headers, rows, right=(1, 2, 3)),
+            wrapped(note, "  ", width=width),
+        ]
+    )
+
+
 def people_text(study: Study, width: int) -> str:
     """What people say of the variants, beside what the judge says."""
     found = study.people

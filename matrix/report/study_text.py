@@ -11,6 +11,7 @@ from matrix.report.study_sections import (
     elsewhere_text,
     noise_text,
     people_text,
+    risk_text,
     secondary_text,
 )
 from matrix.report.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
@@ -39,6 +40,7 @@ def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH
         _head(study, width),
         _variants(study),
         _verdict(study, width),
+        risk_text(study, width),
         _pairs(study, width),
         people_text(study, width),
         breakdown_text(study, width),
@@ -103,6 +105,7 @@ def _verdict(study: Study, width: int) -> str:
         for flag in verdict.flags
         if not (flag == "these scenarios only" and study.unit != "round")
     ]
+    lines += [wrapped(told, "  mind:     ", width=width) for told in study.comparison.cautions]
     lines += _agreement(study, width)
     if study.standing is not None:
         lines.append(wrapped(study.standing.sentence, "  judge:    ", width=width))
@@ -189,8 +192,9 @@ def _pair_notes(study: Study, one: PairRow) -> list[str]:
     notes = []
     if len(study.rows) > 2 and study.against is None:
         notes.append(
-            f"Each pair is tested at {one.level:.3g}, so that among equal variants one is called "
-            f"better than all others at most {100 * rules.alpha:.3g} % of the time."
+            f"Each pair's range is a {100 * (1 - one.level):.4g} % one, because "
+            f"{len(study.rows)} variants are compared at once: where all are equal, one is called "
+            f"worse than another, and dropped, in few runs. The verdict has its own range."
         )
     if study.against is not None and rules.engine != "planned":
         notes.append(

@@ -27,8 +27,8 @@ REASONS: Mapping[Reason, str] = {
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
     "ended by censored session": "a session was cut short (cost cap, time limit or interrupt); "
     "only the {unit}s before it are complete and compared.",
-    "ended by missing score": "a session completed without a value; only the {unit}s before it "
-    "are compared.",
+    "others fail too often": "every other variant is shown to fail more often than it by more than "
+    "the failure margin, which rules it out whatever its scores.",
 }
 """What each reason of a verdict says to people."""
 

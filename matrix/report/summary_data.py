@@ -88,6 +88,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
         "winner": None if verdict.winner is None else levels[verdict.winner],
         "sentence": comparison.sentence,
         "rests_on": comparison.rests_on,
+        "cautions": list(comparison.cautions),
         "reasons": list(verdict.reasons),
         "flags": list(verdict.flags),
         "rounds": {
@@ -110,6 +111,17 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
                 "level": pair.level,
             }
             for pair in verdict.comparisons
+        ],
+        "missing_scores": [
+            {
+                "variant": levels[one.variant],
+                "rival": levels[one.rival],
+                "missing": one.missing,
+                "rival_missing": one.rival_missing,
+                "turns_at": one.turns_at,
+                "overturned": one.overturned,
+            }
+            for one in verdict.sensitivity
         ],
     }
 

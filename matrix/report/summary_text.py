@@ -53,6 +53,9 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     if summary.comparison is not None:
         parts += ["", _columns(*variant_table(summary.comparison))]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
+        parts += [
+            wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
+        ]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
     else:
         parts += ["", _columns(*whole_table(summary.whole))] if summary.whole is not None else []

@@ -28,7 +28,7 @@ from matrix.stats.betting import (
 from matrix.stats.bootstrap import bootstrap_t
 from matrix.stats.clustered import clustered_se
 from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
-from matrix.stats.failures import FailureContrast, failure_contrast, manski_bounds
+from matrix.stats.failures import FailureContrast, failure_contrast
 from matrix.stats.frontier import frontier, frontier_membership
 from matrix.stats.gate import (
     Equivalence,
@@ -62,6 +62,7 @@ from matrix.stats.money import (
 )
 from matrix.stats.multiplicity import benjamini_hochberg, e_benjamini_hochberg, holm, pairwise_level
 from matrix.stats.noise import Doubled, Noise, NoiseSource, noise_shares
+from matrix.stats.own_mean import OwnMean, own_mean
 from matrix.stats.planning import RoundsToWin, failure_gate_pairs, rounds_to_win, sd_range
 from matrix.stats.power import (
     ENGINE_FACTORS,
@@ -141,6 +142,7 @@ __all__ = [
     "NewScenarios",
     "Noise",
     "NoiseSource",
+    "OwnMean",
     "PairedT",
     "PowerGoal",
     "PoweredMean",
@@ -197,7 +199,6 @@ __all__ = [
     "kappa_interval",
     "krippendorff_alpha",
     "log_gate_capital",
-    "manski_bounds",
     "mcnemar",
     "mean_threshold",
     "new_scenarios",
@@ -207,6 +208,7 @@ __all__ = [
     "normal_mixture_bound",
     "normal_mixture_log_e",
     "obrien_fleming_spending",
+    "own_mean",
     "pair_by_launch",
     "paired_scores",
     "paired_t",

@@ -62,7 +62,7 @@ def log_gate_capital(
 
 
 @lru_cache(maxsize=4096)
-def gate_bound(only_a: int, only_b: int, neither_or_both: int, alpha: float) -> float:
+def gate_bound(only_a: float, only_b: float, neither_or_both: float, alpha: float) -> float:
     """Upper bound on rate of b minus rate of a, at ``1 - alpha`` one-sided; 1 without evidence.
 
     The least margin that the gate's bet has refuted, to 1e-8. It holds at every look; no earlier,

@@ -12,40 +12,58 @@ from matrix.stats.failures import MOST_ROUNDS_AHEAD
 from matrix.stats.mixture import t_mixture_radii
 from matrix.stats.round_table import FloatArray
 from matrix.stats.rules import MIN_ROUNDS, Engine
-from matrix.stats.spending import planned_radii
+from matrix.stats.spending import planned_tails
+
+IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Boundary:
     """The boundary of one comparison.
 
+    Looks are numbered by the rounds that have ended, out of those planned, whether or not a score
+    is missing in them; what is missing costs degrees of freedom and widens the standard error.
+
     Attributes:
         engine: ``planned`` or ``open-ended``.
         level: Two-sided error rate over all its looks together.
         n_planned: Rounds of the plan; without effect on ``open-ended``.
+        first: Rounds at the first look.
     """
 
     engine: Engine
     level: float
     n_planned: int
+    first: int = MIN_ROUNDS
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for an engine that looks once."""
         if self.engine == "fixed":
             raise ValueError("the fixed engine looks once; it has no boundary")
 
-    def radii(self, n: npt.NDArray[np.int64]) -> FloatArray:
-        """Half-width in standard errors after ``n`` rounds each; infinite without a look there."""
-        if self.engine == "open-ended":
-            return np.where(n < MIN_ROUNDS, np.inf, t_mixture_radii(n, self.level))
-        planned = planned_radii(self.level, self.n_planned)
-        inside = n < planned.size
-        return np.where(inside, planned[np.where(inside, n, 0)], np.inf)
+    def radii(self, ended: IntArray, df: FloatArray | None = None) -> FloatArray:
+        """Half-width in standard errors after so many rounds each; infinite without a look there.
 
-    def last_look(self, n: int) -> int:
-        """The last number of rounds up to ``n`` that is looked at; ``n`` if there is none yet."""
-        looked = np.flatnonzero(np.isfinite(self.radii(np.arange(n + 1))))
-        return int(looked[-1]) if looked.size else n
+        Args:
+            ended: Rounds that have ended.
+            df: Degrees of freedom of the standard error; by default one less than ``ended``.
+        """
+        freedom = np.asarray(ended - 1.0 if df is None else df, dtype=np.float64)
+        if self.engine == "open-ended":
+            found = t_mixture_radii(np.maximum(freedom, 0.0) + 1.0, self.level)
+            return np.where(ended < self.first, np.inf, found)
+        return _student(self._tails(ended), freedom)
+
+    def looked_at(self, ended: IntArray) -> npt.NDArray[np.bool_]:
+        """Whether there is a look after so many rounds each."""
+        if self.engine == "open-ended":
+            return np.asarray(ended >= self.first)
+        return np.asarray(self._tails(ended) > 0.0)
+
+    def last_look(self, ended: int) -> int:
+        """The last number of rounds up to ``ended`` that is looked at; ``ended`` if none is yet."""
+        looked = np.flatnonzero(self.looked_at(np.arange(ended + 1)))
+        return int(looked[-1]) if looked.size else ended
 
     def rounds_until(self, n: int, reach: float) -> int | None:
         """Further rounds after ``n`` until the half-width is below ``reach`` deviations.
@@ -75,3 +93,18 @@ class Boundary:
             middle = (low + high) // 2
             low, high = (low, middle) if near_enough(middle) else (middle, high)
         return high
+
+    def _tails(self, ended: IntArray) -> FloatArray:
+        """One-sided tail that each look of a plan leaves beyond its boundary; 0 without a look."""
+        planned = planned_tails(self.level, self.n_planned, self.first)
+        inside = ended < planned.size
+        return np.where(inside, planned[np.where(inside, ended, 0)], 0.0)
+
+
+def _student(tails: FloatArray, df: FloatArray) -> FloatArray:
+    """Student's quantiles beyond which the tails lie; infinite where there is none."""
+    from scipy.special import stdtrit
+
+    known = (tails > 0.0) & (df > 0.0)
+    found = -stdtrit(np.where(known, df, 1.0), np.where(known, tails, 0.25))
+    return np.where(known, found, np.inf)

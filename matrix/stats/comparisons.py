@@ -7,17 +7,18 @@ the rules of `matrix.stats.ruling` do not change.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
-from math import ceil, log2
+from math import ceil, isnan, log2
 
 import numpy as np
 
+from matrix.stats.differences import Differences, differences_of
 from matrix.stats.failures import FailureContrast, failure_contrast
 from matrix.stats.interval import Interval
-from matrix.stats.means import paired_t
-from matrix.stats.multiplicity import pairwise_level
 from matrix.stats.round_table import RoundTable
+from matrix.stats.rules import Rules
+from matrix.stats.student import t_quantile, t_two_sided_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +29,17 @@ class Comparison:
         a: Index of the first variant.
         b: Index of the second variant.
         n: Rounds compared.
+        pairs: Scored pairs in them.
+        errored: Pairs of both variants lost to infrastructure.
+        unscored: Further pairs in which one of them has no score.
         difference: Mean over rounds, in units of the score; ``None`` without rounds.
+        se: Its standard error; 0 without spread, ``None`` where it is not known.
         interval: Interval for it at ``1 - level``; ``None`` below two rounds or without spread.
         p: Two-sided p-value, to be compared with ``level``; ``None`` where the interval is. Of the
             open-ended engine: 1 over the largest e-value so far, right at every look. Of the
             planned engine: always ``None``, as its boundary is another at each look.
         level: Two-sided error rate of this comparison.
+        enough: Whether there are as many observations as any claim needs.
         identical: At least two rounds and the same difference in all of them.
         discordant: For a yes/no score, pairs (scenario x round) where the two differ; else
             ``None``.
@@ -46,10 +52,15 @@ class Comparison:
     a: int
     b: int
     n: int
+    pairs: int
+    errored: int
+    unscored: int
     difference: float | None
+    se: float | None
     interval: Interval | None
     p: float | None
     level: float
+    enough: bool
     identical: bool
     discordant: int | None
     failures: FailureContrast
@@ -63,7 +74,7 @@ class Comparison:
     @property
     def decidable(self) -> bool:
         """Whether the interval may carry a claim."""
-        return self.interval is not None and self.enough_discordant
+        return self.interval is not None and self.enough and self.enough_discordant
 
     @property
     def sign(self) -> int:
@@ -76,54 +87,99 @@ class Comparison:
 
     def reversed(self) -> Comparison:
         """The same comparison with a and b exchanged."""
-        return Comparison(
+        return replace(
+            self,
             a=self.b,
             b=self.a,
-            n=self.n,
             # 0.0 - x rather than -x: an exact zero stays 0.0, never -0.0.
             difference=None if self.difference is None else 0.0 - self.difference,
             interval=self.interval.negated() if self.interval else None,
-            p=self.p,
-            level=self.level,
-            identical=self.identical,
-            discordant=self.discordant,
             failures=self.failures.reversed(),
             crossed=None if self.crossed is None else -self.crossed,
         )
 
 
-def fixed_n_comparisons(table: RoundTable, alpha: float) -> tuple[Comparison, ...]:
-    """Compare all pairs of variants by paired t on round means, each at ``alpha / (k - 1)``.
+def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[Comparison, ...]:
+    """Compare all pairs of variants by t on their differences, each at ``level``.
 
     Valid for one look, after a number of rounds that the scores had no part in choosing.
 
     Args:
         table: Complete prefix of rounds for k >= 2 variants.
-        alpha: Error rate over all comparisons; also that of each one-sided failure bound.
+        rules: What was declared before launch.
+        level: Two-sided error rate of each comparison.
 
     Returns:
         Comparisons (0, 1), (0, 2), ..., (k-2, k-1).
     """
-    level = pairwise_level(alpha, table.n_variants)
     binary = _is_binary(table)
 
     def compare(a: int, b: int) -> Comparison:
-        rows = table.compared(a, b)
-        test = paired_t(table.means[rows, a], table.means[rows, b], level)
-        return Comparison(
-            a=a,
-            b=b,
-            n=test.difference.n,
-            difference=test.difference.mean,
-            interval=test.difference.interval,
-            p=test.p,
-            level=level,
-            identical=test.difference.identical,
+        found = differences_of(table, a, b, rules.unit)
+        per_effective = rules.pairs_per_effective(table.n_scenarios)
+        return comparison_at(
+            found,
+            table,
+            (a, b),
+            level,
+            failures=failure_contrast(table, a, b, rules.alpha, per_effective),
             discordant=_count_discordant(table, a, b) if binary else None,
-            failures=failure_contrast(table, a, b, alpha),
         )
 
     return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
+
+
+def comparison_at(
+    found: Differences,
+    table: RoundTable,
+    pair: tuple[int, int],
+    level: float,
+    *,
+    failures: FailureContrast,
+    discordant: int | None,
+) -> Comparison:
+    """The one look at all of a table, by Student's t."""
+    a, b = pair
+    last = table.prefix_length - 1
+    n = int(found.rounds[last]) if last >= 0 else 0
+    se = known(float(found.se[last])) if n else None
+    mean = float(found.mean[last]) if n else None
+    interval = p = None
+    if mean is not None and se:
+        df = float(found.df[last])
+        half = t_quantile(1.0 - level / 2, df) * se
+        interval = Interval(mean - half, mean + half, 1.0 - level)
+        p = t_two_sided_p(mean / se, df)
+    errored, unscored = lost_pairs(table, a, b)
+    return Comparison(
+        a=a,
+        b=b,
+        n=n,
+        pairs=int(found.pairs[last]) if n else 0,
+        errored=errored,
+        unscored=unscored,
+        difference=mean,
+        se=se,
+        interval=interval,
+        p=p,
+        level=level,
+        enough=bool(found.enough[last]) if n else False,
+        identical=se == 0.0,
+        discordant=discordant,
+        failures=failures,
+    )
+
+
+def known(se: float) -> float | None:
+    """A standard error, if it is one."""
+    return None if isnan(se) else se
+
+
+def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
+    """Pairs of both variants lost to infrastructure, and further ones without both scores."""
+    live = int(table.both_live(a, b).sum()) * table.n_scenarios
+    errored = live - int(table.at_risk(a, b).sum())
+    return errored, live - errored - int(table.scored(a, b).sum())
 
 
 def discordant_needed(level: float) -> int:
@@ -135,10 +191,9 @@ def discordant_needed(level: float) -> int:
 
 
 def _is_binary(table: RoundTable) -> bool:
-    scores = table.scores[table.scored]
-    return 0 < np.unique(scores[~np.isnan(scores)]).size <= 2
+    return 0 < np.unique(table.scores[~np.isnan(table.scores)]).size <= 2
 
 
 def _count_discordant(table: RoundTable, a: int, b: int) -> int:
-    used = table.scores[table.scored & table.both_live(a, b)[:, None]]
-    return int(np.count_nonzero(used[:, a] != used[:, b]))
+    scored = table.scored(a, b)
+    return int(np.count_nonzero(table.scores[scored, a] != table.scores[scored, b]))

@@ -1,20 +1,21 @@
 """Failures beside scores: a better score on fewer finished sessions is not yet better.
 
 Scoring a crash as 0 would break t intervals (a 5 % crash mix errs 20 % of the time at n = 10), so
-failures are compared as rates of their own, and the scores that failures hide are bounded.
+failures are compared as rates of their own; what the scores that they hide could change is in
+`matrix.stats.sensitivity`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import inf, log
+from math import log
 
 import numpy as np
 
 from matrix.stats.betting import log_gate_capital
 from matrix.stats.interval import Interval
 from matrix.stats.proportions import mcnemar, newcombe_paired
-from matrix.stats.round_table import FloatArray, RoundTable
+from matrix.stats.round_table import RoundTable
 
 MOST_ROUNDS_AHEAD = 100_000
 """Projections beyond this many further rounds are reported as none."""
@@ -24,8 +25,8 @@ MOST_ROUNDS_AHEAD = 100_000
 class FailureContrast:
     """Product failures of two variants, a and b, on the same pairs (scenario x round).
 
-    Pairs are taken as independent given their scenario; seeds shared across the scenarios of a
-    round may correlate them, which is not modelled.
+    The seed that the scenarios of a round share, or an outage, may make its failures go together:
+    counts are then worth fewer independent pairs, and are divided by ``per_effective``.
 
     Attributes:
         both: Pairs where both failed.
@@ -35,6 +36,7 @@ class FailureContrast:
         interval: Newcombe's paired interval for rate of b minus rate of a, at 1 - 2 alpha, so that
             each end is a one-sided bound at alpha; ``None`` without pairs.
         p_mid: McNemar's two-sided mid-p for equal rates.
+        per_effective: Pairs that are worth one independent pair, at least 1.
     """
 
     both: int
@@ -43,6 +45,7 @@ class FailureContrast:
     neither: int
     interval: Interval | None
     p_mid: float
+    per_effective: float = 1.0
 
     @property
     def pairs(self) -> int:
@@ -57,18 +60,21 @@ class FailureContrast:
     def reversed(self) -> FailureContrast:
         """The same contrast with a and b exchanged."""
         turned = self.interval.negated() if self.interval else None
-        return FailureContrast(
-            self.both, self.only_b, self.only_a, self.neither, turned, self.p_mid
-        )
+        return replace(self, only_a=self.only_b, only_b=self.only_a, interval=turned)
 
     def b_non_inferior(self, margin: float) -> bool:
         """Whether b is shown to fail at most ``margin`` (a fraction) more often than a.
 
-        With no failure on either side this takes 52 pairs for 5 points at alpha = .05. The bound
-        is approximate: for b truly failing 5 points more often it errs .02 to .07 with 52 to 150
-        pairs, nearest .05 away from zero failures.
+        With no failure on either side this takes 52 independent pairs for 5 points at alpha = .05.
+        The bound is approximate: for b truly failing 5 points more often it errs .02 to .07 with 52
+        to 150 pairs, nearest .05 away from zero failures.
         """
         return self.interval is not None and self.interval.high < margin
+
+    def b_exceeds(self, margin: float, level: float) -> bool:
+        """Whether b is shown, one-sided at ``level``, to fail more than ``margin`` more often."""
+        found = self._newcombe(1.0 / self.per_effective, 2 * level)
+        return found is not None and found.low > margin
 
     def rounds_to_pass(self, n_rounds: int, margin: float) -> int | None:
         """Further rounds until b passes, if all four kinds of pairs go on at today's rates.
@@ -91,10 +97,14 @@ class FailureContrast:
 
     def _would_pass(self, growth: float, margin: float) -> bool:
         """Whether b would pass with so many times as many pairs of each kind."""
-        counts = (self.both, self.only_b, self.only_a, self.neither)
-        a, b, c, d = (count * growth for count in counts)
-        projected = newcombe_paired(a, b, c, d, self._two_sided_level)
+        projected = self._newcombe(growth / self.per_effective, self._two_sided_level)
         return projected is not None and projected.high < margin
+
+    def _newcombe(self, times: float, two_sided: float) -> Interval | None:
+        """Newcombe's interval with so many times as many pairs of each kind."""
+        counts = (self.both, self.only_b, self.only_a, self.neither)
+        a, b, c, d = (count * times for count in counts)
+        return newcombe_paired(a, b, c, d, two_sided)
 
     @property
     def _two_sided_level(self) -> float:
@@ -111,12 +121,19 @@ class SequentialFailures(FailureContrast):
         a_passed: Whether a was shown, at this look or an earlier one, to fail at most ``margin``
             more often than b.
         b_passed: The same of b against a.
+        a_exceeded: Whether a was shown, in the same way at ``strict``, to fail more than ``margin``
+            more often than b.
+        b_exceeded: The same of b against a.
+        strict: One-sided error rate of the last two.
     """
 
-    margin: float
-    alpha: float
-    a_passed: bool
-    b_passed: bool
+    margin: float = 0.05
+    alpha: float = 0.05
+    a_passed: bool = False
+    b_passed: bool = False
+    a_exceeded: bool = False
+    b_exceeded: bool = False
+    strict: float = 0.05
 
     def reversed(self) -> SequentialFailures:
         """The same contrast with a and b exchanged."""
@@ -127,6 +144,8 @@ class SequentialFailures(FailureContrast):
             interval=self.interval.negated() if self.interval else None,
             a_passed=self.b_passed,
             b_passed=self.a_passed,
+            a_exceeded=self.b_exceeded,
+            b_exceeded=self.a_exceeded,
         )
 
     def b_non_inferior(self, margin: float) -> bool:
@@ -138,17 +157,34 @@ class SequentialFailures(FailureContrast):
         Raises:
             ValueError: If ``margin`` is not the declared one.
         """
-        if margin != self.margin:
-            raise ValueError(f"the gate was kept for a margin of {self.margin}; asked for {margin}")
+        self._check_margin(margin)
         return self.b_passed
 
+    def b_exceeds(self, margin: float, level: float) -> bool:
+        """Whether b was shown, now or earlier, to fail more than ``margin`` more often.
+
+        Raises:
+            ValueError: If ``margin`` or ``level`` are not the declared ones.
+        """
+        self._check_margin(margin)
+        if level != self.strict:
+            raise ValueError(f"kept at an error rate of {self.strict}; asked for {level}")
+        return self.b_exceeded
+
+    def _check_margin(self, margin: float) -> None:
+        if margin != self.margin:
+            raise ValueError(f"the gate was kept for a margin of {self.margin}; asked for {margin}")
+
     def _would_pass(self, growth: float, margin: float) -> bool:
-        rest = (self.both + self.neither) * growth
-        capital = log_gate_capital(self.only_a * growth, self.only_b * growth, rest, margin)
+        times = growth / self.per_effective
+        rest = (self.both + self.neither) * times
+        capital = log_gate_capital(self.only_a * times, self.only_b * times, rest, margin)
         return float(capital) >= log(1.0 / self.alpha)
 
 
-def failure_contrast(table: RoundTable, a: int, b: int, alpha: float) -> FailureContrast:
+def failure_contrast(
+    table: RoundTable, a: int, b: int, alpha: float, per_effective: float = 1.0
+) -> FailureContrast:
     """Compare the failures of ``a`` and ``b`` on all their pairs that did not error.
 
     Args:
@@ -156,50 +192,18 @@ def failure_contrast(table: RoundTable, a: int, b: int, alpha: float) -> Failure
         a: Index of the first variant.
         b: Index of the second variant.
         alpha: One-sided error rate of each end of the interval, below 0.5.
+        per_effective: Pairs that are worth one independent pair, at least 1.
     """
-    kept = ~table.errored & table.both_live(a, b)[:, None]
+    kept = table.at_risk(a, b)
     of_a, of_b = table.failed[:, :, a][kept], table.failed[:, :, b][kept]
     both, only_a, only_b = (
         int(np.count_nonzero(cells)) for cells in (of_a & of_b, of_a & ~of_b, of_b & ~of_a)
     )
     neither = int(kept.sum()) - both - only_a - only_b
-    interval = newcombe_paired(both, only_b, only_a, neither, 2 * alpha)
+    a11, b10, c01, d00 = (count / per_effective for count in (both, only_b, only_a, neither))
+    interval = newcombe_paired(a11, b10, c01, d00, 2 * alpha)
     p_mid = mcnemar(only_a, only_b).p_mid
-    return FailureContrast(both, only_a, only_b, neither, interval, p_mid)
-
-
-def score_loss(table: RoundTable, a: int, b: int) -> float:
-    """Share of pairs of two live variants missing from the score means, whatever the reason."""
-    scored = table.scored[table.both_live(a, b)]
-    return 1.0 - float(scored.mean()) if scored.size else 0.0
-
-
-def manski_bounds(
-    table: RoundTable, a: int, b: int, score_bounds: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Least and greatest mean difference, b minus a, that the missing scores leave possible.
-
-    Every session of the prefix without a score, whatever the reason, is given the worst and the
-    best possible one, in the rounds where both variants are live.
-    Source: Manski (1990), Am Econ Rev 80:319.
-
-    Args:
-        table: Complete prefix of rounds.
-        a: Index of the first variant.
-        b: Index of the second variant.
-        score_bounds: Least and greatest possible score; ``None`` for an unbounded score, whose
-            difference is unbounded as soon as one score is missing.
-    """
-    lowest, highest = score_bounds or (-inf, inf)
-    both = table.both_live(a, b)
-    if not both.any():
-        return lowest - highest, highest - lowest
-    of_a, of_b = table.scores[both, :, a], table.scores[both, :, b]
-
-    def mean(scores: FloatArray, fill: float) -> float:
-        return float(np.where(np.isnan(scores), fill, scores).mean())
-
-    return mean(of_b, lowest) - mean(of_a, highest), mean(of_b, highest) - mean(of_a, lowest)
+    return FailureContrast(both, only_a, only_b, neither, interval, p_mid, per_effective)
 
 
 def check_score_bounds(table: RoundTable, score_bounds: tuple[float, float] | None) -> None:

@@ -40,7 +40,12 @@ class RoundsToWin:
 
 
 def failure_gate_pairs(
-    margin: float, alpha: float = 0.05, *, sequential: bool = False, rate: float = 0.0
+    margin: float,
+    alpha: float = 0.05,
+    *,
+    sequential: bool = False,
+    rate: float = 0.0,
+    per_effective: float = 1.0,
 ) -> int | None:
     """Fewest pairs at which a variant can be shown to fail at most ``margin`` more often.
 
@@ -53,6 +58,7 @@ def failure_gate_pairs(
         alpha: One-sided error rate, below 0.5.
         sequential: Whether the gate is kept for looks at any time.
         rate: Share of sessions that fail, the same for both variants, which fail independently.
+        per_effective: Pairs that are worth one independent pair, at least 1.
 
     Returns:
         Pairs; ``None`` if it takes more than `MOST_GATE_PAIRS`.
@@ -66,7 +72,8 @@ def failure_gate_pairs(
         problems.append(f"a failure rate lies between 0 and 1; got {rate}")
     refuse(problems)
 
-    def passes(n: int) -> bool:
+    def passes(pairs: int) -> bool:
+        n = pairs / per_effective
         one, both = n * rate * (1 - rate), n * rate * rate
         if sequential:
             capital = log_gate_capital(one, one, n - 2 * one, margin)
@@ -91,6 +98,8 @@ def rounds_to_win(
     pairs_per_round: int,
     effect: float | None = None,
     sd: float = 1.0,
+    *,
+    icc: float = 0.0,
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
 
@@ -100,10 +109,17 @@ def rounds_to_win(
         pairs_per_round: Pairs of sessions in a round: scenarios times levels of other factors.
         effect: True difference to be shown; ``None`` for one so large that any number shows it.
         sd: Standard deviation of the difference from round to round.
+        icc: How far failures of one round go together, from 0 to 1.
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
-    pairs = failure_gate_pairs(failure_margin, goal.alpha, sequential=goal.engine != "fixed")
+    per_effective = 1.0 + (pairs_per_round - 1) * icc
+    pairs = failure_gate_pairs(
+        failure_margin,
+        goal.alpha,
+        sequential=goal.engine != "fixed",
+        per_effective=per_effective,
+    )
     assert pairs is not None  # without failures every margin is shown sooner or later
     scores = None if effect is None else rounds_needed(effect, sd, goal)
     return RoundsToWin(scores, ceil(pairs / pairs_per_round))

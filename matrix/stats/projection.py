@@ -37,7 +37,7 @@ def project(
     """
     pairs = list(zip(tracks, comparisons, strict=True))
     wins = _winning(pairs, table, rules)
-    ways = [needed for needed in (wins, _equalling(pairs, rules)) if needed is not None]
+    ways = [needed for needed in (wins, _equalling(pairs, table, rules)) if needed is not None]
     return Projection(
         verdict=max(1, min(ways)) if ways else None,
         winner=None if wins is None else max(1, wins),
@@ -52,7 +52,7 @@ def _winning(
     wins: dict[int, list[int | None]] = {}
     for track, pair in pairs:
         ahead = pair if better * (pair.difference or 0.0) >= 0 else pair.reversed()
-        shown = 0 if ahead.sign == better else _until_shown(track, pair)
+        shown = 0 if ahead.sign == better else _until_shown(track, pair, table)
         gate = ahead.failures.rounds_to_pass(table.prefix_length, rules.failure_margin)
         needed = None if shown is None or gate is None else max(shown, gate)
         wins.setdefault(ahead.b, []).append(needed)
@@ -62,12 +62,12 @@ def _winning(
     return max(known) if known and len(known) == len(wins) - 1 else None
 
 
-def _until_shown(track: Track, pair: Comparison) -> int | None:
+def _until_shown(track: Track, pair: Comparison, table: RoundTable) -> int | None:
     """Rounds until the interval leaves 0 out, and enough yes/no pairs differ."""
     sd = _spread(track, pair)
     if sd is None or pair.difference is None:
         return None
-    needed = track.boundary.rounds_until(pair.n, abs(pair.difference) / sd)
+    needed = track.boundary.rounds_until(table.prefix_length, abs(pair.difference) / sd)
     if needed is None or pair.enough_discordant:
         return needed
     if not pair.discordant:
@@ -76,7 +76,9 @@ def _until_shown(track: Track, pair: Comparison) -> int | None:
     return max(needed, -int(-wanted // 1))
 
 
-def _equalling(pairs: Sequence[tuple[Track, Comparison]], rules: Rules) -> int | None:
+def _equalling(
+    pairs: Sequence[tuple[Track, Comparison]], table: RoundTable, rules: Rules
+) -> int | None:
     """Rounds until all intervals lie inside the margin."""
     if rules.delta is None:
         return None
@@ -86,7 +88,7 @@ def _equalling(pairs: Sequence[tuple[Track, Comparison]], rules: Rules) -> int |
         if sd is None or pair.difference is None:
             return None
         room = rules.delta - abs(pair.difference)
-        needed = track.boundary.rounds_until(pair.n, room / sd)
+        needed = track.boundary.rounds_until(table.prefix_length, room / sd)
         if needed is None:
             return None
         most = max(most, needed)
@@ -94,5 +96,6 @@ def _equalling(pairs: Sequence[tuple[Track, Comparison]], rules: Rules) -> int |
 
 
 def _spread(track: Track, pair: Comparison) -> float | None:
-    sd = float(track.sd[pair.n - 1]) if pair.n > 1 else 0.0
-    return sd if sd > 0.0 else None
+    """Spread of a round's difference; ``None`` where it is not known."""
+    sd = float(track.seen.sd[-1]) if track.seen.sd.size else 0.0
+    return sd if sd > 0.0 else None  # not known: NaN

@@ -18,7 +18,7 @@ COMPLETED, TIMEOUT, FAILED, ERRORED, CENSORED, DROPPED = range(len(OUTCOMES))
 OPEN = len(OUTCOMES)
 """Column of ``outcome_counts`` for planned sessions that have no row yet."""
 
-PrefixEnd = Literal["plan complete", "stopped", "censored session", "open session", "missing score"]
+PrefixEnd = Literal["plan complete", "stopped", "censored session", "open session"]
 """Why the prefix ends where it does; with several reasons in one round, the first of these.
 ``stopped``: every variant is dropped from there on."""
 
@@ -27,9 +27,10 @@ PrefixEnd = Literal["plan complete", "stopped", "censored session", "open sessio
 class RoundTable:
     """The complete prefix of rounds, with every denominator.
 
-    R planned rounds, S scenarios, k variants, P rounds in the prefix, n of them with at least one
-    scored pair. A variant is live in every round until it is dropped. A pair is one scenario of one
-    round with the sessions of all variants live in it. Arrays are read-only.
+    R planned rounds, S scenarios, k variants, P rounds in the prefix. A round is complete when all
+    its sessions have ended, however they ended. A variant is live in every round until it is
+    dropped. A pair is one scenario of one round with the sessions of two variants. Arrays are
+    read-only.
 
     Attributes:
         n_rounds_planned: R.
@@ -37,17 +38,11 @@ class RoundTable:
         n_variants: k.
         prefix_length: P.
         prefix_end: Why round P is not in the prefix.
-        rounds: Numbers of the rounds used, ascending, shape [n].
         live: Variants that take part in each round of the prefix, shape [P, k]. Never false, then
             true again.
-        means: Mean score over the round's scored pairs, shape [n, k]; NaN for a variant that is
-            not live in the round. Differences of two columns, over the rounds in which both are
-            live, are the independent observations of every comparison.
-        scores: Scores in the prefix, shape [P, S, k]; NaN where a session has none. Sessions in
-            pairs that another variant's error or failure removed keep theirs.
+        scores: Scores in the prefix, shape [P, S, k]; NaN where a session has none.
         failed: Product failures in the prefix, shape [P, S, k]: failed, or stopped by a limit.
-        errored: Pairs lost to infrastructure, shape [P, S].
-        scored: Pairs where every live variant has a score and none errored, shape [P, S].
+        errored: Sessions lost to infrastructure, shape [P, S, k].
         outcome_counts: Sessions of the whole plan by variant (row) and outcome (column, in the
             order of `OUTCOMES`, then open), shape [k, 7]. Each row adds up to R x S.
     """
@@ -57,49 +52,26 @@ class RoundTable:
     n_variants: int
     prefix_length: int
     prefix_end: PrefixEnd
-    rounds: npt.NDArray[np.int64]
     live: BoolArray
-    means: FloatArray
     scores: FloatArray
     failed: BoolArray
     errored: BoolArray
-    scored: BoolArray
     outcome_counts: npt.NDArray[np.int64]
 
     @property
-    def n_rounds(self) -> int:
-        """Rounds used, n."""
-        return int(self.rounds.size)
-
-    @property
-    def rounds_dropped(self) -> int:
-        """Rounds of the prefix without any scored pair."""
-        return self.prefix_length - self.n_rounds
-
-    @property
-    def pairs_scored(self) -> int:
-        """Pairs behind ``means``; with errored and unscored ones they add up to P x S."""
-        return int(self.scored.sum())
-
-    @property
-    def pairs_errored(self) -> int:
-        """Pairs of the prefix lost to infrastructure."""
-        return int(self.errored.sum())
-
-    @property
-    def pairs_unscored(self) -> int:
-        """Pairs without a score mean, as a variant failed without a score; kept for failures."""
-        return self.prefix_length * self.n_scenarios - self.pairs_scored - self.pairs_errored
-
-    @property
     def sessions(self) -> npt.NDArray[np.int64]:
-        """Sessions of each variant at risk of failure, shape [k]: its pairs that did not error."""
-        return np.asarray((~self.errored).sum(axis=1) @ self.live, dtype=np.int64)
+        """Sessions of each variant at risk of failure, shape [k]: those that did not error."""
+        return np.asarray(self._at_risk().sum(axis=(0, 1)), dtype=np.int64)
 
     @property
     def failures(self) -> npt.NDArray[np.int64]:
         """Product failures among ``sessions``, by variant, shape [k]."""
-        return np.asarray((self.failed & ~self.errored[:, :, None]).sum(axis=(0, 1)), np.int64)
+        return np.asarray((self.failed & self._at_risk()).sum(axis=(0, 1)), np.int64)
+
+    @property
+    def unscored(self) -> npt.NDArray[np.int64]:
+        """Sessions among ``sessions`` that have no score, by variant, shape [k]."""
+        return np.asarray((np.isnan(self.scores) & self._at_risk()).sum(axis=(0, 1)), np.int64)
 
     @property
     def open_sessions(self) -> int:
@@ -110,9 +82,41 @@ class RoundTable:
         """Rounds of the prefix in which both variants take part, shape [P]."""
         return self.live[:, a] & self.live[:, b]
 
-    def compared(self, a: int, b: int) -> BoolArray:
-        """Rows of ``means`` in which both variants have one, shape [n]."""
-        return np.asarray(self.live[self.rounds][:, [a, b]].all(axis=1))
+    def scored(self, a: int, b: int) -> BoolArray:
+        """Pairs in which both variants have a score, shape [P, S]."""
+        known = ~np.isnan(self.scores[:, :, a]) & ~np.isnan(self.scores[:, :, b])
+        return np.asarray(known & self.both_live(a, b)[:, None])
+
+    def at_risk(self, a: int, b: int) -> BoolArray:
+        """Pairs of live variants of which neither was lost to infrastructure, shape [P, S]."""
+        lost = self.errored[:, :, a] | self.errored[:, :, b]
+        return np.asarray(~lost & self.both_live(a, b)[:, None])
+
+    def sides(self, a: int, b: int) -> FloatArray:
+        """Mean scores of both variants over each round's scored pairs, shape [P, 2].
+
+        NaN in rounds without one. Scenarios weigh equally, the same ones for both. The difference
+        of the two columns is the independent observation of every comparison.
+        """
+        scored = self.scored(a, b)
+        kept = np.where(scored[:, :, None], self.scores[:, :, [a, b]], 0.0)
+        counts = scored.sum(axis=1)[:, None]
+        return np.asarray(np.where(counts > 0, kept.sum(axis=1) / np.maximum(counts, 1), np.nan))
+
+    def paired(self, a: int, b: int) -> FloatArray:
+        """The rows of `sides` in rounds that have a scored pair, shape [n, 2]."""
+        sides = self.sides(a, b)
+        return sides[~np.isnan(sides[:, 0])]
+
+    def round_means(self) -> FloatArray:
+        """Mean over each variant's own scored sessions of a round, shape [P, k]; NaN without any.
+
+        For describing variants side by side; to compare two, take `sides`.
+        """
+        counts = (~np.isnan(self.scores)).sum(axis=1)
+        return np.asarray(
+            np.where(counts > 0, np.nansum(self.scores, axis=1) / np.maximum(counts, 1), np.nan)
+        )
 
     def up_to(self, length: int) -> RoundTable:
         """The same table as it stood when its prefix had ``length`` rounds, at most P.
@@ -122,16 +126,15 @@ class RoundTable:
         """
         if length >= self.prefix_length:
             return self
-        used = int(np.searchsorted(self.rounds, length))
         return replace(
             self,
             prefix_length=length,
             prefix_end="open session",
-            rounds=self.rounds[:used],
             live=self.live[:length],
-            means=self.means[:used],
             scores=self.scores[:length],
             failed=self.failed[:length],
             errored=self.errored[:length],
-            scored=self.scored[:length],
         )
+
+    def _at_risk(self) -> BoolArray:
+        return np.asarray(~self.errored & self.live[:, None, :])

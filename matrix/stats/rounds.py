@@ -2,19 +2,20 @@
 
 A round is one seed x every scenario x every live variant, and rounds are launched in order. Looking
 at whatever has completed favours quick sessions and hides slow failures, so only the *complete
-prefix* counts: rounds 0, 1, 2, ... up to the first one with a session that is open, censored, or
-completed without a score.
+prefix* counts: rounds 0, 1, 2, ... up to the first one with a session that is open or censored.
 
-Inside the prefix the unit is the pair: the sessions of all live variants on one scenario in one
-round.
-- An infrastructure error (``errored``) says nothing about any variant: the pair leaves everything.
+Inside the prefix every session has ended, and the unit is the pair: the sessions of two variants on
+one scenario in one round. What becomes of a third variant does not touch it.
+- An infrastructure error (``errored``) says nothing about a variant: the pair leaves everything.
 - A product failure (``failed``) says a lot: it counts as a failure, has no score (whatever was
   recorded), and the pair leaves the score means of that round.
 - A session stopped by a limit of its own (``timeout``) counts as a product failure too, but keeps
   its score; without one it is as ``failed``.
+- A session without a score (``completed``, and nothing could be measured) costs its pair, no more:
+  the pair leaves the score means of that round, is counted, and stays in the failures.
 - A session that a look decided not to launch (``dropped``) was never at risk: its variant takes no
   part in that round or any later one, and nothing of the round waits for it.
-A round's mean weighs its remaining scenarios equally, the same ones for every live variant.
+A round's difference is the mean over its remaining pairs; a round without any is no observation.
 """
 
 from __future__ import annotations
@@ -79,13 +80,9 @@ def complete_rounds(
         raise ValueError(f"a plan has rounds, scenarios and variants; got {shape}")
     status, value = _lay_out(shape, (rounds, scenarios, variants), scores, outcomes)
     live = _live_rounds(status)
-    errored = (status == ERRORED).any(axis=2)
-    missing = np.isnan(value)
-    length, end = _find_prefix(status, live, missing & ~errored[:, :, None])
+    length, end = _find_prefix(status, live)
 
     failed = (status[:length] == FAILED) | (status[:length] == TIMEOUT)
-    scored = ~errored[:length] & ~(missing & live[:, None, :])[:length].any(axis=2)
-    used = np.flatnonzero(scored.any(axis=1))
     counts = [(status == code).sum(axis=(0, 1)) for code in range(OPEN + 1)]
     return RoundTable(
         n_rounds_planned=n_rounds_planned,
@@ -93,13 +90,10 @@ def complete_rounds(
         n_variants=n_variants,
         prefix_length=length,
         prefix_end=end,
-        rounds=_frozen(used.astype(np.int64)),
         live=_frozen(live[:length]),
-        means=_frozen(_scenario_means(value[used], scored[used])),
         scores=_frozen(value[:length]),
         failed=_frozen(failed),
-        errored=_frozen(errored[:length]),
-        scored=_frozen(scored),
+        errored=_frozen(status[:length] == ERRORED),
         outcome_counts=_frozen(np.stack(counts, axis=1).astype(np.int64)),
     )
 
@@ -167,25 +161,18 @@ def _live_rounds(status: Codes) -> BoolArray:
     return np.asarray(~dropped)
 
 
-def _find_prefix(status: Codes, live: BoolArray, unscored: BoolArray) -> tuple[int, PrefixEnd]:
+def _find_prefix(status: Codes, live: BoolArray) -> tuple[int, PrefixEnd]:
     """Number of rounds before the first that is not complete, and what is wrong with that one."""
     blockers: list[tuple[PrefixEnd, BoolArray]] = [
         ("stopped", np.asarray(~live.any(axis=1))),
         ("censored session", (status == CENSORED).any(axis=(1, 2))),
         ("open session", (status == OPEN).any(axis=(1, 2))),
-        ("missing score", ((status == COMPLETED) & unscored).any(axis=(1, 2))),
     ]
     blocked = np.logical_or.reduce([rounds for _, rounds in blockers])
     if not blocked.any():
         return status.shape[0], "plan complete"
     length = int(blocked.argmax())
     return length, next(reason for reason, rounds in blockers if rounds[length])
-
-
-def _scenario_means(value: FloatArray, scored: BoolArray) -> FloatArray:
-    """Mean over each round's scored scenarios; [n, S, k] and [n, S] to [n, k]."""
-    total = np.where(scored[:, :, None], value, 0.0).sum(axis=1)
-    return np.asarray(total / scored.sum(axis=1)[:, None], dtype=np.float64)
 
 
 def _frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:

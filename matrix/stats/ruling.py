@@ -10,7 +10,7 @@ from matrix.stats.comparisons import Comparison, discordant_needed
 from matrix.stats.planning import rounds_to_win
 from matrix.stats.power import PowerGoal
 from matrix.stats.round_table import RoundTable
-from matrix.stats.rules import MIN_ROUNDS, Reason, Rules, VerdictKind
+from matrix.stats.rules import Reason, Rules, VerdictKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def too_early(table: RoundTable, rules: Rules, *, plan_over: bool) -> Ruling | N
     Returns:
         A ruling, or ``None`` if the comparisons may be looked at.
     """
-    short = MIN_ROUNDS - table.n_rounds
+    short = rules.first_look - table.prefix_length
     if short <= 0 and plan_over:
         return None
     waiting = not plan_over and table.prefix_end == "open session"
@@ -56,15 +56,16 @@ def too_early(table: RoundTable, rules: Rules, *, plan_over: bool) -> Ruling | N
 def fewest_to_win(table: RoundTable, rules: Rules) -> int:
     """Further rounds without which no winner can be named, whatever the scores: as a plan says."""
     goal = PowerGoal(rules.alpha, n_variants=table.n_variants, engine=rules.engine)
-    total = rounds_to_win(goal, rules.failure_margin, table.n_scenarios).total
-    return max(0, total - table.prefix_length)
+    wanted = rounds_to_win(goal, rules.failure_margin, table.n_scenarios, icc=rules.failure_icc)
+    return max(0, max(rules.first_look, wanted.failures) - table.prefix_length)
 
 
 def decide(
+    claims: Sequence[Comparison],
     comparisons: Sequence[Comparison],
     table: RoundTable,
     rules: Rules,
-    variants: Sequence[int] | None = None,
+    variants: Sequence[int],
 ) -> Ruling:
     """Apply the other rules to intervals that may be looked at now; the first match wins.
 
@@ -78,31 +79,57 @@ def decide(
        closely than +-delta; else no difference shown.
 
     Args:
-        comparisons: All pairs of ``variants``.
+        claims: All pairs of ``variants`` at plain level ``alpha``, for naming a winner.
+        comparisons: The same pairs at ``alpha / (k - 1)``, which hold all together.
         table: Counts of rounds.
         rules: What was declared before launch.
-        variants: Variants still in question; by default all.
+        variants: Variants still in the race, at least two.
     """
     ended = _prefix_reasons(table)
-    oriented = [_better_last(pair, rules) for pair in comparisons]
-    among = range(table.n_variants) if variants is None else variants
-    top = max(among, key=lambda i: sum(pair.b == i for pair in oriented))
+    oriented = [_better_last(pair, rules) for pair in claims]
+    top = max(variants, key=lambda i: sum(pair.b == i for pair in oriented))
     pairs = [p if p.b == top else p.reversed() for p in oriented if top in (p.a, p.b)]
     ahead = top if all(_shown(pair, rules) for pair in pairs) else None
-    if all(inside(pair, rules.delta) for pair in oriented):
-        ruling = equivalent_among(oriented, rules, ahead)
+    if comparisons and all(inside(pair, rules.delta) for pair in comparisons):
+        ruling = equivalent_among(comparisons, rules, ahead)
         return replace(ruling, reasons=ruling.reasons + ended)
     ruling = _undecided(pairs, table, rules) if ahead is None else _gated(pairs, table, rules)
     return replace(ruling, ahead=ahead, reasons=ruling.reasons + ended)
 
 
-def crowned(comparisons: Sequence[Comparison], winner: int, rules: Rules) -> Ruling:
-    """Ruling for a winner that is left when every other variant is beaten.
+def crowned(
+    claims: Sequence[Comparison],
+    winner: int,
+    left: set[int],
+    failing: set[int],
+    rules: Rules,
+) -> Ruling:
+    """Ruling where one variant has beaten all others that do not fail too often.
 
-    Rests on the closest of those that it beat itself: there is at least one.
+    It rests on the closest of its rivals, those still in the race first. Where all others fail too
+    often there is nothing more to find out, and it wins unless one of them is shown to score
+    better: then nobody does.
+
+    Args:
+        claims: All pairs at plain level ``alpha``.
+        winner: Index of the winner.
+        left: Variants still in the race.
+        failing: Variants that are out because they fail too often.
+        rules: What was declared before launch.
     """
-    pairs = [p if p.b == winner else p.reversed() for p in comparisons if winner in (p.a, p.b)]
-    return _won([pair for pair in pairs if _shown(pair, rules)], winner, rules)
+    pairs = [p if p.b == winner else p.reversed() for p in claims if winner in (p.a, p.b)]
+    rivals = [pair for pair in pairs if pair.a in left]
+    scored = [pair for pair in pairs if pair.a not in failing]
+    beaten = [pair for pair in scored if _shown(pair, rules)]
+    if rivals or scored:
+        return _won(rivals or beaten or scored, winner, rules)
+    better = [pair.reversed() for pair in pairs if _shown(pair.reversed(), rules)]
+    if better:  # it fails too often to win, and scores too well to be beaten
+        reason: Reason = "failure gate not passed"
+        best = max(better, key=_size)
+        return Ruling("not_enough_data", (reason,), best.b, best)
+    worst = min(pairs, key=lambda pair: pair.failures.difference or 0.0)
+    return Ruling("winner", ("others fail too often",), winner, worst)
 
 
 def equivalent_among(
@@ -139,7 +166,7 @@ def _undecided(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruli
     if any(pair.identical for pair in rivals):
         same = next(pair for pair in rivals if pair.identical)
         return Ruling("not_enough_data", ("identical so far",), None, same)
-    unknown = [pair for pair in rivals if pair.interval is None]
+    unknown = [pair for pair in rivals if pair.interval is None or not pair.enough]
     if unknown:
         return Ruling("not_enough_data", ("too few rounds",), None, unknown[0])
     gate = _rounds_to_gate(pairs, table, rules)
@@ -161,7 +188,7 @@ def _prefix_reasons(table: RoundTable) -> tuple[Reason, ...]:
         return ("stopped early",)
     if table.prefix_end == "censored session":
         return ("ended by censored session",)
-    return ("ended by missing score",) if table.prefix_end == "missing score" else ()
+    return ()
 
 
 def _better_last(pair: Comparison, rules: Rules) -> Comparison:

@@ -52,11 +52,12 @@ class NewScenarios:
 
 
 def paired_scores(table: RoundTable) -> npt.NDArray[np.float64]:
-    """Scores of the pairs that comparisons use, shape [P, S, k]; NaN in every other pair.
+    """Scores where every live variant has one, shape [P, S, k]; NaN elsewhere.
 
-    What `new_scenarios` (two of its variants) and `matrix.stats.noise_shares` (all) take.
+    What `matrix.stats.noise_shares` takes, which needs all variants side by side.
     """
-    return np.where(table.scored[:, :, None], table.scores, np.nan)
+    missing = (np.isnan(table.scores) & table.live[:, None, :]).any(axis=2)
+    return np.where(np.asarray(missing)[:, :, None], np.nan, table.scores)
 
 
 def new_scenarios(first: npt.ArrayLike, second: npt.ArrayLike, alpha: float = 0.05) -> NewScenarios:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from matrix.stats.comparisons import discordant_needed
 from matrix.stats.figures import count, decimals_for, ends, percent
-from matrix.stats.rules import MIN_ROUNDS, Reason
+from matrix.stats.rules import Reason
 from matrix.stats.ruling import inside
 from matrix.stats.verdict import Verdict
 from matrix.stats.wording import Wording
@@ -44,6 +44,8 @@ def verdict_sentence(
 
 
 def _winner(words: Wording) -> str:
+    if words.verdict.reasons[0] == "others fail too often":
+        return _only_one_left(words)
     others = len(words.names) - 1
     beaten = ""
     if others == 1:
@@ -51,12 +53,22 @@ def _winner(words: Wording) -> str:
     else:
         whom = f"{'both' if others == 2 else f'all {others}'} other variants"
         closest = f", the closest being {words.worse},"
-        beaten = words.beaten(before=words.verdict.decided_at)
+        beaten = words.beaten(before=words.verdict.decided_at if words.sequential else None)
     fragile = ", but fragile: the sessions without a score could overturn it"
     return (
         f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
         f"{words.rounds}{words.looked}{fragile if 'fragile' in words.verdict.flags else ''}"
         f"{beaten}."
+    )
+
+
+def _only_one_left(words: Wording) -> str:
+    others = len(words.names) - 1
+    whom = words.worse if others == 1 else f"every other variant, {words.worse} most of all,"
+    return (
+        f"{words.better} is the one to keep: {whom} fails more often by more than "
+        f"{words.failure_margin} ({words.failures}) over {words.rounds}{words.looked}. Scores do "
+        "not decide it: none of the others is shown to score better."
     )
 
 
@@ -142,11 +154,12 @@ def _more(words: Wording, reason: Reason, extra: int) -> str:
 
 def _too_few_rounds(words: Wording) -> str:
     verdict = words.verdict
-    so_far = f"{words.rounds} so far"
-    if verdict.rounds_dropped:
-        complete = count(verdict.rounds_complete, f"complete {words.paired_on}")
-        so_far = f"{complete} so far, {verdict.rounds_used:,} with a score of every variant"
-    least = f"{so_far}, and at least {MIN_ROUNDS} are needed"
+    complete = count(verdict.rounds_complete, f"complete {words.paired_on}")
+    so_far = f"{complete} so far"
+    fewest = min(pair.n for pair in verdict.claims)
+    if fewest < verdict.rounds_complete:
+        so_far = f"{so_far}, {fewest:,} with scores of every two variants"
+    least = f"{so_far}, and at least {verdict.rules.first_look} are needed"
     wins, extra = verdict.winner_rounds, verdict.extra_rounds
     if wins is None or extra is None or wins <= extra:
         return least

@@ -7,18 +7,20 @@ never revise it. Nothing is kept between calls.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
 from matrix.stats.boundary import Boundary
 from matrix.stats.comparisons import Comparison
+from matrix.stats.early_stop import AdjustedLead, adjusted_lead
 from matrix.stats.multiplicity import pairwise_level
 from matrix.stats.projection import project
-from matrix.stats.round_table import RoundTable
-from matrix.stats.rules import MIN_ROUNDS, Rules
+from matrix.stats.round_table import BoolArray, RoundTable
+from matrix.stats.rules import Rules
 from matrix.stats.ruling import (
     Ruling,
     crowned,
@@ -39,13 +41,16 @@ class Beaten:
 
     Attributes:
         variant: Index of the variant.
-        by: Index of the one that beats it.
+        by: Index of the one that it falls short of.
         at: Length of the prefix at the look that showed it.
+        why: ``score``: the other is shown to be better, and not to fail noticeably more often.
+            ``failures``: it is shown to fail more often than the other by more than the margin.
     """
 
     variant: int
     by: int
     at: int
+    why: Literal["score", "failures"] = "score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ class Finding:
 
     ruling: Ruling
     comparisons: tuple[Comparison, ...]
+    claims: tuple[Comparison, ...]
     decided_at: int | None
     beaten: tuple[Beaten, ...]
 
@@ -61,53 +67,116 @@ class Finding:
 def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
     """Make all looks at ``table`` and tell the first that decides, or how things stand at the last.
 
-    Variant b is beaten by a at the first look by which a's score was shown to be better, and a's
-    failure rate to be at most the margin above b's, each at that look or an earlier one, and at
-    which a's mean is still the better one. The winner is the one variant left when every other is
-    beaten, by it or by another that was beaten later.
+    **Out of the race.** Variant b is beaten by a at the first look by which a's score was shown to
+    be better at ``alpha / (k - 1)``, and a's failure rate to be at most the margin above b's, each
+    at that look or an earlier one, and at which a's mean is still the better one; or at which b is
+    shown, at ``alpha / (k - 1)``, to fail more often than a by more than the margin. Each of the
+    k (k - 1) ways in which one variant can be shown to be better than another is a one-sided test
+    at ``alpha / (2 (k - 1))`` over all looks together, so a single best variant is beaten by scores
+    with chance ``alpha / 2`` at most.
 
-    Each of the k (k - 1) ways in which one variant can be shown to be better than another is a
-    one-sided test at ``alpha / (2 (k - 1))`` over all looks together, for equals. A false winner
-    among k equals takes k - 1 such errors at the least. Their expected number is at most
-    ``k alpha / 2``, so by Markov's inequality the chance is at most ``alpha k / (2 (k - 1))``,
-    whatever was dropped and whoever beat whom. In the same way a false winner among m equals that
-    are better than the rest has chance ``alpha m / (2 (m - 1))`` at most, and a single best variant
-    is beaten with chance ``alpha / 2`` at most: k - 1 others could each err once. Gates have the
-    error rate alpha each, as both claims must hold for one to be beaten.
+    **The winner** is the variant that at one look is better than every other one still in the race,
+    each at plain level ``alpha``, two-sided, on the rounds that both took part in, and has passed
+    the failure gate against each. That needs no division by k - 1: to name the wrong one of two
+    variants that are best by as much, it must be shown to beat the other, whatever else happens
+    (an intersection of claims; Berger 1982, Technometrics 24:295). That the *sample* chooses which
+    variant is claimed to be best costs nothing more at one look (Gutmann & Maymin 1987, Ann Stat
+    15:1254; Stefansson, Kim & Hsu 1988; Hung & Fithian 2019, Ann Stat 47:1990: proved for
+    independent normal means with one variance); for correlated variants, other shapes, and looks
+    with early dropping it is calibrated (docs/statistics.md).
 
     Args:
         table: Complete prefix of rounds for at least two variants.
         rules: What was declared before launch, with an engine that looks repeatedly.
         plan_over: Whether no session is running or will be launched.
     """
-    level = pairwise_level(rules.alpha, table.n_variants)
-    boundary = Boundary(rules.engine, level, table.n_rounds_planned)
-    track = tracker(table, boundary, rules)
-    tracks = {pair: track(*pair) for pair in combinations(range(table.n_variants), 2)}
+    strict = pairwise_level(rules.alpha, table.n_variants)
+    tracks = _tracks(table, rules, strict, strict)
+    claims = tracks if strict == rules.alpha else _tracks(table, rules, rules.alpha, strict)
     beaten = _eliminations(tracks, table.n_variants, rules)
     equal_at = _first_equivalence(tracks, beaten, table)
-    crowned_at = beaten[-1].at if len(beaten) == table.n_variants - 1 else None
-    ends = [end for end in (equal_at, crowned_at) if end is not None]
-    if ends:
-        return _decided(tracks, beaten, min(ends), rules, equivalent=equal_at == min(ends))
-    comparisons = tuple(pair.comparison(table.prefix_length) for pair in tracks.values())
-    ruling = _undecided(tracks, comparisons, beaten, table, rules, plan_over=plan_over)
-    return Finding(ruling, comparisons, None, beaten)
+    won = _first_winner(claims, beaten, table, rules)
+    ends = [end for end in (equal_at, None if won is None else won[0]) if end is not None]
+    if ends and equal_at == min(ends):
+        return _equal(tracks, claims, beaten, equal_at, rules)
+    if won is not None:
+        return _won(tracks, claims, beaten, won, rules)
+    last = table.prefix_length
+    found = tuple(pair.comparison(last) for pair in tracks.values())
+    claimed = tuple(pair.comparison(last, by_itself=True) for pair in claims.values())
+    ruling = _undecided(claims, claimed, found, beaten, table, rules, plan_over=plan_over)
+    return Finding(ruling, found, claimed, None, beaten)
+
+
+def lead_after_looks(
+    table: RoundTable, rules: Rules, winner: int, rival: int, decided_at: int
+) -> AdjustedLead | None:
+    """A winner's lead over a rival, corrected for having been looked at until it was shown.
+
+    It is that of the first look at which this lead was shown and the failure gate passed: later
+    ones, which waited for other rivals, depend on scores in ways that no correction knows.
+
+    Args:
+        table: Complete prefix of rounds.
+        rules: What was declared before launch, with an engine that looks repeatedly.
+        winner: Index of the winner.
+        rival: Index of the rival.
+        decided_at: Length of the prefix at the look that named it.
+
+    Returns:
+        Winner minus rival; ``None`` where the lead was not shown by itself, or has no spread.
+    """
+    boundary = Boundary(rules.engine, rules.alpha, table.n_rounds_planned, rules.first_look)
+    strict = pairwise_level(rules.alpha, table.n_variants)
+    track = tracker(table, boundary, rules, strict)(rival, winner)
+    gate = _first_from(track.passed(of_b=True), rules.first_look)
+    if gate is None:
+        return None
+    at = _first_from(track.shows(1 if rules.higher_is_better else -1), gate)
+    if at is None or at > decided_at:
+        return None
+    ended = np.arange(1, table.prefix_length + 1)
+    looks = ended[boundary.looked_at(ended)]
+    decided = int(np.searchsorted(looks, at))
+    return adjusted_lead(
+        float(track.seen.mean[at - 1]),
+        float(track.seen.sd[at - 1]),
+        looks=looks,
+        radii=boundary.radii(looks),
+        decided=decided,
+        first=min(int(np.searchsorted(looks, gate)), decided),
+        alpha=rules.alpha,
+    )
+
+
+def _tracks(table: RoundTable, rules: Rules, level: float, strict: float) -> Tracks:
+    boundary = Boundary(rules.engine, level, table.n_rounds_planned, rules.first_look)
+    track = tracker(table, boundary, rules, strict)
+    return {pair: track(*pair) for pair in combinations(range(table.n_variants), 2)}
+
+
+def _sides(tracks: Tracks, rules: Rules) -> Iterator[tuple[Track, int, int, int, bool]]:
+    """Each track seen from both sides: it, who may be better, the other, the sign, and if b is."""
+    better = 1 if rules.higher_is_better else -1
+    for (a, b), track in tracks.items():
+        yield track, b, a, better, True
+        yield track, a, b, -better, False
 
 
 def _eliminations(tracks: Tracks, n_variants: int, rules: Rules) -> tuple[Beaten, ...]:
-    """Who was beaten by whom and when, in that order; at most all but one."""
+    """Who is out of the race, by whom and when, in that order; at most all but one."""
     found = []
-    for (a, b), track in tracks.items():
-        for by, loser, sign in ((b, a, 1), (a, b, -1)):
-            sign = sign if rules.higher_is_better else -sign
-            shown = track.shown_at(sign)
-            gate = None if shown is None else track.gate_at(of_b=by == b)
-            if shown is None or gate is None:
-                continue
-            at = track.still_shown_at(sign, max(shown, gate, MIN_ROUNDS))
-            if at is not None:
-                found.append(Beaten(loser, by, at))
+    for track, by, loser, sign, by_is_b in _sides(tracks, rules):
+        exceeds = _first_from(track.exceeded(of_b=not by_is_b), rules.first_look)
+        if exceeds is not None:
+            found.append(Beaten(loser, by, exceeds, "failures"))
+        shown = track.shown_at(sign)
+        gate = None if shown is None else _first_from(track.passed(of_b=by_is_b), rules.first_look)
+        if shown is None or gate is None:
+            continue
+        at = track.still_shown_at(sign, max(shown, gate))
+        if at is not None:
+            found.append(Beaten(loser, by, at))
     gone: dict[int, Beaten] = {}
     for one in sorted(found, key=lambda one: (one.at, -_beaten_by(one, found), one.variant)):
         beater = gone.get(one.by)
@@ -123,39 +192,76 @@ def _beaten_by(one: Beaten, found: Sequence[Beaten]) -> int:
     return sum(other.by == one.by and other.at <= one.at for other in found)
 
 
-def _first_equivalence(tracks: Tracks, beaten: Sequence[Beaten], table: RoundTable) -> int | None:
-    """First look at which all pairs are inside the margin, or all of at least two left unbeaten."""
-    lengths = np.arange(table.prefix_length + 1)
+def _gone(beaten: Sequence[Beaten], table: RoundTable) -> BoolArray:
+    """Whether each variant is out after each round, shape [k, P]."""
+    lengths = np.arange(1, table.prefix_length + 1)
     gone = np.zeros((table.n_variants, lengths.size), dtype=np.bool_)
     for one in beaten:
         gone[one.variant] = lengths >= one.at
-    within = {pair: track.inside(table.prefix_length) for pair, track in tracks.items()}
-    everyone = np.logical_and.reduce(list(within.values()))
+    return gone
+
+
+def _first_winner(
+    claims: Tracks, beaten: Sequence[Beaten], table: RoundTable, rules: Rules
+) -> tuple[int, int] | None:
+    """First look at which one variant has shown itself against all still in the race: (P, who)."""
+    gone = _gone(beaten, table)
+    wins = ~gone
+    for track, by, other, sign, by_is_b in _sides(claims, rules):
+        wins[by] &= gone[other] | (track.shows(sign) & track.passed(of_b=by_is_b))
+    wins[:, : rules.first_look - 1] = False
+    anyone: BoolArray = np.asarray(wins.any(axis=0))
+    at = _first_from(anyone, rules.first_look)
+    return None if at is None else (at, int(wins[:, at - 1].argmax()))
+
+
+def _first_equivalence(tracks: Tracks, beaten: Sequence[Beaten], table: RoundTable) -> int | None:
+    """First look at which all pairs are inside the margin, or all of at least two still in it."""
+    gone = _gone(beaten, table)
+    within = {pair: track.inside() for pair, track in tracks.items()}
+    everyone: BoolArray = np.logical_and.reduce(list(within.values()))
     left = [inside | gone[a] | gone[b] for (a, b), inside in within.items()]
     remaining = np.logical_and.reduce(left) & ((~gone).sum(axis=0) >= 2)
-    hits = (everyone | remaining) & (lengths >= MIN_ROUNDS)
-    return int(hits.argmax()) if hits.any() else None
+    hits: BoolArray = np.asarray(everyone | remaining)
+    return _first_from(hits, 1)
 
 
-def _decided(
-    tracks: Tracks, beaten: Sequence[Beaten], end: int, rules: Rules, *, equivalent: bool
+def _won(
+    tracks: Tracks,
+    claims: Tracks,
+    beaten: Sequence[Beaten],
+    won: tuple[int, int],
+    rules: Rules,
 ) -> Finding:
-    """The decision of the look at a prefix of ``end`` rounds, from what that look saw."""
-    comparisons = tuple(track.comparison(end) for track in tracks.values())
+    """The winner of the look at a prefix of some rounds, from what that look saw."""
+    end, winner = won
+    found = tuple(track.comparison(end) for track in tracks.values())
+    claimed = tuple(track.comparison(end, by_itself=True) for track in claims.values())
+    by_then = tuple(one for one in beaten if one.at <= end)
+    failing = {one.variant for one in by_then if one.why == "failures"}
+    left = set(_left(tracks, by_then))
+    return Finding(crowned(claimed, winner, left, failing, rules), found, claimed, end, by_then)
+
+
+def _equal(
+    tracks: Tracks, claims: Tracks, beaten: Sequence[Beaten], end: int, rules: Rules
+) -> Finding:
+    """Equivalence at the look at a prefix of ``end`` rounds, from what that look saw."""
+    found = tuple(track.comparison(end) for track in tracks.values())
+    claimed = tuple(track.comparison(end, by_itself=True) for track in claims.values())
     by_then = tuple(one for one in beaten if one.at <= end)
     left = _left(tracks, by_then)
-    if not equivalent:
-        return Finding(crowned(comparisons, left[0], rules), comparisons, end, by_then)
-    if all(inside(pair, rules.delta) for pair in comparisons):
-        among, ahead = comparisons, left[0] if len(left) == 1 else None
+    if all(inside(pair, rules.delta) for pair in found):
+        among, ahead = found, left[0] if len(left) == 1 else None
     else:
-        among, ahead = _of(left, comparisons), None
-    return Finding(equivalent_among(among, rules, ahead), comparisons, end, by_then)
+        among, ahead = _of(left, found), None
+    return Finding(equivalent_among(among, rules, ahead), found, claimed, end, by_then)
 
 
 def _undecided(
-    tracks: Tracks,
-    comparisons: tuple[Comparison, ...],
+    claims: Tracks,
+    claimed: tuple[Comparison, ...],
+    found: tuple[Comparison, ...],
     beaten: Sequence[Beaten],
     table: RoundTable,
     rules: Rules,
@@ -163,19 +269,19 @@ def _undecided(
     plan_over: bool,
 ) -> Ruling:
     """How things stand after the last look, none having decided."""
-    if table.n_rounds < MIN_ROUNDS:
+    if table.prefix_length < rules.first_look:
         early = too_early(table, rules, plan_over=plan_over)
-        if early is not None:  # the first look is due at the tenth round, not at the plan's end
-            first = MIN_ROUNDS - table.n_rounds
+        if early is not None:  # the first look is due long before the plan's end
+            first = rules.first_look - table.prefix_length
             wins = max(first, fewest_to_win(table, rules))
             return replace(early, extra_rounds=first, winner_rounds=wins)
-    left = _left(tracks, beaten)
-    ruling = decide(_of(left, comparisons), table, rules, left)
+    left = _left(claims, beaten)
+    ruling = decide(_of(left, claimed), _of(left, found), table, rules, left)
     if plan_over and rules.engine == "planned":
         return ruling  # beyond its plan this engine has no boundary to project against
     if ruling.kind == "not_enough_data" or not plan_over:
-        among = [tracks[pair] for pair in combinations(left, 2)]
-        ahead = project(among, _of(left, comparisons), table, rules)
+        among = [claims[pair] for pair in combinations(left, 2)]
+        ahead = project(among, _of(left, claimed), table, rules)
         ruling = replace(ruling, extra_rounds=ahead.verdict, winner_rounds=ahead.winner)
     if plan_over:
         return ruling
@@ -190,3 +296,9 @@ def _left(tracks: Tracks, beaten: Sequence[Beaten]) -> list[int]:
 
 def _of(variants: Sequence[int], comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
     return tuple(pair for pair in comparisons if pair.a in variants and pair.b in variants)
+
+
+def _first_from(hits: BoolArray, length: int) -> int | None:
+    """First prefix of at least ``length`` rounds that is hit."""
+    later = hits[length - 1 :]
+    return length + int(later.argmax()) if later.any() else None

@@ -88,29 +88,47 @@ def spending_boundary(information: npt.ArrayLike, spent: npt.ArrayLike) -> Float
 
 
 @lru_cache(maxsize=64)
-def planned_radii(level: float, n_planned: int) -> FloatArray:
-    """How many standard errors the interval of a mean reaches after each round of a plan.
+def planned_tails(level: float, n_planned: int, first: int = MIN_ROUNDS) -> FloatArray:
+    """One-sided tail of a normal statistic beyond the boundary after each round of a plan.
 
-    Spending is ``level (n / n_planned)^2``, looked at after every round from the tenth on, and
-    the boundary's z becomes the t of the same p-value. With more than `MOST_LOOKS` rounds only
-    every so many are looked at, counted back from the end.
+    Spending is ``level (n / n_planned)^2``, looked at after every round from ``first`` on. With
+    more than `MOST_LOOKS` rounds only every so many are looked at, counted back from the end.
 
     Args:
         level: Two-sided error rate of the whole plan.
         n_planned: Rounds planned, N.
+        first: Rounds at the first look.
 
     Returns:
-        Radius by number of rounds, shape [N + 1]; infinite where there is no look. Read-only.
+        Tail by number of rounds, shape [N + 1]; 0 where there is no look. Read-only.
     """
-    from scipy.special import ndtr, stdtrit
+    from scipy.special import ndtr
 
-    radii = np.full(n_planned + 1, np.inf)
-    every = max(1, ceil((n_planned - MIN_ROUNDS + 1) / MOST_LOOKS))
-    looks = np.arange(n_planned, MIN_ROUNDS - 1, -every)[::-1]
+    tails = np.zeros(n_planned + 1)
+    every = max(1, ceil((n_planned - first + 1) / MOST_LOOKS))
+    looks = np.arange(n_planned, first - 1, -every)[::-1]
     if looks.size:
         z = spending_boundary(looks, squared_spending(level, looks / n_planned))
-        radii[looks] = -stdtrit(looks - 1.0, ndtr(-z))
-    radii.setflags(write=False)
+        tails[looks] = ndtr(-z)
+    tails.setflags(write=False)
+    return tails
+
+
+def planned_radii(level: float, n_planned: int) -> FloatArray:
+    """How many standard errors the interval of a mean reaches after each round of a plan.
+
+    The boundary's z becomes the t of the same p-value, with one degree of freedom less than there
+    are rounds. Arguments as `planned_tails`.
+
+    Returns:
+        Radius by number of rounds, shape [N + 1]; infinite where there is no look.
+    """
+    from scipy.special import stdtrit
+
+    tails = planned_tails(level, n_planned)
+    radii = np.full(tails.size, np.inf)
+    looks = np.flatnonzero(tails)
+    radii[looks] = -stdtrit(looks - 1.0, tails[looks])
     return radii
 
 

@@ -13,16 +13,16 @@ import numpy as np
 
 from matrix.stats.boundary import Boundary
 from matrix.stats.comparisons import Comparison, fixed_n_comparisons
-from matrix.stats.failures import check_score_bounds, manski_bounds, score_loss
+from matrix.stats.failures import check_score_bounds
 from matrix.stats.interval import Interval
-from matrix.stats.means import MeanSummary, summarize
+from matrix.stats.multiplicity import pairwise_level
+from matrix.stats.own_mean import own_mean
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Flag, Reason, Rules, VerdictKind
-from matrix.stats.ruling import decide, inside, too_early
+from matrix.stats.ruling import Ruling, crowned, decide, too_early
+from matrix.stats.sensitivity import Sensitivity, sensitivities
 from matrix.stats.sequential import Beaten, Finding, look
 
-DIFFERENT_FAILURES_P = 0.1
-NOTABLE_LOSS = 0.05
 DEFAULT_RULES = Rules()
 
 
@@ -33,12 +33,14 @@ class VariantSummary:
     Attributes:
         index: Index of the variant.
         n_rounds: Rounds in the mean.
-        mean: Mean of round means; ``None`` without rounds.
-        interval: t interval at ``1 - alpha``, wide enough for all looks of the engine; ``None``
-            below two rounds, without spread, and before the first look of an engine that looks
-            repeatedly.
+        mean: Mean over its own scored sessions, scenarios weighing equally; ``None`` without any.
+        interval: Interval of that at ``1 - alpha``, wide enough for all looks of the engine;
+            ``None`` below two rounds, without spread, and before the first look of an engine that
+            looks repeatedly.
         sessions: Sessions at risk of failure in the complete prefix.
         failures: Product failures among them.
+        unscored: Those among them that have no score, failed or not.
+        approximate: Whether the interval may cover less than it says.
     """
 
     index: int
@@ -47,6 +49,8 @@ class VariantSummary:
     interval: Interval | None
     sessions: int
     failures: int
+    unscored: int = 0
+    approximate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,9 @@ class Verdict:
         decisive: The comparison that decided, or that keeps the one with the best mean from
             winning, b being the better one; ``None`` below ten rounds and, with the fixed engine,
             before the plan is over.
-        comparisons: All pairs, as the look that decided saw them, or else the last look.
+        comparisons: All pairs at ``alpha / (k - 1)``, which hold all together, as the look that
+            decided saw them, or else the last look.
+        claims: The same at plain level ``alpha``: what naming a winner rests on.
         variants: One summary each, over the whole prefix.
         reasons: Why, the main one first.
         flags: What to keep in mind with it.
@@ -73,15 +79,16 @@ class Verdict:
         rules: What was declared before launch.
         rounds_planned: Rounds of the plan.
         rounds_complete: Length of the complete prefix, rounds after the deciding look included.
-        rounds_used: Rounds in the comparisons; with ``rounds_dropped`` they add up to
-            ``decided_at``, or else to ``rounds_complete``.
-        rounds_dropped: Rounds without a scenario scored for every live variant.
-        pairs_errored: Pairs (scenario x round) lost to infrastructure.
-        pairs_unscored: Pairs without a comparison of scores because a variant failed.
+        rounds_used: Rounds that the decisive comparison rests on, or else the prefix.
+        pairs_errored: Pairs (scenario x round) of the decisive comparison, or else of the worst
+            pair of variants, that were lost to infrastructure.
+        pairs_unscored: Further ones in which one of the two has no score.
+        sensitivity: Of each rival of the winner (or, of equivalence, each pair): what the sessions
+            without a score could change.
         decided_at: Length of the prefix at the first look that decided, for a winner or for
             equivalence; ``None`` for other verdicts. Later rounds never change the verdict.
         beaten: Variants that cannot win any more, in the order in which that was shown; they may
-            be left out of rounds to come. Empty with the fixed engine.
+            be left out of rounds to come. With the fixed engine, those that fail too often.
     """
 
     kind: VerdictKind
@@ -89,6 +96,7 @@ class Verdict:
     ahead: int | None
     decisive: Comparison | None
     comparisons: tuple[Comparison, ...]
+    claims: tuple[Comparison, ...]
     variants: tuple[VariantSummary, ...]
     reasons: tuple[Reason, ...]
     flags: tuple[Flag, ...]
@@ -98,9 +106,9 @@ class Verdict:
     rounds_planned: int
     rounds_complete: int
     rounds_used: int
-    rounds_dropped: int
     pairs_errored: int
     pairs_unscored: int
+    sensitivity: tuple[Sensitivity, ...] = ()
     decided_at: int | None = None
     beaten: tuple[Beaten, ...] = ()
 
@@ -141,8 +149,9 @@ def fixed_n_verdict(
     Args:
         table: Complete prefix of rounds for at least two variants.
         rules: What was declared before launch.
-        plan_over: Whether no session is running or will be launched. By default, whether every
-            planned session has an outcome, censored ones included.
+        plan_over: Whether the plan may be looked at. By default, whether all its rounds are
+            complete, or, with ``look_at_cap``, every planned session has an outcome, censored ones
+            included.
 
     Raises:
         ValueError: With fewer than two variants, a score outside ``rules.score_bounds``, or rules
@@ -151,11 +160,49 @@ def fixed_n_verdict(
     if rules.engine != "fixed":
         raise ValueError(f"the rules declare the engine {rules.engine!r}; use verdict_of")
     check_score_bounds(table, rules.score_bounds)
-    comparisons = fixed_n_comparisons(table, rules.alpha)
-    over = _is_over(table, plan_over)
-    ruling = too_early(table, rules, plan_over=over) or decide(comparisons, table, rules)
+    strict = pairwise_level(rules.alpha, table.n_variants)
+    found = fixed_n_comparisons(table, rules, strict)
+    claims = found if strict == rules.alpha else fixed_n_comparisons(table, rules, rules.alpha)
+    if plan_over is None:
+        whole = table.prefix_length == table.n_rounds_planned
+        plan_over = table.open_sessions == 0 and (whole or rules.look_at_cap)
+    early = too_early(table, rules, plan_over=plan_over)
+    if early is not None:
+        return _assembled(table, rules, Finding(early, found, claims, None, ()))
+    failing = _failing(found, table, rules, strict)
+    ruling = _ruled(found, claims, failing, table, rules)
     decided = table.prefix_length if ruling.kind in ("winner", "equivalent") else None
-    return _assembled(table, rules, Finding(ruling, comparisons, decided, ()))
+    return _assembled(table, rules, Finding(ruling, found, claims, decided, failing))
+
+
+def _failing(
+    pairs: tuple[Comparison, ...], table: RoundTable, rules: Rules, strict: float
+) -> tuple[Beaten, ...]:
+    """Variants that are shown to fail more often than another by more than the margin."""
+    gone: dict[int, Beaten] = {}
+    for pair in pairs:
+        for one in (pair, pair.reversed()):
+            if one.failures.b_exceeds(rules.failure_margin, strict):
+                gone.setdefault(one.b, Beaten(one.b, one.a, table.prefix_length, "failures"))
+    return tuple(gone.values())
+
+
+def _ruled(
+    found: tuple[Comparison, ...],
+    claims: tuple[Comparison, ...],
+    failing: tuple[Beaten, ...],
+    table: RoundTable,
+    rules: Rules,
+) -> Ruling:
+    out = {one.variant for one in failing}
+    left = [index for index in range(table.n_variants) if index not in out]
+    if len(left) == 1:
+        return crowned(claims, left[0], set(left), out, rules)
+
+    def among(pairs: tuple[Comparison, ...]) -> list[Comparison]:
+        return [pair for pair in pairs if pair.a in left and pair.b in left]
+
+    return decide(among(claims), among(found), table, rules, left)
 
 
 def _is_over(table: RoundTable, plan_over: bool | None) -> bool:
@@ -164,17 +211,20 @@ def _is_over(table: RoundTable, plan_over: bool | None) -> bool:
 
 def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
     """The verdict with its summaries, flags and denominators."""
-    ruling, comparisons = finding.ruling, finding.comparisons
+    ruling = finding.ruling
     seen = table if finding.decided_at is None else table.up_to(finding.decided_at)
+    shaken = sensitivities(finding, seen, rules)
     flags: tuple[Flag, ...] = ("these scenarios only",)
-    if _is_fragile(finding, seen, rules):
+    if any(one.overturned for one in shaken):
         flags = ("fragile", *flags)
+    pairs = finding.claims if ruling.decisive is None else (ruling.decisive,)
     return Verdict(
         kind=ruling.kind,
         winner=ruling.ahead if ruling.kind == "winner" else None,
         ahead=ruling.ahead,
         decisive=ruling.decisive,
-        comparisons=comparisons,
+        comparisons=finding.comparisons,
+        claims=finding.claims,
         variants=_summaries(table, rules),
         reasons=ruling.reasons,
         flags=flags,
@@ -183,63 +233,39 @@ def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
         rules=rules,
         rounds_planned=table.n_rounds_planned,
         rounds_complete=table.prefix_length,
-        rounds_used=seen.n_rounds,
-        rounds_dropped=seen.rounds_dropped,
-        pairs_errored=seen.pairs_errored,
-        pairs_unscored=seen.pairs_unscored,
+        rounds_used=seen.prefix_length if ruling.decisive is None else ruling.decisive.n,
+        pairs_errored=max(pair.errored for pair in pairs),
+        pairs_unscored=max(pair.unscored for pair in pairs),
+        sensitivity=shaken,
         decided_at=finding.decided_at,
         beaten=finding.beaten,
     )
 
 
 def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
-    failures, sessions = table.failures, table.sessions
-    took_part = table.live[table.rounds]
-    summaries = [
-        summarize(table.means[took_part[:, i], i], rules.alpha) for i in range(table.n_variants)
-    ]
-    intervals = [_mean_interval(one, rules, table.n_rounds_planned) for one in summaries]
-    return tuple(
-        VariantSummary(i, s.n, s.mean, interval, int(sessions[i]), int(failures[i]))
-        for i, (s, interval) in enumerate(zip(summaries, intervals, strict=True))
-    )
+    failures, sessions, unscored = table.failures, table.sessions, table.unscored
+    found = []
+    for index in range(table.n_variants):
+        scores = table.scores[table.live[:, index], :, index]
+        own = own_mean(scores, rules.alpha, radius=_radius(len(scores), table, rules))
+        found.append(
+            VariantSummary(
+                index,
+                own.n_rounds,
+                own.mean,
+                own.interval,
+                int(sessions[index]),
+                int(failures[index]),
+                int(unscored[index]),
+                own.approximate,
+            )
+        )
+    return tuple(found)
 
 
-def _mean_interval(summary: MeanSummary, rules: Rules, n_planned: int) -> Interval | None:
-    """Interval of one variant's mean that allows for the looks of the engine."""
-    if rules.engine == "fixed" or summary.mean is None or summary.se is None:
-        return summary.interval
-    boundary = Boundary(rules.engine, rules.alpha, n_planned)
-    radius = float(boundary.radii(np.array([boundary.last_look(summary.n)]))[0])
-    if not np.isfinite(radius):
+def _radius(rounds: int, table: RoundTable, rules: Rules) -> float | None:
+    """Half-width in standard errors that allows for the looks of the engine; ``None`` for one."""
+    if rules.engine == "fixed":
         return None
-    half = radius * summary.se
-    return Interval(summary.mean - half, summary.mean + half, 1.0 - rules.alpha)
-
-
-def _claimed(finding: Finding, rules: Rules) -> list[Comparison]:
-    """The comparisons that a winner or equivalence rests on; none for other verdicts."""
-    ruling, pairs = finding.ruling, finding.comparisons
-    if ruling.kind == "equivalent":
-        return [pair for pair in pairs if inside(pair, rules.delta)]
-    if ruling.kind != "winner":
-        return []
-    if not finding.beaten:
-        return [pair for pair in pairs if ruling.ahead in (pair.a, pair.b)]
-    beatings = {frozenset((one.variant, one.by)) for one in finding.beaten}
-    return [pair for pair in pairs if frozenset((pair.a, pair.b)) in beatings]
-
-
-def _is_fragile(finding: Finding, table: RoundTable, rules: Rules) -> bool:
-    """Whether missing scores could undo a claim: who is ahead, or that all lie in the margin."""
-    ruling = finding.ruling
-    for pair in _claimed(finding, rules):
-        loss = score_loss(table, pair.a, pair.b)
-        if pair.failures.p_mid >= DIFFERENT_FAILURES_P and loss <= NOTABLE_LOSS:
-            continue
-        low, high = manski_bounds(table, pair.a, pair.b, rules.score_bounds)
-        if ruling.kind == "winner" and low <= 0.0 <= high:
-            return True
-        if ruling.kind == "equivalent" and max(-low, high) >= (rules.delta or 0.0):
-            return True
-    return False
+    boundary = Boundary(rules.engine, rules.alpha, table.n_rounds_planned, rules.first_look)
+    return float(boundary.radii(np.array([boundary.last_look(rounds)]))[0])

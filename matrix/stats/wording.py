@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from matrix.stats.comparisons import Comparison
 from matrix.stats.figures import count, decimals_for, ends, percent
 from matrix.stats.interval import Interval
+from matrix.stats.sequential import Beaten
 from matrix.stats.verdict import Verdict
 
 
@@ -89,13 +90,16 @@ class Wording:
         Args:
             before: Leave out those beaten at this look or later.
         """
-        said = [
-            f"{self.names[one.variant]} was beaten by {self.names[one.by]} after "
-            f"{self.paired_on} {one.at:,}"
-            for one in self.verdict.beaten
-            if before is None or one.at < before
-        ]
+        said = [self._gone(one) for one in self.verdict.beaten if before is None or one.at < before]
         return "; " + ", ".join(said) if said else ""
+
+    def _gone(self, one: Beaten) -> str:
+        name, other, when = self.names[one.variant], self.names[one.by], self.paired_on
+        if one.why == "score":
+            return f"{name} was beaten by {other} after {when} {one.at:,}"
+        if not self.sequential:
+            return f"{name} cannot win, as it fails too often (against {other})"
+        return f"{name} was out after {when} {one.at:,}, as it fails too often (against {other})"
 
     @property
     def amount(self) -> str:

@@ -129,7 +129,7 @@ def test_complete_rounds_in_launch_order_do_not(runs: Sequence[Played], rounds: 
         """Made as soon as so many rounds are complete."""
         moment = int(np.flatnonzero(run.ended < 2 * rounds)[-1]) + 1
         assert run.table(moment - 1).prefix_length < rounds <= run.table(moment).prefix_length
-        means = run.table(moment).means[:rounds]
+        means = run.table(moment).sides(0, 1)[:rounds]
         return float((means[:, 1] - means[:, 0]).mean())
 
     seen = estimated(runs, look)
@@ -140,7 +140,8 @@ def test_nor_does_a_run_that_waits_for_the_sessions_in_flight(runs: Sequence[Pla
     def look(run: Played) -> float:
         table = run.table(run.ended.size)
         assert 2 * table.prefix_length == run.ended.size == COMPLETIONS + OPEN
-        return float((table.means[:, 1] - table.means[:, 0]).mean())
+        means = table.sides(0, 1)
+        return float((means[:, 1] - means[:, 0]).mean())
 
     seen = estimated(runs, look)
     assert abs(seen.mean) < 3 * seen.error

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from matrix.model.entries import Ended, Share, Tally
-from matrix.model.metrics import LOWER_IS_BETTER, SESSION_METRICS, counted_as, measured
+from matrix.model.metrics import (
+    LOWER_IS_BETTER,
+    SESSION_METRICS,
+    counted_as,
+    judged_outcome,
+    measured,
+)
 from matrix.model.records import Outcome
 
 
@@ -48,26 +54,44 @@ def test_every_session_metric_is_read_from_a_session_that_ended() -> None:
 def test_a_failed_session_failed_and_cost_and_has_nothing_else(
     metric: str, outcome: Outcome, value: float | None
 ) -> None:
-    assert measured(metric, ended(outcome)) == value
+    assert measured(metric, ended(outcome), "fail") == value
 
 
 @pytest.mark.parametrize(
-    ("metric", "outcome", "value", "counted"),
+    ("metric", "outcome", "counted"),
     [
-        ("score", "completed", 1.0, "completed"),
-        ("score", "completed", None, "completed"),  # it should have one: nothing is left out
-        ("score", "timeout", 1.0, "timeout"),
-        ("score", "failed", None, "failed"),
-        ("recovery_rate", "completed", None, "errored"),
-        ("recovery_rate", "timeout", 0.5, "timeout"),
-        ("recovery_rate", "failed", None, "failed"),
-        ("recovery_rate", "censored", None, "censored"),
-        ("failed", "failed", 1.0, "timeout"),
-        ("cost_usd", "timeout", 0.1, "timeout"),
-        ("cost_usd", "censored", None, "censored"),
+        ("score", "completed", "completed"),
+        ("score", "timeout", "timeout"),
+        ("score", "failed", "failed"),
+        ("recovery_rate", "completed", "completed"),
+        ("recovery_rate", "timeout", "timeout"),
+        ("recovery_rate", "failed", "failed"),
+        ("recovery_rate", "censored", "censored"),
+        ("failed", "failed", "timeout"),
+        ("cost_usd", "timeout", "timeout"),
+        ("cost_usd", "censored", "censored"),
     ],
 )
 def test_what_an_outcome_counts_as_depends_on_the_metric(
-    metric: str, outcome: Outcome, value: float | None, counted: Outcome
+    metric: str, outcome: Outcome, counted: Outcome
 ) -> None:
-    assert counted_as(metric, outcome, value) == counted
+    assert counted_as(metric, outcome) == counted
+
+
+@pytest.mark.parametrize(
+    ("outcome", "error_class", "kept", "failed"),
+    [
+        ("completed", "", "completed", "completed"),
+        ("timeout", "", "completed", "timeout"),  # it had all its turns
+        ("timeout", "TimeLimit", "failed", "failed"),
+        ("timeout", "SessionCapReached", "failed", "failed"),
+        ("failed", "AgentFailed", "failed", "failed"),
+        ("errored", "RateLimited", "errored", "errored"),
+        ("censored", "cap", "censored", "censored"),
+    ],
+)
+def test_only_a_limit_of_turns_may_be_kept_as_an_end_like_any_other(
+    outcome: Outcome, error_class: str, kept: Outcome, failed: Outcome
+) -> None:
+    assert judged_outcome(outcome, error_class, "keep") == kept
+    assert judged_outcome(outcome, error_class, "fail") == failed

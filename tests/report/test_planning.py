@@ -101,9 +101,9 @@ def test_failures_in_the_pilot_make_the_failure_gate_longer(tmp_path: Path) -> N
     found = matrix.power(effect=3, pilot=pilot(tmp_path / "run", failing=2))
     assert found.question.pilot is not None
     assert found.question.pilot.failure_rate == pytest.approx(0.05)
-    assert found.gate_rounds == 26
+    assert found.gate_rounds == 29
     assert found.gate_rounds_at_rate is not None
-    assert found.gate_rounds_at_rate > 26
+    assert found.gate_rounds_at_rate > 29
     assert "if 5 % fail, as in that run" in answer_as_text(found)
 
 
@@ -112,7 +112,7 @@ def test_without_a_question_the_plan_of_the_run_is_asked_about(tmp_path: Path) -
     assert found.shown is not None
     assert (found.shown.rounds, found.shown.can_win) == (20, False)
     told: Any = answer_as_data(found)
-    assert "20 rounds have 40. Plan 26 rounds" in told["sentences"][1]
+    assert "20 rounds have 40. Plan 29 rounds" in told["sentences"][1]
 
 
 def test_what_is_given_goes_over_what_the_run_says(tmp_path: Path) -> None:

@@ -422,11 +422,13 @@ def test_scores_that_are_all_missing_make_no_winner(tmp_path: Path, value: float
     assert "None of the 24 sessions that ended has a score." in sayings(study(run))
 
 
-def test_a_missing_score_ends_what_is_compared_and_says_where(tmp_path: Path) -> None:
+def test_a_missing_score_costs_its_pair_and_is_told_by_variant(tmp_path: Path) -> None:
     scores: list[float | None] = [40.0 + round_ % 5 for round_ in range(12)]
     scores[4] = None
-    said = sayings(study(make_run(tmp_path / "run", values_of(scores), TWO)))
-    assert "A session of round 5 completed without a score, so only the rounds before it" in said
+    found = study(make_run(tmp_path / "run", values_of(scores), TWO))
+    assert found.verdict.rounds_complete == 12
+    assert [pair.rounds for pair in found.pairs] == [11]
+    assert "2 sessions have no score (plain 1, warm 1): they are in no mean." in sayings(found)
 
 
 def test_scores_beyond_the_declared_range_are_told_and_bound_nothing(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.stats import OUTCOMES, RoundTable, complete_rounds
+from matrix.stats.comparisons import lost_pairs
 from tests.sampling import examples
 
 NAN = float("nan")
@@ -44,44 +45,45 @@ def table_from(
 
 
 def model(
-    shape: tuple[int, int, int], rows: list[tuple[int, int, int, float, str]]
-) -> tuple[int, dict[int, list[float]], list[int], int]:
-    """The same rules, written as plainly as possible: prefix, means, failures, errored pairs."""
+    shape: tuple[int, int, int], rows: list[tuple[int, int, int, float, str]], a: int, b: int
+) -> tuple[int, list[list[float]], int, int]:
+    """The same rules, written as plainly as possible, of two variants.
+
+    Prefix, means of both in each round with a scored pair, failures of b, pairs at risk.
+    """
     cells = {(r, s, v): (score, outcome) for r, s, v, score, outcome in rows}
-    means: dict[int, list[float]] = {}
-    failures, errored, prefix = [0] * shape[2], 0, 0
+    means: list[list[float]] = []
+    failures = at_risk = prefix = 0
     for r in range(shape[0]):
-        pairs = [[cells.get((r, s, v)) for v in range(shape[2])] for s in range(shape[1])]
-        flat = [cell for pair in pairs for cell in pair]
-        if any(cell is None or cell[1] == "censored" for cell in flat):
-            break
-        kept = [[c for c in pair if c] for pair in pairs]
-        kept = [pair for pair in kept if all(outcome != "errored" for _, outcome in pair)]
-        if any(o == "completed" and score != score for pair in kept for score, o in pair):
+        sessions = [cells.get((r, s, v)) for s in range(shape[1]) for v in range(shape[2])]
+        if any(session is None or session[1] == "censored" for session in sessions):
             break
         prefix += 1
-        errored += shape[1] - len(kept)
-        for pair in kept:
-            for v, (_, outcome) in enumerate(pair):
-                failures[v] += outcome in ("failed", "timeout")
-        scored = [
-            pair for pair in kept if all(o in ("completed", "timeout") and s == s for s, o in pair)
-        ]
+        scored = []
+        for s in range(shape[1]):
+            pair = [cells[r, s, a], cells[r, s, b]]
+            if any(outcome == "errored" for _, outcome in pair):
+                continue
+            at_risk += 1
+            failures += pair[1][1] in ("failed", "timeout")
+            if all(o in ("completed", "timeout") and score == score for score, o in pair):
+                scored.append([pair[0][0], pair[1][0]])
         if scored:
-            means[r] = [sum(p[v][0] for p in scored) / len(scored) for v in range(shape[2])]
-    return prefix, means, failures, errored
+            means.append([sum(side) / len(scored) for side in zip(*scored, strict=True)])
+    return prefix, means, failures, at_risk
 
 
 @settings(max_examples=examples(200))
-@given(plans())
-def test_the_table_agrees_with_the_plain_model(plan: Any) -> None:
+@given(plans(), st.data())
+def test_the_table_agrees_with_the_plain_model(plan: Any, data: Any) -> None:
     table = table_from(*plan)
-    prefix, means, failures, errored = model(*plan)
+    a, b = (data.draw(st.integers(0, plan[0][2] - 1)) for _ in range(2))
+    shape, rows = plan
+    prefix, means, failures, at_risk = model(shape, rows, a, b)
     assert table.prefix_length == prefix
-    assert table.rounds.tolist() == sorted(means)
-    assert table.means == pytest.approx(np.array(list(means.values())).reshape(table.means.shape))
-    assert table.failures.tolist() == failures
-    assert table.pairs_errored == errored
+    assert table.paired(a, b) == pytest.approx(np.array(means).reshape(-1, 2))
+    assert int(table.at_risk(a, b).sum()) == at_risk
+    assert int((table.failed[:, :, b] & table.at_risk(a, b)).sum()) == failures
 
 
 @settings(max_examples=examples(100))
@@ -93,11 +95,15 @@ def test_denominators_add_up(plan: Any) -> None:
     assert table.outcome_counts.sum(axis=1).tolist() == [per_variant] * shape[2]
     assert table.open_sessions == per_variant * shape[2] - len(rows)
     in_prefix = table.prefix_length * shape[1]
-    assert table.pairs_scored + table.pairs_unscored + table.pairs_errored == in_prefix
-    assert table.sessions.tolist() == [in_prefix - table.pairs_errored] * shape[2]
-    assert table.n_rounds + table.rounds_dropped == table.prefix_length
+    errored = table.errored.sum(axis=(0, 1))
+    assert (table.sessions + errored).tolist() == [in_prefix] * shape[2]
+    scored = (~np.isnan(table.scores)).sum(axis=(0, 1))
+    assert (table.unscored + scored).tolist() == table.sessions.tolist()
     assert (table.failures <= table.sessions).all()
     assert (table.prefix_end == "plan complete") == (table.prefix_length == shape[0])
+    if shape[2] > 1:
+        lost, unscored = lost_pairs(table, 0, 1)
+        assert lost + unscored + int(table.scored(0, 1).sum()) == in_prefix
 
 
 @settings(max_examples=examples(60))
@@ -119,7 +125,7 @@ def test_what_happens_after_the_prefix_cannot_reach_the_means(plan: Any, data: A
     later = [row for row in rows if row[0] > table.prefix_length]
     dropped = data.draw(st.lists(st.sampled_from(later), unique=True)) if later else []
     other = table_from(shape, [row for row in rows if row not in dropped])
-    assert np.array_equal(table.means, other.means)
+    assert np.array_equal(table.scores, other.scores, equal_nan=True)
     assert table.prefix_end == other.prefix_end
 
 
@@ -131,19 +137,20 @@ def test_names_and_codes_of_outcomes_mean_the_same(table_of: Any) -> None:
     by_name = table_of(scores, np.asarray(OUTCOMES)[codes])
     by_object = table_of(scores, np.asarray(OUTCOMES, dtype=object)[codes])
     assert by_code.prefix_length == by_name.prefix_length == by_object.prefix_length == 7
-    assert np.array_equal(by_code.means, by_name.means)
+    assert np.array_equal(by_code.scores, by_name.scores, equal_nan=True)
     assert np.array_equal(by_code.outcome_counts, by_object.outcome_counts)
 
 
-def test_an_infrastructure_error_drops_the_pair_for_every_variant_and_is_counted(
+def test_an_infrastructure_error_drops_the_pairs_of_its_variant_and_no_others(
     table_of: Any,
 ) -> None:
-    scores = np.array([[[10.0, 20.0, 30.0], [0.0, 0.0, 0.0]]])
-    table = table_of(scores, [[["completed"] * 3, ["errored", "failed", "completed"]]])
-    assert table.means.tolist() == [[10.0, 20.0, 30.0]]
-    assert (table.pairs_errored, table.pairs_unscored) == (1, 0)
-    assert table.sessions.tolist() == [1, 1, 1]
-    assert table.failures.tolist() == [0, 0, 0]
+    scores = np.array([[[10.0, 20.0, 30.0], [0.0, 5.0, 7.0]]])
+    table = table_of(scores, [[["completed"] * 3, ["errored", "completed", "completed"]]])
+    assert table.paired(0, 1).tolist() == [[10.0, 20.0]]
+    assert table.paired(1, 2).tolist() == [[12.5, 18.5]]
+    assert lost_pairs(table, 0, 1) == (1, 0)
+    assert lost_pairs(table, 1, 2) == (0, 0)
+    assert table.sessions.tolist() == [1, 2, 2]
 
 
 def test_a_product_failure_counts_and_leaves_the_others_their_score_means(table_of: Any) -> None:
@@ -151,26 +158,37 @@ def test_a_product_failure_counts_and_leaves_the_others_their_score_means(table_
     for outcome in ("failed", "timeout"):
         scores[0, 1, 1] = NAN if outcome == "timeout" else 99.0
         table = table_of(scores, [[["completed"] * 2, ["completed", outcome]]])
-        assert table.means.tolist() == [[10.0, 20.0]]
-        assert (table.pairs_errored, table.pairs_unscored) == (0, 1)
+        assert table.paired(0, 1).tolist() == [[10.0, 20.0]]
+        assert lost_pairs(table, 0, 1) == (0, 1)
         assert table.sessions.tolist() == [2, 2]
         assert table.failures.tolist() == [0, 1]
         assert table.scores[0, 1, 0] == 50.0
         assert np.isnan(table.scores[0, 1, 1]), "a failed session has no score"
 
 
-def test_a_round_without_a_scored_pair_is_dropped_not_zero(table_of: Any) -> None:
+def test_a_missing_score_costs_its_pair_and_no_later_round(table_of: Any) -> None:
+    scores = np.arange(40.0).reshape(10, 2, 2)
+    scores[1, 0, 1] = NAN
+    table = table_of(scores)
+    assert (table.prefix_length, table.prefix_end) == (10, "plan complete")
+    assert lost_pairs(table, 0, 1) == (0, 1)
+    assert table.sides(0, 1)[1].tolist() == scores[1, 1].tolist()
+    assert table.failures.tolist() == [0, 0]
+    assert table.unscored.tolist() == [0, 1]
+
+
+def test_a_round_without_a_scored_pair_is_no_observation(table_of: Any) -> None:
     scores = np.array([[[1.0, 2.0]], [[3.0, 4.0]], [[5.0, 6.0]]])
     outcomes = [[["completed"] * 2], [["failed", "completed"]], [["completed"] * 2]]
     table = table_of(scores, outcomes)
-    assert table.rounds.tolist() == [0, 2]
-    assert table.means.tolist() == [[1.0, 2.0], [5.0, 6.0]]
-    assert (table.prefix_length, table.rounds_dropped) == (3, 1)
+    assert np.isnan(table.sides(0, 1)).any(axis=1).tolist() == [False, True, False]
+    assert table.paired(0, 1).tolist() == [[1.0, 2.0], [5.0, 6.0]]
+    assert table.prefix_length == 3
 
 
 @pytest.mark.parametrize(
     ("spoil", "reason"),
-    [("censored", "censored session"), ("no score", "missing score"), ("open", "open session")],
+    [("censored", "censored session"), ("open", "open session")],
 )
 def test_the_prefix_ends_at_the_first_incomplete_round_and_says_why(
     spoil: str, reason: str
@@ -178,30 +196,22 @@ def test_the_prefix_ends_at_the_first_incomplete_round_and_says_why(
     rows = [(r, 0, v, 1.0, "completed") for r in range(5) for v in range(2)]
     changed = {
         "censored": [(2, 0, 1, NAN, "censored")],
-        "no score": [(2, 0, 1, NAN, "completed")],
         "open": [],
     }
     table = table_from((5, 1, 2), [row for row in rows if row[:3] != (2, 0, 1)] + changed[spoil])
     assert (table.prefix_length, table.prefix_end) == (2, reason)
 
 
-def test_an_unscored_session_in_an_errored_pair_does_not_end_the_prefix(table_of: Any) -> None:
-    table = table_of(
-        [[[NAN, NAN]], [[1.0, 2.0]]], [[["errored", "completed"]], [["completed"] * 2]]
-    )
-    assert (table.prefix_length, table.prefix_end) == (2, "plan complete")
-
-
 def test_no_rows_at_all_are_an_open_plan() -> None:
     table = table_from((3, 2, 2), [])
-    assert (table.prefix_length, table.n_rounds, table.open_sessions) == (0, 0, 12)
-    assert table.means.shape == (0, 2)
+    assert (table.prefix_length, table.open_sessions) == (0, 12)
+    assert table.paired(0, 1).shape == (0, 2)
 
 
 def test_a_table_cannot_be_changed(table_of: Any) -> None:
     table = table_of([[[1.0, 2.0]]])
     with pytest.raises(ValueError, match="read-only"):
-        table.means[0, 0] = 9.0
+        table.scores[0, 0, 0] = 9.0
 
 
 @pytest.mark.parametrize(

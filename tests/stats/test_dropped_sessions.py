@@ -17,9 +17,9 @@ from matrix.stats import (
     complete_rounds,
     failure_contrast,
     fixed_n_comparisons,
-    manski_bounds,
     verdict_of,
 )
+from matrix.stats.comparisons import lost_pairs
 from tests.sampling import examples
 
 DROPPED, FAILED, TIMEOUT, ERRORED = (
@@ -61,12 +61,12 @@ def test_pairs_with_a_dropped_variant_are_those_of_the_table_cut_there(
     whole = table_of(*dropping(cube, variant, start))
     cut = table_of(cube[0][:start], cube[1][:start])
     for one, other in zip(
-        fixed_n_comparisons(whole, 0.05), fixed_n_comparisons(cut, 0.05), strict=True
+        fixed_n_comparisons(whole, Rules(), 0.05),
+        fixed_n_comparisons(cut, Rules(), 0.05),
+        strict=True,
     ):
         if variant in (one.a, one.b):
             assert same(one, other)
-            bounds = [manski_bounds(t, one.a, one.b, (0.0, 100.0)) for t in (whole, cut)]
-            assert bounds[0] == pytest.approx(bounds[1])
     assert whole.sessions[variant] == cut.sessions[variant]
     assert whole.failures[variant] == cut.failures[variant]
 
@@ -76,15 +76,13 @@ def test_pairs_with_a_dropped_variant_are_those_of_the_table_cut_there(
 def test_pairs_of_the_others_are_those_of_a_table_without_the_dropped_variant(
     table_of: Any, cube: Cube, data: Any
 ) -> None:
-    """If the dropped one never failed: until then its failures take pairs out for everybody."""
+    """Whatever became of the dropped one before: what befalls it touches nobody else's pairs."""
     start = data.draw(st.integers(0, cube[0].shape[0] - 1))
-    scores, outcomes = cube[0].copy(), cube[1].copy()
-    scores[:, :, 2], outcomes[:, :, 2] = 50.0, 0
+    scores, outcomes = cube
     whole = table_of(*dropping((scores, outcomes), 2, start))
     without = table_of(scores[:, :, :2], outcomes[:, :, :2])
     assert whole.prefix_length == without.prefix_length
-    assert np.array_equal(whole.rounds, without.rounds)
-    assert np.array_equal(whole.means[:, :2], without.means, equal_nan=True)
+    assert np.array_equal(whole.sides(0, 1), without.sides(0, 1), equal_nan=True)
     assert failure_contrast(whole, 0, 1, 0.05) == failure_contrast(without, 0, 1, 0.05)
 
 
@@ -104,11 +102,12 @@ def test_denominators_add_up_with_dropped_and_stopped_rounds(
     assert table.outcome_counts.sum(axis=1).tolist() == [n_rounds * n_scenarios] * 3
     assert table.outcome_counts[variant, DROPPED] == (n_rounds - min(start, stop)) * n_scenarios
     in_prefix = table.prefix_length * n_scenarios
-    assert table.pairs_scored + table.pairs_unscored + table.pairs_errored == in_prefix
-    assert table.open_sessions == 0
-    assert np.isnan(table.means[:, variant]).tolist() == (table.rounds >= start).tolist()
     others = [v for v in range(3) if v != variant]
-    assert np.isfinite(table.means[:, others]).all()
+    lost, unscored = lost_pairs(table, *others)
+    assert lost + unscored + int(table.scored(*others).sum()) == in_prefix
+    assert table.open_sessions == 0
+    assert not table.scored(variant, others[0])[start:].any()
+    assert table.both_live(variant, others[0]).sum() == min(start, stop)
 
 
 def test_a_dropped_variants_later_sessions_may_be_left_out(table_of: Any) -> None:
@@ -144,18 +143,17 @@ def test_a_variant_is_dropped_from_whole_rounds_and_for_good(
 def test_a_session_at_the_turn_limit_keeps_its_score_and_counts_as_a_failure(table_of: Any) -> None:
     scores = np.array([[[10.0, 20.0], [50.0, 90.0]]])
     table = table_of(scores, [[["completed"] * 2, ["completed", "timeout"]]])
-    assert table.means.tolist() == [[30.0, 55.0]]
-    assert (table.pairs_scored, table.pairs_unscored) == (2, 0)
+    assert table.paired(0, 1).tolist() == [[30.0, 55.0]]
+    assert lost_pairs(table, 0, 1) == (0, 0)
     assert table.failures.tolist() == [0, 1]
     assert failure_contrast(table, 0, 1, 0.05).only_b == 1
-    assert manski_bounds(table, 0, 1, (0.0, 100.0)) == (25.0, 25.0), "no score is missing"
 
 
 def test_a_table_cut_short_is_the_table_of_its_first_rounds(normal_table: Any) -> None:
     table = normal_table([0, 3], n_rounds=20, fail={0: 5})
     cut, first = table.up_to(12), normal_table([0, 3], n_rounds=20, fail={0: 5})
-    assert (cut.prefix_length, cut.prefix_end, cut.n_rounds) == (12, "open session", 12)
-    assert np.array_equal(cut.means, first.means[:12])
+    assert (cut.prefix_length, cut.prefix_end) == (12, "open session")
+    assert np.array_equal(cut.sides(0, 1), first.sides(0, 1)[:12], equal_nan=True)
     assert table.up_to(20) is table
     assert cut.failures.tolist() == [5, 0]
 
