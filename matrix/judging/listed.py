@@ -7,7 +7,6 @@ together is the rubric's score.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, NamedTuple, Protocol
 
@@ -16,8 +15,9 @@ from pydantic import BaseModel, ConfigDict
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
 from matrix.judging.choice import Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
+from matrix.judging.panel import Reading, combined, mean_of_panel, shared_reason
 from matrix.judging.recording import ScoreContext
-from matrix.judging.repeats import mean_of, repeat_name
+from matrix.judging.repeats import repeat_name
 from matrix.judging.request import Part
 from matrix.judging.rubric_file import RubricFile
 from matrix.judging.verdict import UNREADABLE, Verdict
@@ -71,15 +71,6 @@ class ListedJudge(BaseModel):
 
 class Scope(JudgeContext, ScoreContext, Protocol):
     """What they need of a session's context."""
-
-
-class Reading(NamedTuple):
-    """What one judging comes to: a number, if it has one, a word for it, and why."""
-
-    value: float | None
-    word: str
-    reason: str
-    model: str
 
 
 async def judge_by_list(
@@ -224,21 +215,6 @@ def _reading(judge: ListedJudge, one: Judged[Read]) -> Reading:
             return Reading(float(passed), word, reasons or found.reasoning, one.model)
 
 
-def combined(readings: Sequence[Reading], how: str) -> tuple[float | None, str]:
-    """What several judgings come to, and a word for it.
-
-    ``majority``: the word of more than half of those that gave one, else ``UNCERTAIN``.
-    """
-    words = [one.word for one in readings if one.word]
-    if how == "majority" and words:
-        word, count = Counter(words).most_common(1)[0]
-        if 2 * count <= len(words):
-            return None, "UNCERTAIN"
-        return {"PASS": 1.0, "FAIL": 0.0}.get(word), word
-    same = words[0] if words and len(set(words)) == 1 else ""
-    return mean_of(one.value for one in readings), same
-
-
 def _record(
     ctx: Scope,
     judge: ListedJudge,
@@ -247,15 +223,14 @@ def _record(
     rubric_hash: str,
 ) -> None:
     name, models = judge.rubric.name, ", ".join(dict.fromkeys(one.model for one in readings))
-    value, word = combined(readings, judge.combine)
-    reason = readings[0].reason
-    if len(readings) > 1:
-        there = sum(one.value is not None for one in readings)
-        reason = f"{judge.combine} of {there} of {len(readings)} judgings; the first: {reason}"
+    members = len(judge.models)
+    value, word = combined(readings, judge.combine, members)
+    reason = shared_reason(readings, judge.combine, members, lost=value is None and not word)
     ctx.score(name, value, label=word, reason=reason, judge_model=models, rubric_hash=rubric_hash)
     for part in _parts(judge):
         given = [_part(one.verdict, part, judge) for one in judged]
-        ctx.score(f"{name}.{part}", mean_of(given), judge_model=models, rubric_hash=rubric_hash)
+        mean = mean_of_panel(given, members)
+        ctx.score(f"{name}.{part}", mean, judge_model=models, rubric_hash=rubric_hash)
     if len(readings) > 1:
         for number, one in enumerate(readings, 1):
             ctx.score(

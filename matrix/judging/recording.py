@@ -65,8 +65,8 @@ def record_repeats(
         ctx: The session's context.
         rubric: What was judged.
         judged: Every repeat.
-        scores: What the session's score would be by each repeat alone; not looked at where its
-            answer could not be read.
+        scores: What the session's score would be by each repeat alone, ``None`` where what it
+            gave is not enough; not looked at where its answer could not be read.
         prefix: Goes before each criterion's name, as in :func:`record_criteria`.
     """
     if len(judged) < 2:
@@ -76,7 +76,7 @@ def record_repeats(
         ctx.score(
             repeat_name(number),
             None if verdict is None else score,
-            reason=UNREADABLE if verdict is None else verdict.reason,
+            reason=_why_alone(verdict, score),
             judge_model=one.model,
             rubric_hash=rubric.hash,
         )
@@ -89,6 +89,14 @@ def record_repeats(
                 judge_model=one.model,
                 rubric_hash=rubric.hash,
             )
+
+
+def _why_alone(verdict: Verdict | None, score: float | None) -> str:
+    """The reason of one repeat, or why it makes no score."""
+    if verdict is None:
+        return UNREADABLE
+    lacking = next(iter(verdict.missing.values()), "") if score is None else ""
+    return lacking or verdict.reason
 
 
 def _given(one: Judged[Verdict], name: str) -> float | None:

@@ -11,6 +11,7 @@ from matrix.report.compare import Judged
 from matrix.report.summary import moved_models
 from matrix.report.summary_text import moved_alias
 from matrix.report.text import plural
+from matrix.report.unscored import unscored_of, unscored_told
 
 ENOUGH_LEFT = 0.05
 """Share of pairs left out for want of a value from which that is a caveat."""
@@ -27,6 +28,7 @@ def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
         *_undeclared(judged),
         *_late_margin(judged, margin),
         *_peeked(judged),
+        *_unscored(judged),
         *_values(judged),
         *_moved(judged),
         *_schemas(judged),
@@ -73,6 +75,14 @@ def _peeked(judged: Judged) -> Iterator[str]:
         f"The run was looked at after every {judged.matchup.unit}, on {spec.compare.metric}; the "
         f"intervals of {judged.metric} do not allow for that, and are a little too narrow."
     )
+
+
+def _unscored(judged: Judged) -> Iterator[str]:
+    """Whose sessions have no score though they came to an end; of none but such, another says."""
+    found = unscored_of(judged.matchup, judged.metric)
+    told = unscored_told(found, judged.metric)
+    if told and any(one.without < one.ended for one in found):
+        yield told
 
 
 def _values(judged: Judged) -> Iterator[str]:

@@ -50,8 +50,8 @@ class Endings:
 
     Attributes:
         outcomes: Outcome -> sessions.
-        scored: Sessions that came to an end with a score. Of a kind that gives none, those that
-            came to an end.
+        scored: Sessions that came to an end with a score.
+        usable: The same; but of a kind that gives no scores, those that came to an end.
         errors: Classes of sessions that errored, or ended otherwise by an error, the most frequent
             first.
         losses: Those that failed or reached a limit of time or turns without an error: the kind's
@@ -61,6 +61,7 @@ class Endings:
 
     outcomes: Mapping[str, int]
     scored: int
+    usable: int
     errors: tuple[ErrorClass, ...] = ()
     losses: tuple[ErrorClass, ...] = ()
     defect: Defect | None = None
@@ -83,10 +84,11 @@ class Endings:
     @property
     def problem(self) -> str:
         """Why nothing should be built on a run that has reached its end; empty if it can be."""
-        if self.scored and self.scored >= self.errored:
+        if self.usable and self.usable >= self.errored:
             return ""
-        if self.scored:
-            return f"more sessions errored ({self.errored:,}) than were scored ({self.scored:,})"
+        if self.usable:
+            what = "were scored" if self.scored else "came to an end"
+            return f"more sessions errored ({self.errored:,}) than {what} ({self.usable:,})"
         of, unscored = (
             plural(self.ended, "session"),
             sum(map(self.outcomes.__getitem__, _CAME_TO_AN_END)),
@@ -118,17 +120,19 @@ def endings_of(tables: RunTables, sessions: Any = None) -> Endings:
     by_error = lost["error_class"].fillna("") != ""  # a call that failed, a cap of its own
     failing, lost = lost[by_error], lost[~by_error & (lost["outcome"] != "errored")]
     redactor = Redactor(secrets_in(os.environ))
+    scored, usable = _scored(tables, sessions)
     return Endings(
         outcomes={outcome: int(counts.get(outcome, 0)) for outcome in OUTCOMES},
-        scored=_scored(tables, sessions),
+        scored=scored,
+        usable=usable,
         errors=tuple(_classes(failing, "error_class", redactor)),
         losses=tuple(_classes(lost, "outcome", redactor)),
         defect=_first_defect(errored, redactor),
     )
 
 
-def _scored(tables: RunTables, sessions: Any) -> int:
-    """Sessions that ended with a score.
+def _scored(tables: RunTables, sessions: Any) -> tuple[int, int]:
+    """Sessions that ended with a score, and those that there is something to go by of.
 
     The score is the one called ``score``. Where no session has one, that is a fault of the run only
     if the kind gives scores at all, which its tables tell: a score that could not be read is a row.
@@ -136,15 +140,16 @@ def _scored(tables: RunTables, sessions: Any) -> int:
     over = sessions[sessions["outcome"].isin(_CAME_TO_AN_END)]
     scored = int(over["score"].notna().sum())
     if scored or not len(over):
-        return scored
+        return scored, scored
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
     if not len(final):
-        return int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
+        return 0, int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
     if (final["name"] == "score").any():
-        return 0
+        return 0, 0
     valued = final.loc[final["value"].notna(), "session_id"]
-    return int(over["session_id"].isin(valued).sum())
+    scored = int(over["session_id"].isin(valued).sum())
+    return scored, scored
 
 
 def _classes(failing: Any, column: str, redactor: Redactor) -> list[ErrorClass]:

@@ -18,7 +18,6 @@ from matrix.report.summary_text import (
     labelled_facts,
     variant_table,
     verdict_line,
-    whole_table,
 )
 from matrix.report.text import harmless, interval, number
 from matrix.stats.figures import percent
@@ -48,12 +47,12 @@ def _lines(summary: Summary) -> Iterator[str]:
     if comparison is not None:
         yield f"\n**Rests on:** {escaped(comparison.rests_on)}"
         yield "\n## Variants\n"
-        yield from _table(*variant_table(comparison))
+        yield from _table(*variant_table(summary))
         yield "\n## Differences\n"
         yield from _table(*_pairs(comparison))
     elif summary.whole is not None:
         yield "\n## Variants\n"
-        yield from _table(*whole_table(summary.whole))
+        yield from _table(*variant_table(summary))
     if (gate := summary.run.gate) is not None:
         yield "\n## Gates\n"
         yield from (f"- {escaped(line)}" for line in gate.lines)

@@ -28,6 +28,7 @@ from matrix.report.savings import (
     cache_use,
     prompt_cache_use,
 )
+from matrix.report.unscored import Unscored, unscored_in
 from matrix.store.reader import RunTables
 from matrix.store.recovery import tables_lag
 from matrix.store.run_folder import RunFile
@@ -63,6 +64,7 @@ class Summary:
         no_comparison: Why there is no comparison, if there is none.
         replayed: What a replay and its parent scored; ``None`` for any other run.
         whole: All sessions in one row, where there is one variant only and some have the metric.
+        unscored: Of each variant (or the whole), ended sessions without the metric.
         cache: What the response cache did.
         prompt_cache: What the providers' own caches did.
         unjudged: Listed judge -> sessions that it was to score, how many it did, and why not.
@@ -93,6 +95,7 @@ class Summary:
     no_comparison: str
     replayed: Replayed | None
     whole: WholeRun | None
+    unscored: tuple[Unscored, ...]
     unfinished: bool
     journal_nano: int | None
     unjudged: Mapping[str, tuple[int, int, str]]
@@ -149,6 +152,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         no_comparison=no_comparison,
         replayed=replayed_of(run_dir, run),
         whole=_whole(tables, run),
+        unscored=unscored_in(tables, run),
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
         journal_nano=None if run.status == "complete" else charged_in(run_dir),

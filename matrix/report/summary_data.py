@@ -72,6 +72,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "judge_check": None if summary.standing is None else asdict(summary.standing),
         "comparison": None if comparison is None else comparison_as_data(comparison),
         "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},
+        "unscored": {one.level: one.without for one in summary.unscored},
         "replayed": None if summary.replayed is None else asdict(summary.replayed),
         "gate": None if summary.run.gate is None else summary.run.gate.model_dump(mode="json"),
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.command import command_facts, failings
-from matrix.report.compare import FactorComparison, VariantRow, WholeRun
+from matrix.report.compare import VariantRow
 from matrix.report.replayed import replayed_as_text
 from matrix.report.summary import Summary
 from matrix.report.text import (
@@ -24,6 +24,7 @@ from matrix.report.text import (
     tokens,
     wrapped,
 )
+from matrix.report.unscored import unscored_told
 from matrix.store.run_folder import (
     BranchedFrom,
     CostRange,
@@ -34,6 +35,9 @@ from matrix.store.run_folder import (
     resume_command,
 )
 
+_AFTER_ENDED = 4
+"""Where in the table of variants the column of sessions without a score is put."""
+
 MOST_CLASSES = 8
 """Classes of errors whose newest reason is told."""
 
@@ -41,24 +45,27 @@ MOST_CLASSES = 8
 
 
 def verdict_line(summary: Summary) -> str:
-    """The verdict in one sentence, or why there is none."""
+    """The verdict in one sentence, or why there is none; and whose sessions have no score."""
+    compared = summary.comparison is not None
+    lost = unscored_told(summary.unscored, summary.run.plan.metric, named=compared)
     if summary.comparison is None:
-        return summary.no_comparison
-    return summary.comparison.sentence + noted(summary.run.simulation)
+        return " ".join(filter(None, [summary.no_comparison, lost]))
+    said = summary.comparison.sentence + noted(summary.run.simulation)
+    return " ".join(filter(None, [said, lost]))
 
 
 def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
     parts = [head_line(summary), facts(labelled_facts(summary), width=width)]
     if summary.comparison is not None:
-        parts += ["", _columns(*variant_table(summary.comparison))]
+        parts += ["", _columns(*variant_table(summary))]
         parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
         parts += [
             wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
         ]
         parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
     else:
-        parts += ["", _columns(*whole_table(summary.whole))] if summary.whole is not None else []
+        parts += ["", _columns(*variant_table(summary))] if summary.whole is not None else []
         parts += ["", wrapped(verdict_line(summary), width=width)]
     if summary.standing is not None:
         parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
@@ -338,24 +345,36 @@ def _caches(summary: Summary) -> list[tuple[str, str]]:
 
 
 def _columns(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    return columns(headers, rows, right=(1, 3, 4, 5, 6, 7))
+    return columns(headers, rows, right=(1, *range(3, len(headers))))
 
 
-def variant_table(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
-    """The compared variants with every denominator: headers and rows."""
-    confidence = 1 - comparison.verdict.rules.alpha
-    return _table(comparison.factor, comparison.metric, confidence, comparison.rows)
+def variant_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
+    """The compared variants, or the whole run, with every denominator: headers and rows.
+
+    How many ended without the metric is a column only where some did.
+    """
+    comparison, whole = summary.comparison, summary.whole
+    if comparison is not None:
+        confidence = 1 - comparison.verdict.rules.alpha
+        headers = _headers(comparison.factor, comparison.metric, confidence)
+        variants, metric = comparison.rows, comparison.metric
+    else:
+        assert whole is not None
+        headers = _headers("variant", whole.metric, whole.confidence)
+        variants, metric = (whole.row,), whole.metric
+    rows = [_variant_cells(row, 1 if metric == "score" else 3) for row in variants]
+    if any(one.without for one in summary.unscored):
+        for cells, text in zip(
+            [headers, *rows],
+            [f"no {metric}", *(f"{one.without:,}" for one in summary.unscored)],
+            strict=True,
+        ):
+            cells.insert(_AFTER_ENDED, text)
+    return headers, rows
 
 
-def whole_table(whole: WholeRun) -> tuple[list[str], list[list[str]]]:
-    """The one row of a run with one variant, as `variant_table` has it."""
-    return _table("variant", whole.metric, whole.confidence, [whole.row])
-
-
-def _table(
-    factor: str, metric: str, confidence: float, variants: Sequence[VariantRow]
-) -> tuple[list[str], list[list[str]]]:
-    headers = [
+def _headers(factor: str, metric: str, confidence: float) -> list[str]:
+    return [
         factor,
         metric,
         f"{100 * confidence:.4g} % interval",
@@ -365,8 +384,6 @@ def _table(
         "censored",
         "$ each",
     ]
-    digits = 1 if metric == "score" else 3
-    return headers, [_variant_cells(row, digits) for row in variants]
 
 
 def _variant_cells(row: VariantRow, digits: int) -> list[str]:

@@ -55,7 +55,11 @@ SESSIONS = Table(
             "working time, without waits for limits, money and retries.",
         ),
         Column(
-            "score", "number", "Primary metric; only for `completed` and `timeout`.", optional=True
+            "score",
+            "number",
+            "Primary metric; only for `completed` and `timeout`, and null there too if the judge "
+            "that has part in it could not be read.",
+            optional=True,
         ),
         Column(
             "simulated",

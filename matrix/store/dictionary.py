@@ -75,11 +75,12 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
   does not bind, whatever was killed on the way; in `calls`, this holds for the rows with
   `answered`. *Volatile* columns depend on when and where the run happened.
 - Where a judge scored each transcript several times (`judge_repeats`), a score that it has part in
-  is the mean over the repeats that could be read, and `scores` has every repeat by itself as well:
-  `judge.<n>` is the session's score by repeat n alone, `judge.<n>.<name>` what that repeat gave for
-  the score `<name>`, such as `judge.2.quality_pacing`. A repeat that could not be read has a null
-  value and the reason. `matrix.store.judgings.judge_repeats` reads them as an array
-  [sessions, repeats]: what differs within a row is the judge's own noise.
+  is the mean over the repeats that could be read, null if none could, and `scores` has every
+  repeat by itself as well: `judge.<n>` is the session's score by repeat n alone,
+  `judge.<n>.<name>` what that repeat gave for the score `<name>`, such as
+  `judge.2.quality_pacing`. A repeat that could not be read has a null value and the reason.
+  `matrix.store.judgings.judge_repeats` reads them as an array [sessions, repeats]: what differs
+  within a row is the judge's own noise.
 - The schema only grows: columns are added, never renamed. Its version ({version}), the run id, and
   the hashes of spec and prices are in every file's footer (`matrix.schema_version` ...).
 

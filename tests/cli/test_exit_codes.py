@@ -143,7 +143,8 @@ def test_only_failed_sessions_are_nothing_scored(flawed: Flawed) -> None:
 
 def test_a_kind_that_scores_nothing_by_design_has_done_its_work(flawed: Flawed) -> None:
     result = flawed({"flaw": "scoreless"}, "--json")
-    assert (result.code, json.loads(result.stdout)["scored"]) == (0, 24)
+    told = json.loads(result.stdout)
+    assert (result.code, told["scored"], told["sessions"]["completed"]) == (0, 0, 24)
 
 
 def test_a_run_that_did_not_reach_its_end_ends_with_4_whatever_was_scored(flawed: Flawed) -> None:

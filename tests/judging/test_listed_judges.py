@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from matrix.judging.listed import Reading, as_material, cited, combined, shown_to
+from matrix.judging.listed import as_material, cited, shown_to
+from matrix.judging.panel import Reading, combined, mean_of_panel
 from matrix.model.records import Message
 from tests.executors.programs import Project
 
@@ -316,9 +317,53 @@ def test_a_majority_is_more_than_half_of_those_who_gave_a_verdict(
     assert found == ({"PASS": 1.0, "FAIL": 0.0}.get(word), word)
 
 
-def test_a_mean_is_of_those_that_have_a_number() -> None:
+def test_a_mean_is_of_the_repeats_that_have_a_number() -> None:
     assert combined([reading(1.0), reading(None), reading(2.0)], "mean") == (1.5, "")
     assert combined([reading(None)], "mean") == (None, "")
+
+
+def test_a_mean_without_one_of_the_models_is_none_as_the_others_may_be_stricter() -> None:
+    strict, mild, lost = reading(1.0), reading(3.0), reading(None)
+    assert combined([strict, mild], "mean", 2) == (2.0, "")
+    assert combined([strict, lost], "mean", 2) == combined([lost, mild], "mean", 2) == (None, "")
+    # of two repeats of each, one that is lost does not shift the mean to the other model
+    assert combined([strict, strict, mild, lost], "mean", 2) == (2.0, "")
+    assert combined([strict, strict, lost, lost], "mean", 2) == (None, "")
+    assert combined([reading(1.0, "PASS"), reading(None, "UNCERTAIN")], "mean", 2)[0] == 1.0
+    assert mean_of_panel([1.0, None, 3.0, 3.0], 2) == 2.0
+    assert mean_of_panel([1.0, 1.0, None, None], 2) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (["PASS", "PASS", ""], (1.0, "PASS")),
+        (["PASS", "FAIL", ""], (None, "")),
+        (["FAIL", "", ""], (None, "")),
+        (["FAIL", "FAIL", "FAIL"], (0.0, "FAIL")),
+        (["PASS", "FAIL", "UNCERTAIN"], (None, "UNCERTAIN")),
+    ],
+)
+def test_a_majority_stands_only_if_models_that_could_not_be_read_could_not_have_turned_it(
+    words: list[str], found: tuple[float | None, str]
+) -> None:
+    votes = [reading({"PASS": 1.0, "FAIL": 0.0}.get(one), one) for one in words]
+    assert combined(votes, "majority", 3) == found
+
+
+def test_a_panel_of_which_a_model_says_nothing_has_no_mean_and_says_who(tmp_path: Path) -> None:
+    judges = [
+        {"rubric": "tone.md", "model": ["honest", "silent"]},
+        {"rubric": "ends.md", "model": ["silent", "honest", "honest"], "combine": "majority"},
+    ]
+    project = project_of(tmp_path, spec(judges))
+    run(project, "run", "--run-id", "it")
+    found = scores(project, "it")
+    assert found["tone"].value.isna().all()
+    assert found["tone.clarity"].value.isna().all()
+    assert list(found["judge.1.tone"].value) == [3.0] * 4
+    assert found["tone"].reason.str.startswith("no mean of 1 of 2 judgings, for want of ").all()
+    assert set(found["ends"].label) == {"PASS"}
 
 
 def test_numbers_in_brackets_are_citations() -> None:

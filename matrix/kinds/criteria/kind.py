@@ -182,7 +182,8 @@ class CriteriaKind:
                 )
         met = [one.met for _, result in pairs for one in result.findings]
         ctx.score("score", None if share is None else float(share))
-        ctx.score("criteria_met", sum(met) / len(met) if met else None)
+        # of what was judged alone it would be a share of other criteria than in other sessions
+        ctx.score("criteria_met", None if share is None or not met else sum(met) / len(met))
         ctx.score("judge_disagrees", float(sum(one.disagrees(link) for link, one in pairs)))
         told = reporting.cells(task, pairs, lambda link: _checklist(ctx, link).form.hash, ctx.log)
         ctx.log.append(Message(REPORTED, CRITERIA, orjson.dumps(told).decode(), ctx.turn))

@@ -224,9 +224,14 @@ def _rate(counted: Sequence[Cell], passed: int) -> str:
 
     Agents of a chain that had the same input, and repeats of it, may stand or fall together.
     """
-    told = f"{passed} of {len(counted)} passed ({passed / len(counted):.0%})"
+    judged = [cell for cell in counted if cell["verdict"] != "ERROR"]
+    errors = len(counted) - len(judged)
+    lost = f"; {errors} of {len(counted)} could not be judged, and say nothing" if errors else ""
+    if not judged:
+        return f"none of {len(counted)} could be judged"
+    told = f"{passed} of {len(judged)} passed ({passed / len(judged):.0%})"
     verdicts: dict[str, list[bool]] = {}
-    for cell in counted:
+    for cell in judged:
         verdicts.setdefault(cell["input"], []).append(cell["verdict"] == "PASS")
     share = wilson_clustered(
         [sum(one) for one in verdicts.values()], [len(one) for one in verdicts.values()]
@@ -234,7 +239,7 @@ def _rate(counted: Sequence[Cell], passed: int) -> str:
     assert share is not None
     return (
         f"{told}; as a sample of such inputs that is {share.low:.0%} to {share.high:.0%} "
-        f"(95 % interval, from {len(verdicts)} input{'s' * (len(verdicts) > 1)})"
+        f"(95 % interval, from {len(verdicts)} input{'s' * (len(verdicts) > 1)}){lost}"
     )
 
 

@@ -13,12 +13,16 @@ The composite is a weighted mean of up to four parts, each between 0 and 1:
     was no tangent.
 ``quality``
     The mean of the judge's dimensions, 1 to 5 moved to 0..1, and of that the mean over the repeats
-    of the judge that could be read. Missing without a verdict.
+    of the judge that could be read. Missing without a judge, and where none could be read.
 ``soundness``
     exp(-burden / 5), where burden adds up the issues by ``BURDEN``: 1 is a session without any.
     Its weight is the option ``weights.failures``: how much failures count.
 
-    score = 100 * sum(weight * part) / sum(weight), over the parts that are not missing.
+    score = 100 * sum(weight * part) / sum(weight), over the parts that there was something to
+    measure for.
+
+A judge that was asked and could not be read leaves no score where quality counts: the mean of the
+other parts would be a score of another scale, and a lost judgement would move it.
 
 Every part moves smoothly, and never down when something it rewards goes up.
 """
@@ -32,7 +36,7 @@ from typing import Final, NamedTuple
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
-from matrix.judging.verdict import Verdict
+from matrix.judging.verdict import UNREADABLE, Verdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.judge import QUALITY, RUBRIC
 from matrix.kinds.playtest.options import Weights
@@ -133,8 +137,17 @@ def soundness_part(issues: Mapping[str, int]) -> float:
     return math.exp(-sum(BURDEN.get(kind, 0.0) * count for kind, count in issues.items()) / 5.0)
 
 
-def composite(parts: Parts, weights: Weights) -> float | None:
-    """The weighted mean of the parts that are there, times 100; ``None`` if none of them counts."""
+def composite(parts: Parts, weights: Weights, *, judged: bool = False) -> float | None:
+    """The weighted mean of the parts that are there, times 100; ``None`` if none of them counts.
+
+    Args:
+        parts: The parts; one that is ``None`` leaves its weight to the others.
+        weights: How much each counts.
+        judged: Whether a judge was asked, so that quality which is ``None`` has been lost: then
+            there is no score, unless its weight is 0.
+    """
+    if judged and parts.quality is None and weights.quality > 0:
+        return None
     pairs = parts.weighed(weights)
     total = sum(weight for weight, _ in pairs)
     if total <= 0:
@@ -220,6 +233,16 @@ def record_composite(
     parts = parts_of(state, expected, mean_of(qualities))
     for name, value in parts._asdict().items():
         ctx.score(f"part_{name}", value)
-    ctx.score("score", composite(parts, weights))
-    alone = [composite(parts._replace(quality=quality), weights) for quality in qualities]
+    lost = bool(judged) and parts.quality is None and weights.quality > 0
+    score = composite(parts, weights, judged=bool(judged))
+    ctx.score("score", score, reason=_why_lost(judged) if lost else "")
+    alone = [
+        composite(parts._replace(quality=quality), weights, judged=True) for quality in qualities
+    ]
     record_repeats(ctx, RUBRIC, judged, alone, QUALITY)
+
+
+def _why_lost(judged: Sequence[Judged[Verdict]]) -> str:
+    """Why no judging has a quality: one without some of its dimensions has none either."""
+    read = any(one.verdict for one in judged)
+    return "the judge left dimensions of quality without a score" if read else UNREADABLE

@@ -248,8 +248,9 @@ class SelftestKind:
         ctx.score("status_match", float(first.status_match))
         ctx.score("questions", float(first.questions))
         if case.requires_reply:
-            passed = sum(step.passed(options) is True for step in state.steps[1:])
-            ctx.score("replies_passed", passed / len(case.reply_flow))
+            replies = [step.passed(options) for step in state.steps[1:]]
+            share = None if None in replies else replies.count(True) / len(case.reply_flow)
+            ctx.score("replies_passed", share)
         for fault in found["faults"]:
             ctx.event("fault", detail=fault, severity="warning")
         ctx.score(

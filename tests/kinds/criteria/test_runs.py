@@ -44,6 +44,8 @@ async def judge(turn):
     criteria = re.findall(r"^[0-9]+[.] (.+)$", system.partition("Answer in")[0], re.M)
     if "judge says nothing" in asked:
         return ""
+    if "judge mute on gamma" in asked and criteria[0].startswith("gamma"):
+        return ""
     if "judge says words" in asked:
         return "all excellent"
     if "judge stops short" in asked:
@@ -224,7 +226,9 @@ def test_the_grid_has_every_agent_and_input_and_every_category(
     assert set(report["by_category"]) == {"odd", "even"}
     counted = report["summary"]
     assert counted["cells"] == counted["passed"] + counted["failed"] + counted["errors"]
-    assert f"{counted['passed']} of {counted['cells']} passed" in done.out
+    lost = [word for name in INPUTS for word in verdicts(report, name).values() if word == "ERROR"]
+    assert f"{counted['passed']} of {counted['cells'] - len(lost)} passed" in done.out
+    assert f"; {len(lost)} of {counted['cells']} could not be judged" in done.out
     assert "95 % interval" in done.out
 
 
@@ -392,3 +396,17 @@ def test_repeats_and_agents_of_one_input_are_no_further_inputs(tmp_path: Path) -
     cells = report["summary"]["cells"]
     assert f"of {cells} passed" in done.out
     assert "(95 % interval, from 2 inputs)" in done.out
+
+
+def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -> None:
+    """Of three agents one is not judged, and of the other two one passes."""
+    text = "judge mute on gamma, it lacks alpha"
+    project = project_of(tmp_path, FILE | {"inputs": [{"id": "half", "text": text}]})
+    done, report = played(project)
+    wanted = {"first": "PASS", "risk": "ERROR", "detour": "skipped", "last": "FAIL"}
+    assert verdicts(report, "half") == wanted
+    scores = project.tables("it").frame("scores").set_index("name").value
+    assert scores[["score", "criteria_met", "risk"]].isna().all()
+    assert scores[["first", "last"]].to_list() == [1.0, 0.0]
+    assert "\n1 of 2 passed (50%); as a sample of such inputs" in done.out
+    assert "; 1 of 3 could not be judged, and say nothing\n" in done.out

@@ -71,6 +71,49 @@ def test_what_is_asked_by_default_is_what_it_always_was() -> None:
     assert "judge_repeats" not in Options().model_dump(mode="json"), "ids are made of it"
 
 
+SCORED = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+HALF = json.dumps(dict.fromkeys(RUBRIC.names[1:], 4))
+
+
+def repeated(*said: str) -> dict[str, float | None]:
+    """Name -> score of a session whose repeats of the judge say this."""
+    script = Script()
+
+    def handler(asked: Asked) -> str:
+        return said[int(asked.slot.split(".")[1])] if asked.role == "judge" else script(asked)
+
+    options = {**GROUP, "judge_repeats": len(said)}
+    bound, session = binding(options=json.dumps(options)), plan(max_turns=3, options=options)
+    prelude = make_prelude(KIND, session, bound.resources, script)
+    return dict(play_session(KIND, session, bound.resources, handler, prelude=prelude).values)
+
+
+@pytest.mark.parametrize("said", [("no", "no"), (HALF, "no"), (HALF, HALF)])
+def test_without_any_repeat_that_gives_the_quality_there_is_no_score(said: tuple[str, str]) -> None:
+    whole, lost = repeated(SCORED, SCORED), repeated(*said)
+    assert whole["score"] is not None
+    judged = ("score", "part_quality", "judge.1", "judge.2")
+    assert [lost[name] for name in judged] == [None] * 4
+    others = {name for name in whole if name not in judged and "quality_" not in name}
+    assert {name: lost[name] for name in others} == {name: whole[name] for name in others}
+
+
+@pytest.mark.parametrize("lost", ["no", HALF])
+def test_a_repeat_that_does_not_give_the_quality_moves_nothing(lost: str) -> None:
+    whole, some = repeated(SCORED, SCORED, SCORED), repeated(SCORED, lost, SCORED)
+    assert some["score"] == pytest.approx(whole["score"])
+    assert some["judge.2"] is None
+
+
+@pytest.mark.parametrize("answer", ["no", HALF])
+def test_a_single_judging_that_does_not_give_the_quality_leaves_no_score(answer: str) -> None:
+    values = play(Script(verdicts=[answer, answer]), max_turns=3).values
+    assert (values["score"], values["part_quality"]) == (None, None)
+    assert values["part_progress"] is not None
+    unasked = play(Script(), max_turns=3, with_judge=False).values
+    assert unasked["score"] is not None
+
+
 def test_the_score_is_the_mean_of_what_each_repeat_that_could_be_read_makes_of_it() -> None:
     answers = {"0": 2, "1": 5, "2": None, "3": 3}
     script = Script()
@@ -92,7 +135,10 @@ def test_the_score_is_the_mean_of_what_each_repeat_that_could_be_read_makes_of_i
     assert values["score"] == pytest.approx(sum(read) / 3)
     assert values["quality_pacing"] == pytest.approx(10 / 3)
     assert values["judge.2.quality_pacing"] == 5.0
-    (once,) = {play(Script(), max_turns=3, judge_repeats=count).values["score"] for count in (1, 3)}
+    (once,) = {
+        play(Script(verdicts=[SCORED]), max_turns=3, judge_repeats=count).values["score"]
+        for count in (1, 3)
+    }
     assert once is not None, "a judge that does not waver gives the same score, however often"
 
 

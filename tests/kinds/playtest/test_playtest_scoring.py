@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import pytest
@@ -58,6 +59,18 @@ def test_the_composite_never_falls_when_a_part_rises(
 def test_missing_parts_leave_their_weight_to_the_others(value: float, chosen: Weights) -> None:
     assert composite(Parts(value, None, None, value), chosen) == pytest.approx(100 * value)
     assert composite(Parts(value, value, value, value), chosen) == pytest.approx(100 * value)
+
+
+@given(part, part, part | st.none(), weights)
+def test_a_judge_that_could_not_be_read_leaves_no_score_where_quality_counts(
+    progress: float, sound: float, tangents: float | None, chosen: Weights
+) -> None:
+    lost = Parts(progress, tangents, None, sound)
+    assert composite(lost, chosen, judged=True) is None
+    unweighed = chosen.model_copy(update={"quality": 0.0})
+    assert composite(lost, unweighed, judged=True) == composite(lost, unweighed)
+    read = lost._replace(quality=sound)
+    assert composite(read, chosen, judged=True) == composite(read, chosen)
 
 
 def test_weights_of_zero_take_a_part_out_and_nothing_left_is_no_score() -> None:
@@ -172,7 +185,9 @@ def test_the_kind_names_beforehand_what_its_sessions_are_scored_on() -> None:
 
 
 def test_a_session_without_pulses_scores_low_but_scores() -> None:
-    played = play(Script(labels=dict.fromkeys(range(1, 9), label("clarification"))), max_turns=8)
+    labels = dict.fromkeys(range(1, 9), label("clarification"))
+    verdict = json.dumps(dict.fromkeys(RUBRIC.names, 4))
+    played = play(Script(labels=labels, verdicts=[verdict]), max_turns=8)
     assert played.values["turns_per_pulse"] is None
     assert played.values["stuck_moments"] == 1.0
     score = played.values["score"]

@@ -241,7 +241,8 @@ def test_a_verdict_that_cannot_be_read_is_asked_once_more_then_missing() -> None
     assert len(asked_of(never, "judge", 2)) == 2
     assert never.values["quality_coherence"] is None
     assert len(never.of_kind("judge_unparsed")) == 1
-    assert never.values["score"] is not None
+    assert never.values["score"] is None, "the other parts alone are no score of a judged session"
+    assert never.values["part_progress"] is not None
 
 
 def test_no_judge_means_no_judge_call_and_a_score_all_the_same() -> None:

@@ -306,6 +306,23 @@ def test_nothing_is_keyed_to_the_names_and_words_of_the_shipped_cases(tmp_path: 
     assert [one["pass"] for one in report["cases"]] == [True, True, False]
 
 
+def test_a_reply_whose_judgement_is_lost_is_no_reply_that_did_not_pass(tmp_path: Path) -> None:
+    first = {"reply": "ask again", "expected_status": "AWAITING_RESPONSE"}
+    cases = [
+        case(name, "ask me", **AWAITS, reply_flow=[first, {"reply": reply}])
+        for name, reply in (("read", "first reply"), ("lost", "first reply, judge says nothing"))
+    ]
+    project = project_of(tmp_path, selftest(scenarios=cases))
+    project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    tables = project.tables("it")
+    scores = tables.frame("scores").set_index("session_id")
+    shares = scores[scores.name == "replies_passed"].value
+    sessions = tables.frame("sessions")
+    names = dict(zip(sessions.session_id, sessions.scenario, strict=True))
+    found = {names[one]: None if share != share else share for one, share in shares.items()}
+    assert found == {"read": 1.0, "lost": None}
+
+
 MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"strictnes": 0.5}, "strictnes"),
     ({"strictness": 2}, "strictness"),

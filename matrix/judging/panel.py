@@ -1,0 +1,95 @@
+"""A panel: what several models, or repeats of one, come to together.
+
+Repeats of one model stand for each other, so those that could be read count. Models do not: one
+may be stricter than the next, so the others' mean is another number than the panel's. A member of
+which nothing could be read therefore leaves the panel's mean missing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from matrix.judging.repeats import mean_of
+
+T = TypeVar("T")
+
+
+class Reading(NamedTuple):
+    """What one judging comes to: a number, if it has one, a word for it, and why."""
+
+    value: float | None
+    word: str
+    reason: str
+    model: str
+
+    @property
+    def lost(self) -> bool:
+        """Whether it failed, or could not be read; ``UNCERTAIN`` was read, and has no number."""
+        return self.value is None and not self.word
+
+
+def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[float | None, str]:
+    """What the judgings of a panel come to, and a word for it; ``None`` without a word if lost.
+
+    ``majority``: the word of more than half of those that gave one, else ``UNCERTAIN``. With a
+    member of which nothing could be read it takes more than half of all judgings, so that what
+    is lost could not have turned it.
+
+    Args:
+        readings: As many of each member, member by member.
+        how: ``mean`` or ``majority``.
+        members: Models of the panel.
+    """
+    absent = _absent(readings, members) is not None
+    words = [one.word for one in readings if one.word]
+    if how == "majority" and words:
+        word, count = Counter(words).most_common(1)[0]
+        if absent and 2 * count <= len(readings):
+            return None, ""
+        if 2 * count <= len(words):
+            return None, "UNCERTAIN"
+        return {"PASS": 1.0, "FAIL": 0.0}.get(word), word
+    if absent:
+        return None, ""
+    same = words[0] if words and len(set(words)) == 1 else ""
+    values = [one.value for one in readings]
+    return mean_of(map(mean_of, _by_member(values, members))), same
+
+
+def mean_of_panel(values: Sequence[float | None], members: int) -> float | None:
+    """The mean over members of what each gave on average; ``None`` if one of them gave nothing."""
+    means = [mean_of(mine) for mine in _by_member(values, members)]
+    return None if None in means else mean_of(means)
+
+
+def shared_reason(readings: Sequence[Reading], how: str, members: int, *, lost: bool) -> str:
+    """The reason of a single judging; of several, how many have a number, and what one says.
+
+    Args:
+        readings: As in :func:`combined`.
+        how: ``mean`` or ``majority``.
+        members: Models of the panel.
+        lost: Whether they come to nothing: then why a member has none.
+    """
+    if len(readings) == 1:
+        return readings[0].reason
+    there = sum(one.value is not None for one in readings)
+    told = f"{how} of {there} of {len(readings)} judgings"
+    absent = _absent(readings, members) if lost else None
+    if absent is None:
+        return f"{told}; the first: {readings[0].reason}"
+    return f"no {told}, for want of {absent.model}: {absent.reason}"
+
+
+def _absent(readings: Sequence[Reading], members: int) -> Reading | None:
+    """A judging of the first member of which none could be read; ``None`` if there is no such."""
+    each = _by_member(readings, members)
+    return next((mine[0] for mine in each if all(one.lost for one in mine)), None)
+
+
+def _by_member(items: Sequence[T], members: int) -> Iterator[Sequence[T]]:
+    """What is of each member, where there is as much of each, member by member."""
+    each = max(1, len(items) // members)
+    return (items[at : at + each] for at in range(0, len(items), each))
