@@ -66,6 +66,15 @@ def own_words(text: str) -> str:
     return "".join(line for line in lines if not line.lstrip().startswith(">"))
 
 
+def says_nothing(text: str) -> bool:
+    """Whether there is nothing in ``text`` that can be seen: no answer, whoever was asked.
+
+    >>> says_nothing(" \\n\\u200b"), says_nothing("0")
+    (True, False)
+    """
+    return not any(char.isprintable() and not char.isspace() for char in text)
+
+
 def unquoted(text: str) -> str:
     """``text`` without what stands in quotation marks, where the words are somebody else's."""
     return _QUOTED.sub(" ", text)

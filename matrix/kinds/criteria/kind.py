@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from pydantic import BaseModel
 
+from matrix.judging.answers import says_nothing
 from matrix.judging.asking import Judge, judge_transcript
 from matrix.judging.criteria import Checklist
 from matrix.judging.request import Part
@@ -306,6 +307,9 @@ async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
         return Result(agent=link.name, outcome="skipped", reason=held)
     asked = _asked(ctx, link, task, state)
     digest = content_hash([[one.role, one.content] for one in asked])
+    if given is not None and says_nothing(given.output):
+        reason = f"its {given.source} output is empty"
+        return Result(agent=link.name, outcome="failed", reason=reason, source=given.source)
     if given is not None:
         other = bool(given.task) and given.task != digest
         at = ctx.log.append(Message(OUTPUTS, link.name, given.output, ctx.turn, given.source))
@@ -330,6 +334,9 @@ async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
         by_itself = failure.error_class in FAILED_BY_ITSELF
         outcome = "failed" if by_itself else "errored"
         return Result(agent=link.name, outcome=outcome, reason=str(failure)[:2000], task=digest)
+    if says_nothing(answer.text):  # what reads it would be judged by what nobody said
+        told = "its output is empty"
+        return Result(agent=link.name, outcome="failed", reason=told, task=digest)
     at = ctx.log.append(Message(OUTPUTS, link.name, answer.text, ctx.turn, answer.status))
     return Result(agent=link.name, outcome="ran", at=at, task=digest)
 

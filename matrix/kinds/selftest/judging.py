@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Final
+from typing import Final, NamedTuple
 
+from matrix.judging.answers import says_nothing
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric, Scale
 from matrix.kinds.selftest.settings import AWAITING, COMPLETE, Rules
@@ -96,19 +97,47 @@ _AT_ITS_END = re.compile(r"\?[\s\"')\]*_]*$")
 _QUESTION = re.compile(r"\?(?=[\s\"')\]*_]|$)")
 
 
-def status_of(said: str, output: str) -> tuple[str, str]:
+EMPTY: Final = "EMPTY"
+"""Status of an answer with nothing in it, whatever the system calls it."""
+
+
+class Status(NamedTuple):
+    """The status of an answer.
+
+    Attributes:
+        word: The status.
+        known_by: How it is known.
+        doubt: That the answer says another one as well; empty if it does not.
+    """
+
+    word: str
+    known_by: str
+    doubt: str = ""
+
+
+def status_of(said: str, output: str) -> Status:
     """The status of an answer, and how it is known.
 
-    What the system says of itself counts; else a line ``STATUS: ...`` in its answer; else an answer
+    An answer with nothing in it is empty. Of any other, what the system says of itself counts;
+    else a line ``STATUS: ...`` in its answer, the last one if there are several; else an answer
     whose last line asks something awaits a reply.
     """
+    if says_nothing(output):
+        return Status(EMPTY, "its having nothing in it")
     if said:
-        return said.strip().upper(), "the system's"
-    if found := _STATUS_LINE.findall(output):
-        return "_".join(found[-1].upper().split()), "a line of the answer"
+        return Status(said.strip().upper(), "the system's")
+    if found := ["_".join(one.upper().split()) for one in _STATUS_LINE.findall(output)]:
+        return Status(found[-1], "a line of the answer", _doubt(found))
     lines = [line for line in output.splitlines() if line.strip()]
     asks = bool(lines) and _AT_ITS_END.search(lines[-1]) is not None
-    return (AWAITING if asks else COMPLETE), "whether it asks at its end"
+    return Status(AWAITING if asks else COMPLETE, "whether it asks at its end")
+
+
+def _doubt(found: Sequence[str]) -> str:
+    if len(set(found)) < 2:
+        return ""
+    told = f"the answer has STATUS lines that contradict each other ({', '.join(found)})"
+    return f"{told}; the last one counts"
 
 
 def questions_in(output: str) -> int:

@@ -49,7 +49,7 @@ from matrix.kinds.selftest.settings import (
     Options,
     case_of,
 )
-from matrix.kinds.selftest.state import Said, State, Step
+from matrix.kinds.selftest.state import NOTHING_SAID, Said, State, Step
 from matrix.model.aliases import SIMULATED_PREFIX
 from matrix.model.documents import Document, check, parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
@@ -201,11 +201,15 @@ class SelftestKind:
                 "task_group_id": state.namespace,
             },
         )
-        status, known_by = judging.status_of(answer.status, answer.text)
+        status, known_by, doubt = judging.status_of(answer.status, answer.text)
         ctx.log.append(Message("table", SYSTEM, answer.text, ctx.turn, status))
         said.append(Said(role="assistant", content=answer.text, carry=answer.carry))
-        step = Step(asked=asked, answer=answer.text, expected=expected, actual=status)
+        step = Step(asked=asked, answer=answer.text, expected=expected, actual=status, doubt=doubt)
         ctx.event("status", subject=status, detail=f"known by {known_by}")
+        if step.empty:
+            ctx.event("empty_answer", detail=NOTHING_SAID, severity="warning")
+        if doubt:
+            ctx.event("status_contradicts", subject=status, detail=doubt, severity="warning")
         more = case.requires_reply and ctx.turn <= len(case.reply_flow)
         if not (more and status == AWAITING):
             ctx.end("completed", f"the system ended with {status}")
@@ -295,8 +299,14 @@ async def _generated(ctx: Context, case: Case) -> Generated | str:
 
 
 async def _judged(ctx: Context, state: State, number: int, options: Options) -> Step:
-    """A step with what the judge makes of it; without scores if its answer cannot be read."""
+    """A step with what the judge makes of it; without scores if its answer cannot be read.
+
+    Nobody is asked about an answer with nothing in it.
+    """
     rubric, step = judging.rubric_of(options), state.steps[number]
+    if step.empty:
+        missing = dict.fromkeys(judging.NAMES, NOTHING_SAID)
+        return step.model_copy(update={"reasoning": NOTHING_SAID, "missing": missing})
     hints = state.hints if not number else f"{state.hints}\n(This answers the user's reply.)"
     said = state.said[: 2 * number]
     asked = "\n\n".join(
@@ -315,7 +325,7 @@ async def _judged(ctx: Context, state: State, number: int, options: Options) -> 
             "judge_model": one.model,
             "scores": dict(verdict.scores),
             "missing": dict(verdict.missing),
-            "reasoning": verdict.reason,
+            "reasoning": f"({step.doubt}) {verdict.reason}" if step.doubt else verdict.reason,
         }
     )
 

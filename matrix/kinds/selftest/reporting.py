@@ -12,7 +12,7 @@ from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, Rules
-from matrix.kinds.selftest.state import State, Step, short_of
+from matrix.kinds.selftest.state import NOTHING_SAID, State, Step, short_of
 from matrix.model.records import JSON
 from matrix.stats.proportions import wilson_clustered
 
@@ -236,6 +236,8 @@ def _advice(lost: Sequence[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
         ]
         if weak:
             yield f"- Review {what} ({_line(', '.join(dict.fromkeys(weak)))})"
+    if empty := [c["id"] for c in lost if any(NOTHING_SAID in fault for fault in c["faults"])]:
+        yield f"- Review when the system answers nothing ({_line(', '.join(empty))})"
     if other := [c["id"] for c in lost if any("the status" in fault for fault in c["faults"])]:
         yield f"- Review when the system asks back and when it answers ({_line(', '.join(other))})"
     if unread := [case["id"] for case in lost if case["pass"] is None]:

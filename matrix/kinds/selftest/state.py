@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from matrix.judging.answers import says_nothing
 from matrix.kinds.selftest.judging import overall, questions_in
 from matrix.kinds.selftest.settings import AWAITING, Rules
 from matrix.model.records import ChatMessage
+
+
+NOTHING_SAID: Final = "the system's answer is empty"
+"""Why an answer with nothing in it does not pass."""
 
 
 def short_of(score: Decimal, threshold: Decimal) -> str:
@@ -44,6 +49,7 @@ class Step(_Part):
     """One answer: to the request, or to a reply.
 
     Attributes:
+        doubt: That the answer says another status as well.
         scores: Part of the score -> what the judge gave, if its answer could be read.
         missing: Part -> why it has none.
     """
@@ -52,6 +58,7 @@ class Step(_Part):
     answer: str
     expected: str
     actual: str
+    doubt: str = ""
     scores: dict[str, float] = {}
     missing: dict[str, str] = {}
     reasoning: str = ""
@@ -59,8 +66,13 @@ class Step(_Part):
 
     @property
     def overall(self) -> Decimal | None:
-        """The weighted score; the judge's own sum is not asked for."""
-        return overall(self.scores)
+        """The weighted score; the judge's own sum is not asked for, and none for no answer."""
+        return Decimal(0) if self.empty else overall(self.scores)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is nothing in it, which is never an answer."""
+        return says_nothing(self.answer)
 
     @property
     def status_match(self) -> bool:
@@ -80,6 +92,8 @@ class Step(_Part):
 
     def faults(self, rules: Rules) -> list[str]:
         """Why it does not pass, in words."""
+        if self.empty:
+            return [NOTHING_SAID]
         found = []
         if rules.status_must_match and not self.status_match:
             found.append(f"expected the status {self.expected}, got {self.actual}")

@@ -410,3 +410,38 @@ def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -
     assert scores[["first", "last"]].to_list() == [1.0, 0.0]
     assert "\n1 of 2 passed (50%); as a sample of such inputs" in done.out
     assert "; 1 of 3 could not be judged, and say nothing\n" in done.out
+
+
+def test_an_output_with_nothing_in_it_is_no_answer(tmp_path: Path) -> None:
+    value = {**FILE, "inputs": [{"id": "mute", "text": "an idea"}]}
+    value["agents"] = {**FILE["agents"], "first": {**FILE["agents"]["first"]}}
+    value["agents"]["first"]["run"] = {"python": "mute:first", "free": True}
+    project = project_of(tmp_path, value)
+    mute = 'async def first(turn):\n    return " \\n\\u200b"\n'
+    (tmp_path / "mute.py").write_text(mute)
+    done, report = played(project)
+    assert done.code == 3, done
+    assert verdicts(report, "mute") == {
+        "first": "FAIL",
+        "risk": "blocked",
+        "detour": "blocked",
+        "last": "blocked",
+    }
+    found = column(report, "mute")
+    assert found["first"]["why"] == "its output is empty"
+    assert found["risk"]["why"] == "first gave no answer"
+    assert not found["first"]["ran"]
+    assert "FAIL first on mute: its output is empty" in done.out
+    calls = project.tables("it").frame("calls")
+    assert not len(calls[calls.role == "judge"])
+
+
+def test_nor_is_one_that_a_fixture_gives(tmp_path: Path) -> None:
+    value = {**FILE, "inputs": [{"id": "plain", "text": "an idea"}]}
+    first = {**FILE["agents"]["first"], "fixture": "made/{input}.md"}
+    value["agents"] = {**FILE["agents"], "first": first}
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "plain.md").write_text("\n")
+    done, report = played(project_of(tmp_path, value), "--agents", "last")
+    assert done.code in (2, 3), done
+    assert report is None or column(report, "plain")["last"]["verdict"] == "blocked"

@@ -62,7 +62,7 @@ def test_a_score_is_shown_on_its_own_side_of_the_threshold(score: Decimal, least
 @pytest.mark.parametrize("must_match", [True, False])
 def test_another_status_fails_at_any_score_unless_told_otherwise(must_match: bool) -> None:
     perfect = dict.fromkeys(NAMES, 1.0)
-    step = Step(asked="", answer="", expected="COMPLETE", actual="BLOCKED", scores=perfect)
+    step = Step(asked="", answer="so", expected="COMPLETE", actual="BLOCKED", scores=perfect)
     assert step.passed(Rules(status_must_match=must_match)) is not must_match
 
 
@@ -91,7 +91,8 @@ def test_too_many_questions_fail_an_answer_that_awaits_a_reply() -> None:
         ("", "STATUS: BLOCKED\nno wait\nSTATUS: COMPLETE", "COMPLETE"),
         ("", "Shall I take the first (or the second)?", "AWAITING_RESPONSE"),
         ("", "Why? Because.", "COMPLETE"),
-        ("", "", "COMPLETE"),
+        ("", "", "EMPTY"),
+        ("complete", " \n", "EMPTY"),
     ],
 )
 def test_the_status_is_the_systems_own_or_what_its_answer_says(

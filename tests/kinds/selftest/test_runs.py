@@ -354,3 +354,56 @@ def test_keys_of_ones_own_are_kept_with_a_case(tmp_path: Path) -> None:
     project = project_of(tmp_path, selftest(scenarios=[case("a", "x", team="docs", level=3)]))
     done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
     assert done.code == 0, done
+
+
+NOTHING = ["", " ", "\n\n", "\u200b", "\ufeff \t"]
+
+
+@pytest.mark.parametrize("strictness", [0.0, 1.0])
+def test_an_answer_with_nothing_in_it_never_passes(tmp_path: Path, strictness: float) -> None:
+    mute = "from matrix.agents import Reply\n\nasync def system(turn):\n"
+    mute += "    asked = turn.messages[-1].content\n    if asked == 'ask':\n"
+    mute += "        return Reply('which one?', 0.0)\n"
+    mute += "    return Reply(asked.removeprefix('say '), 0.0, status='COMPLETE')\n"
+    cases = [case(f"mute{n}", f"say {said}") for n, said in enumerate(NOTHING)]
+    cases[0] |= {"expected_status": "EMPTY"}
+    cases.append(case("later", "ask", **AWAITS, reply_flow=[{"reply": "say "}]))
+    value = selftest(strictness=strictness, scenarios=cases)
+    value["agents"]["mute"] = {"python": "mute:system", "max_usd": 0.01}
+    project = project_of(tmp_path, {**value, "system": "mute"})
+    (tmp_path / "mute.py").write_text(mute)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    assert done.code == 3, done
+    assert f"0 of {len(cases)} cases passed" in done.out
+    assert "FAIL mute1: the system's answer is empty" in done.out
+    report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
+    assert {one["pass"] for one in report["cases"]} == {False}
+    assert {one["actual_status"] for one in report["cases"][:-1]} == {"EMPTY"}
+    assert report["cases"][1]["faults"] == ["the system's answer is empty"]
+    assert report["cases"][-1]["faults"] == ["reply 1: the system's answer is empty"]
+    page = (tmp_path / "docs/reports/selftest/it.md").read_text()
+    assert "| mute1 | EMPTY | 0.00 | FAIL |" in page
+    calls = project.tables("it").frame("calls")
+    assert len(calls[calls.role == "judge"]) == 1  # of the question alone
+
+
+def test_status_lines_that_contradict_each_other_are_told(tmp_path: Path) -> None:
+    both = "from matrix.agents import Reply\n\nasync def system(turn):\n"
+    both += "    said = turn.messages[-1].content.split()\n"
+    both += "    return Reply('\\n'.join(f'STATUS: {one}' for one in said), 0.0)\n"
+    cases = [case("torn", "AWAITING_RESPONSE COMPLETE"), case("sure", "COMPLETE COMPLETE")]
+    value = selftest(scenarios=cases)
+    value["agents"]["both"] = {"python": "both:system", "max_usd": 0.01}
+    project = project_of(tmp_path, {**value, "system": "both"})
+    (tmp_path / "both.py").write_text(both)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 0, done
+    report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
+    torn, sure = report["cases"]
+    told = "contradict each other (AWAITING_RESPONSE, COMPLETE); the last one counts"
+    assert told in torn["reasoning"]
+    assert torn["actual_status"] == "COMPLETE"
+    assert "contradict" not in sure["reasoning"]
+    events = project.tables("it").frame("events")
+    (detail,) = events[events.kind == "status_contradicts"].detail
+    assert told in detail
