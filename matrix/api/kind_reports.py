@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,11 @@ from matrix.api.opened import Run
 from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
+from matrix.model.records import JSON
+from matrix.report.judging_notes import judging_notes
+from matrix.report.labelled import standing_in
 from matrix.store.blobs import BlobStore
+from matrix.store.reader import RunTables
 from matrix.store.restoring import restore_tree
 from matrix.store.run_folder import write_whole
 
@@ -64,7 +69,20 @@ def ended_run(run: Run) -> EndedRun:
         file.touched,
         file.branched is not None,
         lambda: spent_in(run),
+        _judge(run),
     )
+
+
+def _judge(run: Run) -> dict[str, JSON]:
+    """What is known of a run's judges, as its summary says it."""
+    tables = RunTables(run.path)
+    standing, notes = standing_in(run.file.plan.metric, [tables]), judging_notes(tables)
+    told = [] if standing is None else [standing.sentence]
+    return {
+        "standing": None if standing is None else asdict(standing),
+        "faults": notes.data,
+        "lines": [*told, *(text for _, text in notes.lines)],
+    }
 
 
 def spent_in(run: Run) -> list[Spent]:

@@ -67,9 +67,9 @@ def own_words(text: str) -> str:
 
 
 def says_nothing(text: str) -> bool:
-    """Whether there is nothing in ``text`` that can be seen: no answer, whoever was asked.
+    r"""Whether there is nothing in ``text`` that can be seen: no answer, whoever was asked.
 
-    >>> says_nothing(" \\n\\u200b"), says_nothing("0")
+    >>> says_nothing(" \n\u200b"), says_nothing("0")
     (True, False)
     """
     return not any(char.isprintable() and not char.isspace() for char in text)

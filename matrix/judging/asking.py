@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from matrix.judging.forms import Form, Unread
+from matrix.judging.marks import MARKED, marks_in, marks_told
 from matrix.judging.repeats import MAX_REPEATS
 from matrix.judging.request import Part, judge_request
 from matrix.model.records import Answer, ChatMessage
@@ -91,6 +92,9 @@ async def judge_transcript(
     if not 1 <= repeats <= MAX_REPEATS:
         raise ValueError(f"{repeats} repeats of the judge; allowed are 1 to {MAX_REPEATS}")
     request = judge_request(material, judge.form.closing)
+    if marks := marks_in(material):
+        subject = judge.tag or judge.role
+        ctx.event(MARKED, subject=subject, detail=marks_told(marks), value=float(len(marks)))
 
     async def once(scope: JudgeContext) -> Judged[V]:
         return await _judge_once(scope, judge, request)

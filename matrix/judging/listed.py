@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
 from matrix.judging.choice import Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
-from matrix.judging.panel import Reading, combined, mean_of_panel, shared_reason
+from matrix.judging.marks import tell_quotations
+from matrix.judging.panel import NO_MAJORITY, Reading, combined, mean_of_panel, shared_reason, votes
 from matrix.judging.recording import ScoreContext
 from matrix.judging.repeats import repeat_name
 from matrix.judging.request import Part
@@ -139,7 +140,19 @@ async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, M
         if strange := sorted(cited(one.reason) - numbers):
             told = f"{one.model} cites {', '.join(map(str, strange))}, which it was not shown"
             ctx.event("cites_nothing", subject=name, detail=told, severity="warning")
+    _tell_quotations(ctx, judge, judged, material)
     _record(ctx, judge, judged, readings, form.hash)
+
+
+def _tell_quotations(
+    ctx: Scope, judge: ListedJudge, judged: Sequence[Judged[Read]], material: Sequence[Part]
+) -> None:
+    """Quotations of judges of criteria that are not in what they were shown."""
+    for one in judged:
+        if isinstance(one.verdict, Evaluation):
+            known = [judge.rubric.instructions, *judge.rubric.criteria]
+            said = one.verdict.said
+            tell_quotations(ctx, judge.rubric.name, one.model, said, material, known)
 
 
 async def _compare(
@@ -226,6 +239,8 @@ def _record(
     members = len(judge.models)
     value, word = combined(readings, judge.combine, members)
     reason = shared_reason(readings, judge.combine, members, lost=value is None and not word)
+    if word == NO_MAJORITY:
+        ctx.event("panel_disagrees", subject=name, detail=votes(readings), severity="warning")
     ctx.score(name, value, label=word, reason=reason, judge_model=models, rubric_hash=rubric_hash)
     for part in _parts(judge):
         given = [_part(one.verdict, part, judge) for one in judged]

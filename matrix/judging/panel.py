@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from matrix.judging.repeats import mean_of
+
+NO_MAJORITY: Final = "NO MAJORITY"
+"""The word for a panel that disagrees: none of its members said it."""
 
 T = TypeVar("T")
 
@@ -33,7 +36,7 @@ class Reading(NamedTuple):
 def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[float | None, str]:
     """What the judgings of a panel come to, and a word for it; ``None`` without a word if lost.
 
-    ``majority``: the word of more than half of those that gave one, else ``UNCERTAIN``. With a
+    ``majority``: the word of more than half of those that gave one, else `NO_MAJORITY`. With a
     member of which nothing could be read it takes more than half of all judgings, so that what
     is lost could not have turned it.
 
@@ -49,7 +52,7 @@ def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[f
         if absent and 2 * count <= len(readings):
             return None, ""
         if 2 * count <= len(words):
-            return None, "UNCERTAIN"
+            return None, NO_MAJORITY
         return {"PASS": 1.0, "FAIL": 0.0}.get(word), word
     if absent:
         return None, ""
@@ -79,8 +82,17 @@ def shared_reason(readings: Sequence[Reading], how: str, members: int, *, lost: 
     told = f"{how} of {there} of {len(readings)} judgings"
     absent = _absent(readings, members) if lost else None
     if absent is None:
+        if how == "majority" and combined(readings, how, members)[1] == NO_MAJORITY:
+            told = votes(readings)
         return f"{told}; the first: {readings[0].reason}"
     return f"no {told}, for want of {absent.model}: {absent.reason}"
+
+
+def votes(readings: Sequence[Reading]) -> str:
+    """How a panel without a majority is divided."""
+    found = Counter(one.word for one in readings if one.word).most_common()
+    each = ", ".join(f"{count} {word}" for word, count in found)
+    return f"no majority among {len(readings)} judgings: {each}"
 
 
 def _absent(readings: Sequence[Reading], members: int) -> Reading | None:

@@ -321,7 +321,9 @@ class EndedRun(NamedTuple):
 
     ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
     ``goes_on`` says that its sessions are those of another run, judged again or played on.
-    ``spent`` adds up what was paid, when it is asked.
+    ``spent`` adds up what was paid, when it is asked. ``judge`` is what is known of its judges: how
+    they stand beside people (``standing``: a word, a sentence, kappa and n; ``None`` where none
+    has part in the score), what they did wrong (``faults``, counted), and both as ``lines``.
     """
 
     run_id: str
@@ -331,6 +333,7 @@ class EndedRun(NamedTuple):
     touched: tuple[str, ...] = ()
     goes_on: bool = False
     spent: Callable[[], Sequence[Spent]] = tuple
+    judge: Mapping[str, JSON] = {}
 
 
 class RunReport(NamedTuple):

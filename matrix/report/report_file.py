@@ -46,6 +46,9 @@ def _lines(summary: Summary) -> Iterator[str]:
     comparison = summary.comparison
     if comparison is not None:
         yield f"\n**Rests on:** {escaped(comparison.rests_on)}"
+    if summary.standing is not None:
+        yield f"\n**Judge:** {escaped(summary.standing.sentence)}"
+    if comparison is not None:
         yield "\n## Variants\n"
         yield from _table(*variant_table(summary))
         yield "\n## Differences\n"

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from matrix.agents.answers import BAD_COST
 from matrix.engine.attempts import IMPLAUSIBLE
-from matrix.engine.judges import names_of
 from matrix.engine.money_fold import charged_in
 from matrix.engine.plan_file import read_tariffs
 from matrix.engine.registry import load_kind
@@ -19,7 +18,9 @@ from matrix.model.judges import JUDGES
 from matrix.report.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.endings import ENDING_COLUMNS, Endings, endings_of
 from matrix.report.judge_check import Standing
+from matrix.report.judging_notes import JudgingNotes, Unjudged, judging_notes, unjudged_in
 from matrix.report.labelled import standing_in
+from matrix.report.rejudged import Rejudged, rejudged_in
 from matrix.report.replayed import Replayed, replayed_of
 from matrix.report.savings import (
     CACHE_COLUMNS,
@@ -68,6 +69,8 @@ class Summary:
         cache: What the response cache did.
         prompt_cache: What the providers' own caches did.
         unjudged: Listed judge -> sessions that it was to score, how many it did, and why not.
+        judging: What judges did that verdicts should not be read without.
+        rejudged: What a rejudging was asked for.
         standing: Whether the judge was checked against people; ``None`` where none has part in it.
         extremes: ``best``, ``worst``, ``longest``, ``failed`` -> session id, as far as there are.
     """
@@ -98,7 +101,9 @@ class Summary:
     unscored: tuple[Unscored, ...]
     unfinished: bool
     journal_nano: int | None
-    unjudged: Mapping[str, tuple[int, int, str]]
+    unjudged: Mapping[str, Unjudged]
+    judging: JudgingNotes
+    rejudged: tuple[Rejudged, ...]
     standing: Standing | None
     extremes: Mapping[str, str]
 
@@ -156,7 +161,9 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
         journal_nano=None if run.status == "complete" else charged_in(run_dir),
-        unjudged=_unjudged(tables, run),
+        unjudged=unjudged_in(tables, run),
+        judging=judging_notes(tables),
+        rejudged=rejudged_in(tables, run),
         standing=standing_in(run.plan.metric, [tables]),
         extremes=_extremes(sessions),
     )
@@ -195,22 +202,6 @@ def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
         for tag, rows in mine.groupby("tag", observed=True)
     }
     return dict(sorted(found.items(), key=lambda item: -item[1].spent_nano))
-
-
-def _unjudged(tables: RunTables, run: RunFile) -> dict[str, tuple[int, int, str]]:
-    """Scores of listed judges that some sessions lack: rows, values, and the newest reason."""
-    names = names_of(run.spec)
-    if not names:
-        return {}
-    scores = tables.frame("scores", ["name", "turn", "value", "reason", "seq"])
-    scores = scores[scores["turn"].isna() & scores["name"].isin(names)]
-    found = {}
-    for name, rows in scores.groupby("name", observed=True):
-        lost = rows[rows["value"].isna()].sort_values("seq")
-        if len(lost):
-            reason = str(lost["reason"].iloc[-1] or "")
-            found[str(name)] = (len(rows), len(rows) - len(lost), reason)
-    return found
 
 
 def _classes(sessions: Any) -> dict[str, int]:

@@ -65,10 +65,12 @@ def summary_as_data(summary: Summary) -> JSON:
             }
             for name, use in summary.rubrics.items()
         },
-        "unjudged": {
-            name: {"sessions": of, "scored": there, "reason": why}
-            for name, (of, there, why) in summary.unjudged.items()
-        },
+        "unjudged": {name: one._asdict() for name, one in summary.unjudged.items()},
+        "judging": summary.judging.data,
+        "rejudged": [
+            {**one._asdict(), "rows": [row._asdict() for row in one.rows]}
+            for one in summary.rejudged
+        ],
         "judge_check": None if summary.standing is None else asdict(summary.standing),
         "comparison": None if comparison is None else comparison_as_data(comparison),
         "whole": None if whole is None else {"metric": whole.metric, **asdict(whole.row)},

@@ -8,6 +8,8 @@ from matrix.model.entries import NEEDLESS
 from matrix.model.money import show_usd
 from matrix.report.command import command_facts, failings
 from matrix.report.compare import VariantRow
+from matrix.report.judging_notes import unjudged_lines
+from matrix.report.rejudged import rejudged_lines
 from matrix.report.replayed import replayed_as_text
 from matrix.report.summary import Summary
 from matrix.report.text import (
@@ -19,7 +21,6 @@ from matrix.report.text import (
     interval,
     noted,
     number,
-    one_line,
     plural,
     tokens,
     wrapped,
@@ -118,13 +119,8 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         rows.append(("errors", found))
         rows += [("", line) for line in reasons(summary)]
     rows += losses(summary)
-    rows += [
-        (
-            "unjudged" if not n else "",
-            f"{name}: {there:,} of {of:,} sessions have a score (newest: {one_line(why)})",
-        )
-        for n, (name, (of, there, why)) in enumerate(summary.unjudged.items())
-    ]
+    rows += rejudged_lines(summary.rejudged, summary.run_dir)
+    rows += [*unjudged_lines(summary.unjudged), *summary.judging.lines]
     cut = [f"{n:,} by {name}" for name, n in summary.censored.items() if name not in NEEDLESS]
     if cut:
         why = [f"; {word}: {more}" for word, more in summary.cut_short.items()]

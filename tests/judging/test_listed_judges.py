@@ -115,6 +115,62 @@ def test_a_judge_that_cites_what_it_was_not_shown_is_told(tmp_path: Path) -> Non
     )
 
 
+def summary_of(project: Project, run_id: str) -> tuple[str, Any, str]:
+    """A run's summary as the terminal, programs and its folder have it."""
+    told = " ".join(project.matrix("show", run_id).out.split())
+    data = json.loads(project.matrix("show", run_id, "--json").out)
+    page = (project.folder / "results" / run_id / "report.md").read_text()
+    return told, data, page.replace("\\", "")
+
+
+def test_citations_of_nothing_are_in_every_form_of_the_summary(tmp_path: Path) -> None:
+    project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "dreamer"}]))
+    run(project, "run", "--run-id", "it")
+    told, data, page = summary_of(project, "it")
+    line = "ends: 4 reasons cite a message that the judge was not shown"
+    assert line in told
+    assert line in page
+    assert data["judging"]["cites_nothing"] == {"ends": 4}
+
+
+def test_members_of_a_panel_that_disagree_are_told_as_that(tmp_path: Path) -> None:
+    panel = {"rubric": "ends.md", "model": ["honest", "dreamer"], "combine": "majority"}
+    project = project_of(tmp_path, spec([panel]))
+    run(project, "run", "--run-id", "it")
+    found = scores(project, "it")
+    assert set(found["ends"].label) == {"NO MAJORITY"}
+    assert not found["ends"].value.notna().any()
+    assert set(found["judge.1.ends"].label) == {"PASS"}
+    told, data, page = summary_of(project, "it")
+    line = "ends: the panel's members disagree on 4 of 4 sessions, with no majority"
+    assert line in told
+    assert "1 PASS, 1 FAIL" in told
+    assert "unjudged" not in told
+    assert line in page
+    assert data["unjudged"]["ends"]["divided"] == 4
+
+
+def test_the_judges_standing_is_in_the_report_of_the_run(tmp_path: Path) -> None:
+    value = spec([{"rubric": "ends.md", "model": "honest"}], compare={"metric": "ends"})
+    project = project_of(tmp_path, value)
+    run(project, "run", "--run-id", "it")
+    told, data, page = summary_of(project, "it")
+    assert "not been checked against people" in data["judge_check"]["sentence"]
+    assert data["judge_check"]["sentence"] in told
+    assert f"**Judge:** {data['judge_check']['sentence']}" in page
+
+
+def test_a_rejudging_ends_with_what_was_asked_for(tmp_path: Path) -> None:
+    project = project_of(tmp_path, spec([]))
+    run(project, "run", "--run-id", "it")
+    run(project, "rejudge", "it", "--rubric", "ends.md", "--judge", "honest", "--run-id", "again")
+    told, data, page = summary_of(project, "again")
+    assert "ends, mean: 1 1.000 (2 sessions), 2 1.000 (2 sessions)" in told
+    assert "matrix compare again --metric ends" in told
+    assert "ends, mean: 1 1.000 (2 sessions)" in page
+    assert [row["mean"] for row in data["rejudged"][0]["rows"]] == [1.0, 1.0]
+
+
 @pytest.mark.parametrize(
     ("model", "why"),
     [
@@ -303,7 +359,8 @@ def reading(value: float | None, word: str = "") -> Reading:
     ("words", "word"),
     [
         (["PASS", "PASS", "FAIL"], "PASS"),
-        (["PASS", "FAIL"], "UNCERTAIN"),
+        (["PASS", "FAIL"], "NO MAJORITY"),
+        (["PASS", "FAIL", "UNCERTAIN"], "NO MAJORITY"),
         (["UNCERTAIN", "UNCERTAIN", "PASS"], "UNCERTAIN"),
         (["FAIL", "", ""], "FAIL"),
     ],

@@ -151,3 +151,18 @@ def test_only_what_both_orders_say_decides() -> None:
     for (one, two), value in expected.items():
         assert preferred((a, b, tie)[one], (a, b, tie)[two]) == value
     assert preferred(a, None) is None
+
+
+def test_the_summary_says_who_won_and_how_many_choices_went_with_the_place(
+    project: Project,
+) -> None:
+    beside(project, "larger", run_id="pairs")
+    told = " ".join(project.matrix("show", "pairs").out.split())
+    assert "which, share of comparisons won, ties as halves: 2 0.500 (12 sessions), 3 1.000" in told
+    assert "matrix compare pairs --metric which" in told
+    assert "chosen by place" not in told
+    beside(project, "first", run_id="placed")
+    told = " ".join(project.matrix("show", "placed").out.split())
+    assert "which: 12 of 12 comparisons chosen by place, and so a tie" in told
+    data = json.loads(project.matrix("show", "placed", "--json").out)
+    assert data["judging"]["chosen_by_place"] == {"which": {"choices": 12, "of": 12}}

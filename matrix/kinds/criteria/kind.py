@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from matrix.judging.answers import says_nothing
 from matrix.judging.asking import Judge, judge_transcript
 from matrix.judging.criteria import Checklist
+from matrix.judging.marks import tell_quotations
 from matrix.judging.request import Part
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.criteria import reporting
@@ -416,6 +417,8 @@ async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Re
     if one.verdict is None:
         told = f"the judge's answer could not be read: {one.why}"
         return result.model_copy(update={"unjudged": told, "judge_model": one.model})
+    asked = [*link.criteria, _checklist(ctx, link).instructions]
+    tell_quotations(ctx, link.name, one.model, one.verdict.said, material, asked)
     return result.judged(one.verdict, one.model)
 
 

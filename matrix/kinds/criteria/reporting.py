@@ -105,6 +105,7 @@ def report_of(run: EndedRun) -> RunReport:
             "skipped": len(tested) - len(counted),
             "sessions_not_played": len(unplayed),
         },
+        "judge": dict(run.judge),
         "by_category": _by_category(counted),
         "grid": _grid_data(tested),
         "changed_since_recorded": changed,

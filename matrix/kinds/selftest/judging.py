@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from matrix.judging.answers import says_nothing
-from matrix.judging.request import Part
+from matrix.judging.request import DATA, Part
 from matrix.judging.rubric import Criterion, Rubric, Scale
 from matrix.kinds.selftest.settings import AWAITING, COMPLETE, Rules
 
@@ -55,7 +55,8 @@ def rubric_of(rules: Rules) -> Rubric:
     return Rubric(
         "You have a request, the answer that a system gave, what a good answer does, and the "
         "status that the system ended with. Judge the answer. "
-        + (lenient if rules.allow_minor_format_deviation else strict),
+        + (lenient if rules.allow_minor_format_deviation else strict)
+        + f" {DATA}",
         tuple(
             Criterion(
                 name,

@@ -100,13 +100,14 @@ def report_of(run: EndedRun) -> RunReport:
             "errored": errored,
             "pass_rate": round(passed / (passed + failed), 4) if passed + failed else None,
         },
+        "judge": dict(run.judge),
         "project_files": list(run.touched),
         "cases": cases,
     }
     touched = [f"FAIL project files: {one} while the run went on" for one in run.touched]
     touched += ["(project_files_must_stay: false allows that)"] * bool(touched)
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
-    page = "\n".join([*_page(run.run_id, at, rules, cases, passed), *_touched(run)]) + "\n"
+    page = "\n".join([*_page(run, at, rules, cases, passed), *_touched(run)]) + "\n"
     names = (f"{REPORTS}/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
     return RunReport(
         dict(zip(names, (text, page), strict=True)),
@@ -171,17 +172,18 @@ def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
 
 
 def _page(
-    run_id: str, at: datetime, rules: Rules, cases: Sequence[Mapping[str, Any]], passed: int
+    run: EndedRun, at: datetime, rules: Rules, cases: Sequence[Mapping[str, Any]], passed: int
 ) -> Iterator[str]:
     judged = sum(case["pass"] is not None for case in cases)
     rate = f"{passed / judged:.0%}" if judged else "none judged"
-    yield f"# Selftest Report: {run_id}"
+    yield f"# Selftest Report: {run.run_id}"
     yield ""
     yield f"**Date:** {at:%Y-%m-%d %H:%M:%S}"
     yield f"**Strictness:** {rules.strictness:g}"
     yield f"**Pass Rate:** {passed}/{judged} ({rate})"
     if judged < len(cases):
         yield f"**Not judged:** {len(cases) - judged}"
+    yield from (f"**Judge:** {_line(one)}" for one in run.judge.get("lines") or ())
     yield from ("", "## Results", "")
     yield from ("| Case | Status | Score | Pass |", "|------|--------|-------|------|")
     for case in cases:

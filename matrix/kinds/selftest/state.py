@@ -12,7 +12,6 @@ from matrix.kinds.selftest.judging import overall, questions_in
 from matrix.kinds.selftest.settings import AWAITING, Rules
 from matrix.model.records import ChatMessage
 
-
 NOTHING_SAID: Final = "the system's answer is empty"
 """Why an answer with nothing in it does not pass."""
 

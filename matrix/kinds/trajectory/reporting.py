@@ -95,6 +95,7 @@ def report_of(run: EndedRun) -> RunReport:
             "runs": len(sessions) - len(unplayed),
             "runs_not_played": len(unplayed),
         },
+        "judge": dict(run.judge),
         "assertions": [_rate_data(one) for one in rates],
         "runs": sessions,
     }

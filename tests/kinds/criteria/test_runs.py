@@ -445,3 +445,24 @@ def test_nor_is_one_that_a_fixture_gives(tmp_path: Path) -> None:
     done, report = played(project_of(tmp_path, value), "--agents", "last")
     assert done.code in (2, 3), done
     assert report is None or column(report, "plain")["last"]["verdict"] == "blocked"
+
+
+def test_quotations_of_nothing_and_the_judges_standing_are_told(tmp_path: Path) -> None:
+    value = {**FILE, "inputs": [{"id": "a", "text": "an idea"}, {"id": "b", "text": "an idea"}]}
+    value["agents"] = {"first": FILE["agents"]["first"]}
+    value["judge"] = {"run": {"python": "quoter:judge", "free": True}}
+    project = project_of(tmp_path, value)
+    lines = "1. x: MET - it says 'First of an  IDEA'\n2. y: MET - it says 'never said by anyone'"
+    told = f"## Criteria Evaluation\n{lines}\n\n## Verdict\n**PASS**\n\n## Reasoning\nso"
+    (tmp_path / "quoter.py").write_text(f"async def judge(turn):\n    return {told!r}\n")
+    done, report = played(project)
+    assert done.code == 0, done
+    assert report["judge"]["standing"]["word"] == "unchecked"
+    assert report["judge"]["faults"]["quotes_nothing"] == {"first": 2}
+    line = "first: 2 reasons quote words that are nowhere in what was judged"
+    assert line in " ".join(done.out.split())
+    events = project.tables("it").frame("events")
+    details = set(events[events.kind == "quotes_nothing"].detail)
+    (detail,) = details
+    assert "'never said by anyone'" in detail
+    assert "IDEA" not in detail
