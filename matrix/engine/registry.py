@@ -20,8 +20,10 @@ from matrix.kinds.protocol import (
     ReadFile,
     ReadsFiles,
     ReadsFolders,
+    TakesOptions,
     UsesVariables,
 )
+from matrix.model.documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
 from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import VARIABLES
@@ -116,8 +118,18 @@ def read_by_kind(request: FileRequest, named: str = "") -> ReadFile | None:
                 _refuse_others_options(request, kind)
                 read = partial(kind.read_file, request)
                 return ask_kind(kind, "read this file", read, document.source)
+    for kind in _readers():
+        if isinstance(kind, TakesOptions) and _names(document, kind):
+            _refuse_others_options(request, kind)
+            return ask_kind(
+                kind, "take these options", partial(kind.with_options, request), document.source
+            )
     _refuse_others_options(request, None)
     return None
+
+
+def _names(document: Document, kind: Kind) -> bool:
+    return isinstance(document.value, dict) and document.value.get("kind") == kind.name
 
 
 def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:

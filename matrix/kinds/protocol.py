@@ -265,6 +265,19 @@ class ReadsFiles(Protocol):
 
 
 @runtime_checkable
+class TakesOptions(ReadsFiles, Protocol):
+    """A kind whose options of the command line are taken by run specs of the kind, too."""
+
+    def with_options(self, request: FileRequest) -> ReadFile:
+        """A run spec that names this kind, with what was given, or set by variables, over it.
+
+        Raises:
+            BadInput: Every mistake in what was given.
+        """
+        ...
+
+
+@runtime_checkable
 class ReadsFolders(Protocol):
     """A kind whose scenarios are folders of a form of their own, which users run as they are."""
 

@@ -7,7 +7,7 @@ without one: with the adapter that is found beside or above it, or else with sim
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -108,12 +108,12 @@ def read_adapter(request: FileRequest) -> ReadFile:
     document = _own_document(request)
     own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
     file = check(Document(document.source, own, document.lines, document.origins), AdapterFile)
-    given, mistakes = _given(request), Mistakes(document)
+    given, mistakes = given_to(request), Mistakes(document)
     folders = mistakes.collect(partial(_folders, request, file, document.source))
     rubrics = mistakes.collect(partial(_folder, "rubrics", file.rubrics, request, document))
     pinned = mistakes.collect(partial(_folder, "snapshots", file.snapshots, request, document))
     scaffolds = mistakes.collect(partial(_scaffolds, file, request, document))
-    settings = mistakes.collect(partial(_settings, given))
+    settings = mistakes.collect(partial(numbers_in, given))
     mistakes.stop_if_any()
     assert folders is not None
     assert rubrics is not None
@@ -122,7 +122,7 @@ def read_adapter(request: FileRequest) -> ReadFile:
     assert settings is not None
     places = Places(rubrics[0], CODE in given, file.judge_models, pinned[0])
     packs: dict[str, ScenarioPack] = {}
-    for name, folder in _picked(given, folders).items():
+    for name, folder in picked(given, folders).items():
         pack = mistakes.collect(partial(read_scenario, folder, name, places))
         if pack is not None:
             packs[name] = pack
@@ -141,7 +141,7 @@ def _own_document(request: FileRequest) -> Document:
     return request.document
 
 
-def _given(request: FileRequest) -> dict[str, str]:
+def given_to(request: FileRequest) -> dict[str, str]:
     """Flag -> what was given, by flags or else by variables."""
     by_variable = {
         _SET_BY[name]: text for name, text in request.variables.items() if name in _SET_BY
@@ -154,7 +154,10 @@ def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, 
     if request.folder is not None:
         wanted = {str(request.folder): request.folder}
     else:
-        wanted = {one: request.project / one for one in file.scenarios}
+        wanted = {
+            one: _placed(one, request, lambda place: bool(scenarios_in(place)))
+            for one in file.scenarios
+        }
     found: dict[str, Path] = {}
     mistakes = Mistakes()
     for said, folder in wanted.items():
@@ -173,7 +176,12 @@ def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, 
     return found
 
 
-def _picked(given: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, Path]:
+def picked(given: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, Path]:
+    """The scenarios that are wanted of those that there are, by names or their beginnings.
+
+    Raises:
+        BadInput: A name that is none of them, or could be several.
+    """
     if ONLY not in given:
         return dict(folders)
     found: dict[str, Path] = {}
@@ -195,11 +203,17 @@ def _picked(given: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, 
     return found
 
 
+def _placed(said: str, request: FileRequest, meant: Callable[[Path], bool] = Path.is_dir) -> Path:
+    """Where a folder is that the adapter names: beside the adapter, or else in the project."""
+    places = [request.path.parent / said, request.project / said]
+    return next((one for one in places if meant(one)), places[-1])
+
+
 def _folder(key: str, said: str, request: FileRequest, document: Document) -> tuple[Path | None]:
     """A folder that the adapter names, if it names one."""
     if not said:
         return (None,)
-    folder = request.project / said
+    folder = _placed(said, request)
     if not folder.is_dir():
         raise BadInput([document.mistake((key,), f"found {said!r}; there is no folder {folder}")])
     return (folder,)
@@ -212,7 +226,7 @@ def _scaffolds(file: AdapterFile, request: FileRequest, document: Document) -> d
     assert not isinstance(named, str)
     mistakes, found = Mistakes(document), {}
     for name, folder in named.items():
-        place = real(request.project / folder)
+        place = real(_placed(folder, request))
         if not place.is_dir():
             key = ("scaffold", name) if isinstance(said, Mapping) else ("scaffold",)
             mistakes.fault(key, f"found {folder!r}; there is no folder {place}")
@@ -221,8 +235,12 @@ def _scaffolds(file: AdapterFile, request: FileRequest, document: Document) -> d
     return found
 
 
-def _settings(given: Mapping[str, str]) -> dict[str, float]:
-    """Numbers among the options."""
+def numbers_in(given: Mapping[str, str]) -> dict[str, float]:
+    """Numbers among the options, by flag.
+
+    Raises:
+        BadInput: One is no number, or out of bounds.
+    """
     mistakes, found = Mistakes(), {}
     for flag, whole in ((RUNS, True), (STOP, True), (TURN_TIMEOUT, False), (JUDGE_TIMEOUT, False)):
         if flag not in given:
@@ -294,7 +312,7 @@ def _run(
     settings: Mapping[str, float],
     agents: Mapping[str, JSON],
 ) -> dict[str, JSON]:
-    given = _given(request)
+    given = given_to(request)
     turns = max(int(str(pack.fields["turns"])) for pack in packs.values())
     options: dict[str, JSON] = {
         "prompts": file.prompts.model_dump(mode="json"),

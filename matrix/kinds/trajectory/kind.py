@@ -42,6 +42,7 @@ from matrix.kinds.trajectory.file import (
     stands_for,
 )
 from matrix.kinds.trajectory.folder import View, as_text, differences, scan
+from matrix.kinds.trajectory.given import with_given
 from matrix.kinds.trajectory.own_checks import assertions_of
 from matrix.kinds.trajectory.pinned import compared, pin
 from matrix.kinds.trajectory.points import (
@@ -118,6 +119,9 @@ class TrajectoryKind:
 
     def file_of(self, folder: Path, here: Path) -> Path | None:
         return stands_for(folder, here)
+
+    def with_options(self, request: FileRequest) -> ReadFile:
+        return with_given(request)
 
     def read_file(self, request: FileRequest) -> ReadFile:
         return read_adapter(request)

@@ -105,3 +105,50 @@ def test_another_agent_with_other_words_is_judged_rightly(
         one["id"] for run in report["runs"] for one in run["results"] if one["word"] != "PASS"
     )
     assert lost == ([] if code == 0 else json.loads((tmp_path / "lost.json").read_text()))
+
+
+def test_options_are_taken_by_the_suite_that_ships(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    options = ("--runs", "2", "--scenarios", "01,05", "--skip-content", "--stop-after-turn", "1")
+    done, report = played(project, "trajectory", *options)
+    assert done.code in (0, 3), done
+    assert sorted((one["scenario"], one["run"]) for one in report["runs"]) == [
+        ("01-from-hunch-to-decision", 1),
+        ("01-from-hunch-to-decision", 2),
+        ("05-the-sweep", 1),
+        ("05-the-sweep", 2),
+    ]
+    assert {one["turns"] for one in report["runs"]} == {1}
+    assert {one["layer"] for one in report["assertions"]} == {"structural"}
+    assert report["judge"]["standing"] is None
+    assert set(project.tables("it").frame("calls").role) == {"agent"}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--runs", "0"), "--runs: found '0'"),
+        (("--scenarios", "0"), "which may be"),
+        (("--scenarios", "nix"), "which is none"),
+        (("--claude-bin", "/bin/true"), "is of the agent `claude` of an adapter"),
+        (("--strict-nothing",), "--strict-nothing"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(
+    tmp_path: Path, options: tuple[str, ...], told: str
+) -> None:
+    done = Project(tmp_path).matrix("run", "trajectory", *options, "--in-process")
+    assert done.code == 2, done
+    assert told in done.err
+
+
+def test_the_shipped_folder_is_played_from_anywhere(tmp_path: Path) -> None:
+    done, report = played(
+        Project(tmp_path), str(SHIPPED), "--scenarios", "01", "--stop-after-turn", "1"
+    )
+    assert done.code in (0, 3), done
+    assert [one["scenario"] for one in report["runs"]] == ["01-from-hunch-to-decision"]
+    layers = {one["layer"] for one in report["assertions"]}
+    assert "structural" in layers
+    if "content" in layers:
+        assert report["judge"]["standing"]["word"] == "unchecked"
