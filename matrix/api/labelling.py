@@ -18,6 +18,7 @@ from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.engine.judges import questions_of
 from matrix.engine.registry import load_kind
 from matrix.judging.listed import shown_to
+from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut
 from matrix.kinds.protocol import REPORTED, AsksPeople, Kept, Question
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -166,9 +167,21 @@ class Labelling:
             about = self.run.file.plan.metric
             return about if about in known else known[0]
         if metric not in known:
-            told = f"found {metric!r}; judges give: {', '.join(known)}{did_you_mean(metric, known)}"
+            told = f"found {metric!r}; {self._why_not(metric, known)}people can be asked for: "
+            told += f"{', '.join(known)}{did_you_mean(metric, known)}"
             raise BadInput([Mistake("--metric", None, "", told)])
         return metric
+
+    def _why_not(self, metric: str, known: Collection[str]) -> str:
+        """Why people are not asked for a score that the run has; empty if it has none."""
+        if metric == SESSION_SCORE:
+            return (
+                "it is worked out from other scores, and a judge is held to what it says of those, "
+                "for the score too; "
+            )
+        if metric.startswith(REPEAT):
+            return "it is one of several judgings of a transcript; label what they come to; "
+        return "it is worked out from others; " if metric in self._judges else ""
 
     def _draw(self, sessions: int) -> list[str]:
         """Sessions at random, as many of each variant as of any other."""

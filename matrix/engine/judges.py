@@ -103,10 +103,25 @@ def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
 
 def questions_of(texts: Mapping[str, JSON]) -> dict[str, Question]:
     """What people are asked in place of the listed judges of a session, by score."""
+    found: dict[str, Question] = {}
+    for judge in judges_in(texts):
+        if judge.rubric.answer != CHOICE:
+            found[judge.rubric.name] = _question(judge)
+            found |= _criteria(judge)
+    return found
+
+
+def _criteria(judge: ListedJudge) -> dict[str, Question]:
+    """Its named criteria one by one, where there are several: each is a score of its own."""
+    criteria, (low, high) = judge.rubric.criteria, judge.rubric.scale
+    if not isinstance(criteria, Mapping) or len(criteria) < 2:
+        return {}
+    told = judge.rubric.instructions.strip()
     return {
-        judge.rubric.name: _question(judge)
-        for judge in judges_in(texts)
-        if judge.rubric.answer != CHOICE
+        f"{judge.rubric.name}.{name}": Question(
+            f"{told}\n{name}: {one.question}", low, high, False, judge.target
+        )
+        for name, one in criteria.items()
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score
@@ -192,7 +193,7 @@ def _value(score: Score | None) -> float | None:
 
 
 def _shown(value: float | None) -> str:
-    return "missing" if value is None else f"{value:.2f}"
+    return "missing" if value is None else in_digits(value, 2)
 
 
 def _turns(session: Transcript) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from matrix.kinds.playtest.vocabulary import ISSUE_TYPES
 from matrix.model.checkpoint_file import Checkpoint
+from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
@@ -84,7 +85,7 @@ def _summary(session: Transcript, last: Checkpoint) -> Iterator[str]:
         yield f"- Outcome: {session.ended.outcome}, {why}"
     for score in session.scores:
         if score.turn is None and score.name == "score" and score.value is not None:
-            yield f"- Score: {score.value:.1f}"
+            yield f"- Score: {in_digits(score.value, 1)}"
 
 
 def _expected(last: Checkpoint) -> str:

@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Final
 
+from matrix.model.decimals import in_digits
 from matrix.model.records import Message
 
 WIDTH = 100
@@ -57,21 +58,21 @@ def wrapped(text: str, start: str = "", *, width: int = WIDTH) -> str:
 
 def number(value: float | None, digits: int = 1) -> str:
     """A number, or a dash where there is none."""
-    return "-" if value is None else f"{value:,.{digits}f}"
+    return "-" if value is None else in_digits(value, digits)
 
 
 def interval(low: float | None, high: float | None, digits: int = 1) -> str:
     """``low to high``, or a dash."""
     if low is None or high is None:
         return "-"
-    return f"{low:,.{digits}f} to {high:,.{digits}f}"
+    return f"{in_digits(low, digits)} to {in_digits(high, digits)}"
 
 
 def metric_value(metric: str, value: float, *, signed: bool = False) -> str:
     """A value of a metric, or with its sign a difference of two: points of a score to one place."""
     sign = "+" if signed else ""
     if metric == "score":
-        return f"{value:{sign},.1f}"
+        return in_digits(value, 1, sign)
     return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 

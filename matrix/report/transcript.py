@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from matrix.engine.defects import is_defect
 from matrix.kinds.protocol import UNREAD
+from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score, SessionPlan
@@ -119,7 +120,7 @@ def _end(session: Transcript, width: int) -> str:
     whole = [score for score in session.scores if score.turn is None]
     reason = ""
     for score in sorted(whole, key=lambda item: item.name != "score"):
-        value = "missing" if score.value is None else f"{score.value:.2f}"
+        value = "missing" if score.value is None else in_digits(score.value, 2)
         news = score.reason if score.reason != reason else ""  # a judge gives one for all it scored
         rows.append((score.name, f"{value}   {news}".rstrip()))
         reason = score.reason

@@ -171,6 +171,36 @@ def test_a_rejudging_ends_with_what_was_asked_for(tmp_path: Path) -> None:
     assert [row["mean"] for row in data["rejudged"][0]["rows"]] == [1.0, 1.0]
 
 
+def test_criteria_of_a_rubric_are_labelled_one_by_one_and_what_is_not_says_why(
+    tmp_path: Path,
+) -> None:
+    project = project_of(tmp_path, spec([{"rubric": "tone.md", "model": "honest", "repeats": 2}]))
+    run(project, "run", "--run-id", "it")
+    done = project.matrix("label", "it", "--metric", "tone.warmth", "--write", "w.csv")
+    assert done.code == 0, done
+    written = (tmp_path / "w.csv").read_text(encoding="utf-8-sig")
+    assert "Or warm" in written
+    (tmp_path / "l.csv").write_text(written.replace("1 to 5,,", "1 to 5,2,"))
+    read = ("label", "it", "--metric", "tone.warmth", "--read", "l.csv", "--rater", "ana")
+    done = project.matrix(*read, "--json")
+    assert done.code == 0, done
+    (check,) = json.loads(done.out)["checks"]
+    assert (check["metric"], check["n"], check["people"], check["judge"]) == (
+        "tone.warmth",
+        4,
+        2.0,
+        2.0,
+    )
+    for metric, why in (
+        ("score", "worked out from other scores"),
+        ("judge.1.tone", "one of several judgings"),
+        ("nix", "people can be asked for: tone, tone.clarity, tone.warmth"),
+    ):
+        done = project.matrix("label", "it", "--metric", metric, "--write", "x.csv")
+        assert done.code == 2, done
+        assert why in done.err
+
+
 @pytest.mark.parametrize(
     ("model", "why"),
     [

@@ -221,7 +221,7 @@ class SelftestKind:
             case_of(kept.texts["case"]),
             judging.rubric_of(Options.model_validate(kept.plan.options)),
         )
-        about = f"It tests: {case.description.strip()} The status to end with is "
+        about = f"It tests: {case.description.strip()}\nThe status to end with is "
         about += f"{case.expected_status}.\nIs this answer good enough to pass?"
         low, high = rubric.scale
         each = {one.name: Question(one.question, low, high) for one in rubric.criteria}

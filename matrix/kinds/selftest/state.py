@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from matrix.judging.answers import says_nothing
 from matrix.kinds.selftest.judging import overall, questions_in
 from matrix.kinds.selftest.settings import AWAITING, Rules
+from matrix.model.decimals import rounded
 from matrix.model.records import ChatMessage
 
 NOTHING_SAID: Final = "the system's answer is empty"
@@ -22,9 +23,9 @@ def short_of(score: Decimal, threshold: Decimal) -> str:
     >>> short_of(Decimal("0.695"), Decimal("0.74")), short_of(Decimal("0.7396"), Decimal("0.74"))
     ('0.70', '0.7396')
     """
-    rounded = score.quantize(Decimal("0.01"))
-    same_side = (rounded < threshold) == (score < threshold)
-    return str(rounded if same_side else score.normalize())
+    near = rounded(score, 2)
+    same_side = (near < threshold) == (score < threshold)
+    return str(near if same_side else score.normalize())
 
 
 class _Part(BaseModel):

@@ -435,3 +435,26 @@ def test_the_judge_is_told_what_is_data_and_what_looks_like_ours_is_told(tmp_pat
     assert "**Judge:**" in page
     assert "not been checked against people" in page
     assert line in page
+
+
+def test_people_are_asked_in_lines_of_their_own_and_every_figure_is_rounded_alike(
+    tmp_path: Path,
+) -> None:
+    scores = dict(zip(judging.NAMES, (1.0, 0.85, 0.6, 0.95), strict=True))  # 0.825
+    fixed = f"async def judge(turn):\n    return {json.dumps(scores)!r}\n"
+    cases = [case("notes", "say it") | {"description": "notes only"}]
+    value = selftest(scenarios=cases, judge={"model": "fixed"}, strictness=1.0)
+    value |= {"min_score_to_pass": 0.7}
+    value["agents"]["fixed"] = {"python": "fixed:judge", "max_usd": 0.01}
+    project = project_of(tmp_path, value)
+    (tmp_path / "fixed.py").write_text(fixed)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 3, done
+    assert "scored 0.82, below the threshold of 0.90" in done.out
+    shown = project.matrix("show", "it", "best").out
+    assert "0.82" in shown
+    assert "0.83" not in shown
+    asked = project.matrix("label", "it", "--write", "labels.csv")
+    assert asked.code == 0, asked
+    told = (tmp_path / "labels.csv").read_text(encoding="utf-8-sig")
+    assert "It tests: notes only\nThe status to end with is COMPLETE." in told
