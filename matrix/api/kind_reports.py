@@ -12,10 +12,7 @@ from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON
-from matrix.report.judging_notes import judging_notes
-from matrix.report.labelled import standing_in
 from matrix.store.blobs import BlobStore
-from matrix.store.reader import RunTables
 from matrix.store.restoring import restore_tree
 from matrix.store.run_folder import write_whole
 
@@ -75,6 +72,10 @@ def ended_run(run: Run) -> EndedRun:
 
 def _judge(run: Run) -> dict[str, JSON]:
     """What is known of a run's judges, as its summary says it."""
+    from matrix.report.judging_notes import judging_notes
+    from matrix.report.labelled import standing_in
+    from matrix.store.reader import RunTables
+
     tables = RunTables(run.path)
     standing, notes = standing_in(run.file.plan.metric, [tables]), judging_notes(tables)
     told = [] if standing is None else [standing.sentence]

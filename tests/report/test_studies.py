@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from matrix.model.decimals import in_digits
 from matrix.model.errors import BadInput
 from matrix.model.money import NANO_PER_USD
 from matrix.report.matching import factor_matchup, runs_matchup
@@ -91,15 +92,15 @@ def test_the_figures_of_the_data_are_those_of_the_text(tmp_path: Path) -> None:
     assert " ".join(data["sentence"].split()) in " ".join(text.split())
     (pair,) = data["differences"]
     (row,) = [line for line in text.splitlines() if line.startswith("warm ") and "+" in line]
-    assert f"{pair['difference']:+.1f}" in row
+    assert in_digits(pair["difference"], 1, "+") in row
     for variant in data["variants"]:
         (row, *_) = [line for line in text.splitlines() if line.startswith(variant["level"])]
-        assert f"{variant['mean']:.1f}" in row
+        assert in_digits(variant["mean"], 1) in row
         assert f"{variant['ended']}/{variant['sessions']}" in row
     for level in data["breakdown"]["rows"]:
         assert any(
             line.split()[:2] == [level["level"], str(level["pairs"])]
-            and line.endswith(f"{level['difference']:+.1f}")
+            and line.endswith(in_digits(level["difference"], 1, "+"))
             for line in text.splitlines()
         )
     listed = text.split("Other metrics")[1].split("Cost beside")[0]
