@@ -7,6 +7,7 @@ limits) and reported at once.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from matrix.admission.tariffs import Rates, Tariff
@@ -31,11 +32,12 @@ from matrix.engine.estimate import (
 from matrix.engine.keys import ENV_NAME
 from matrix.engine.parameters import check_parameters
 from matrix.engine.prepared import CellCost, Prepared
+from matrix.engine.registry import ask_kind
 from matrix.engine.setup import GroupLimits, ModelEntry
 from matrix.engine.spec_files import SpecFile, load_spec
 from matrix.engine.spec_parts import Parts, read_parts, unreadable_models
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding
+from matrix.kinds.protocol import Binding, ChecksPlans
 from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
 from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput, did_you_mean
@@ -80,8 +82,17 @@ def prepare(
     prepared = _assemble(parts, cells, models, source, env_file)
     check_caps(prepared, cells.bindings, mistakes)
     check_comparison(prepared, mistakes)
+    notes = mistakes.collect(lambda: _checked_by_kind(parts, prepared.plan))
     mistakes.stop_if_any()
-    return prepared
+    return replace(prepared, notes=(*prepared.notes, *(notes or ())))
+
+
+def _checked_by_kind(parts: Parts, plan: Plan) -> Sequence[str]:
+    """What a kind says of the whole plan, if it looks at that."""
+    kind, packs = parts.kind, {pack.name: pack for pack in parts.packs}
+    if not isinstance(kind, ChecksPlans):
+        return ()
+    return ask_kind(kind, "check this plan", lambda: kind.check_plan(plan, packs))
 
 
 def resolve_models(

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 
 from matrix.kinds.context import Context, ForkContext
 from matrix.model.documents import Document
+from matrix.model.plan import Plan
 from matrix.model.records import JSON, FolderLimits, SessionPlan
 
 
@@ -287,6 +288,23 @@ class ReadsFolders(Protocol):
         Args:
             folder: The folder that was named.
             here: The working directory.
+        """
+        ...
+
+
+@runtime_checkable
+class ChecksPlans(Protocol):
+    """A kind that can refuse a whole plan, rounds and all, before anything starts."""
+
+    def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
+        """See that it can be played; what is odd about it and no mistake, for people.
+
+        Args:
+            plan: The plan.
+            packs: Scenario -> its pack.
+
+        Raises:
+            BadInput: Every reason why it cannot.
         """
         ...
 

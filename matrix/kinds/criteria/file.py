@@ -23,6 +23,7 @@ from matrix.kinds.criteria.settings import (
     CriteriaFile,
     Given,
     Link,
+    Recording,
     Task,
 )
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
@@ -100,13 +101,14 @@ def _links(
     names = needed(file.agents, wanted, fixtures) | _read_fixtures(file, wanted, fixtures)
     for task in tasks:
         given: dict[str, Given] = {}
+        known: dict[str, tuple[Recording, ...]] = {}
         if recorded is not None:
-            given = _of_recording(recorded, task, names, mistakes)
-        for name in [one for one in fixtures if one in names and one not in given]:
+            known = _of_recording(recorded, task, names, mistakes)
+        for name in [one for one in fixtures if one in names and one not in known]:
             text = mistakes.collect(partial(_fixture, file.agents[name].fixture, task, project))
             if text is not None:
                 given[name] = Given(output=text, source="fixture")
-        chosen.append(task.model_copy(update={"given": given}))
+        chosen.append(task.model_copy(update={"given": given, "recorded": known}))
     mistakes.stop_if_any()
     order = [name for name in in_order(file.agents) if name in names]
     return _Chain([_link(name, file.agents[name], name in wanted) for name in order], chosen)
@@ -134,16 +136,17 @@ def _fixture(reference: str, task: Task, project: Path) -> str:
 
 def _of_recording(
     recorded: Recorded, task: Task, names: Iterable[str], mistakes: Mistakes
-) -> dict[str, Given]:
-    there = {one.agent: one for one in recorded.outputs if one.input == task.id}
+) -> dict[str, tuple[Recording, ...]]:
+    """All that is recorded of an input, whatever the variant and round."""
+    there: dict[str, tuple[Recording, ...]] = {}
+    for one in recorded.outputs:
+        if one.input == task.id:
+            own = Recording.model_validate(one.model_dump(exclude={"input", "agent"}))
+            there[one.agent] = (*there.get(one.agent, ()), own)
     if lacking := sorted(set(names) - there.keys()):
         told = f"nothing is recorded of {', '.join(lacking)} with {task.id}; --record it first"
         mistakes.say(USE, told)
-    return {
-        name: Given(output=one.output, source="recorded", task=one.task, ran=one.ran)
-        for name, one in there.items()
-        if name in names
-    }
+    return {name: known for name, known in there.items() if name in names}
 
 
 def _link(name: str, agent: AgentEntry, wanted: bool) -> Link:
@@ -169,6 +172,7 @@ def _as_run(
     spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
     links = [link.model_dump(mode="json") for link in chain.links]
     variants = {name: dict(prompts) for name, prompts in file.variants.items()}
+    rounds = 1 if recorded is None else max(recorded.rounds, 1)
     packs = {
         task.id: ScenarioPack(
             task.id,
@@ -196,7 +200,7 @@ def _as_run(
         "kind": CRITERIA,
         "scenarios": list(packs),
         "at_cap": "spend-all",
-        **({} if {"per_cell", "sessions"} & spec.keys() else {"per_cell": 1}),
+        **({} if {"per_cell", "sessions"} & spec.keys() else {"per_cell": rounds}),
         **({"factors": {"variant": [AS_WRITTEN, *variants]}} if variants else {}),
         **spec,
         "agents": _agents(value, chain.links),

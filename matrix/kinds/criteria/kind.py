@@ -18,7 +18,7 @@ from matrix.judging.request import Part
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.criteria import reporting
 from matrix.kinds.criteria.chain import before, says
-from matrix.kinds.criteria.file import FILE_OPTIONS, is_criteria, read_criteria
+from matrix.kinds.criteria.file import FILE_OPTIONS, USE, is_criteria, read_criteria
 from matrix.kinds.criteria.settings import (
     AGENT,
     AS_WRITTEN,
@@ -29,6 +29,7 @@ from matrix.kinds.criteria.settings import (
     Options,
     Task,
 )
+from matrix.kinds.criteria.stand_ins import check_recorded, stand_in
 from matrix.kinds.criteria.state import Result, State, share_passed
 from matrix.kinds.protocol import (
     REPORTED,
@@ -47,6 +48,7 @@ from matrix.kinds.protocol import (
 from matrix.model.documents import parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.mistakes import Mistakes
+from matrix.model.plan import Plan
 from matrix.model.records import JSON, ChatMessage, Message
 from matrix.model.seeds import content_hash
 
@@ -126,6 +128,14 @@ class CriteriaKind:
         else:
             prompts = _prompts(chain, content["variants"], chosen, library)
         return _bound(content, chain, task, prompts, roles, kept.plan.max_turns)
+
+    def check_plan(self, plan: Plan, packs: Mapping[str, ScenarioPack]) -> Sequence[str]:
+        """See that a plan which judges recorded outputs asks for none that is not there."""
+        tasks = {
+            name: (Task.model_validate(pack.content["task"]), _chain(pack.content["chain"]))
+            for name, pack in packs.items()
+        }
+        return tuple(check_recorded(plan, tasks, USE))
 
     def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
         if "scenario" in changes:
@@ -241,7 +251,7 @@ def _expected(
     for link in chain:
         read = len(task.text) / 4 + _EXPECTED_OUTPUT * len(link.reads)
         often = (1.0, 1.0, 1.0) if link.when is None else (0.0, 0.5, 1.0)
-        if link.name not in task.given:
+        if link.name not in task.given and link.name not in task.recorded:
             model = link.own_model or roles[AGENT]
             asked = read + len(prompts[link.name]) / 4
             written = min(_EXPECTED_OUTPUT, float(link.max_tokens))
@@ -299,7 +309,19 @@ def _prompt(reference: str, library: PackLibrary) -> str:
 
 async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
     """What the agent makes of it, or why it does not run."""
-    given = task.given.get(link.name)
+    given = stand_in(task, link.name, ctx.plan, ctx.plan.round)
+    if given is None and task.recorded:
+        told = "nothing is recorded of it in this variant and round, and no agent is called"
+        return Result(agent=link.name, outcome="errored", reason=told)
+    if given is not None and given.outcome != "ran":
+        return Result(
+            agent=link.name,
+            outcome=given.outcome,
+            reason=given.reason,
+            source=given.source,
+            task=given.task,
+            recorded_round=given.round,
+        )
     if given is None and (missing := _missing(link, state)) is not None:
         what = "is blocked" if missing.outcome == "blocked" else "gave no answer"
         reason = f"{missing.agent} {what}"
@@ -321,6 +343,7 @@ async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
             source=given.source,
             task=given.task,
             other_task=other,
+            recorded_round=given.round,
         )
     try:
         answer = await ctx.ask(
@@ -353,8 +376,6 @@ def _missing(link: Link, state: State) -> Result | None:
 
 def _held_back(ctx: Context, link: Link, state: State, given: Given | None) -> str | None:
     """Why it does not run though nothing is missing; ``None`` if it does."""
-    if given is not None and given.source == "recorded" and not given.ran:
-        return "it did not run when this was recorded"
     if link.when is None or given is not None:
         return None
     other = state.of(link.when.agent)

@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from matrix.kinds.criteria.settings import CRITERIA
+from matrix.kinds.criteria.settings import CRITERIA, Options, Recording
+from matrix.kinds.criteria.stand_ins import changing
+from matrix.kinds.protocol import EndedRun
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.seeds import content_hash
 
 MAX_BYTES: Final = 100_000_000
 """Largest file that is read."""
+
+VERSION: Final = 2
+"""Form of the file that is written and read."""
+
+_KEPT: Final = ("ran", "skipped", "failed", "blocked")
+"""What is recorded of an agent: not what broke by the fault of others, which is to be had anew."""
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class RecordedOutput(_Part):
-    """One output; ``task`` is the content hash of what the agent had been asked."""
+class RecordedOutput(Recording):
+    """What became of one agent with one input, in one variant and round."""
 
     input: str
     agent: str
-    output: str
-    task: str
-    ran: bool = True
 
 
 class Pinned(_Part):
@@ -37,14 +45,23 @@ class Pinned(_Part):
 
 
 class Recorded(_Part):
-    """The file."""
+    """The file. Its first form did not say of which variant and round an output is."""
 
-    version: Literal[1] = 1
+    version: Literal[2] = VERSION
     kind: Literal["criteria"] = Field(default=CRITERIA)
     run_id: str
     recorded_at: str
     judged_by: Mapping[str, Pinned] = {}
     outputs: tuple[RecordedOutput, ...]
+
+    @property
+    def rounds(self) -> int:
+        """Rounds, from the first one on, that are there for every input in every setting."""
+        held: dict[str, set[int]] = {}
+        for one in self.outputs:
+            held.setdefault(content_hash([one.input, dict(one.levels)]), set()).add(one.round)
+        whole = set.intersection(*held.values()) if held else set()
+        return next(number for number in itertools.count() if number not in whole)
 
 
 def read_recorded(path: Path, source: str) -> Recorded:
@@ -64,5 +81,52 @@ def read_recorded(path: Path, source: str) -> Recorded:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))
+        if place == "version":
+            told = (
+                f"{path} is of another version of this form, not {VERSION}; the first did not say "
+                f"of which variant and round an output is; --record makes a new one"
+            )
+            raise BadInput([Mistake(source, None, "", told)]) from None
         told = f"{path} is no file of recorded outputs: {place}: {first['msg']}"
         raise BadInput([Mistake(source, None, "", told)]) from None
+
+
+def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Recorded:
+    """The outputs of a run, by input, variant and round.
+
+    Sessions that differ in nothing but their judge played the same: one of them is kept.
+
+    Args:
+        run: The run.
+        sessions: What each of its sessions has reported, with its ``round`` and ``levels``.
+    """
+    variant = Options.model_validate(dict(run.options)).variant
+    kept: dict[tuple[Any, ...], list[RecordedOutput]] = {}
+    for session in sessions:
+        levels = changing(session["levels"], variant)
+        key = (session["input"], tuple(levels.items()), session["round"])
+        outputs = [
+            RecordedOutput(
+                input=session["input"],
+                agent=cell["agent"],
+                levels=levels,
+                round=session["round"],
+                outcome=cell["outcome"],
+                reason="" if cell["outcome"] == "ran" else cell["why"],
+                output=cell["output"],
+                task=cell["task"],
+            )
+            for cell in session["agents"]
+            if cell["outcome"] in _KEPT
+        ]
+        if len(outputs) > len(kept.get(key, ())):
+            kept[key] = outputs
+    judged_by = {
+        cell["agent"]: Pinned(judge=cell["judge_model"], rubric=cell["rubric"])
+        for session in sessions
+        for cell in session["agents"]
+        if cell["judge_model"]
+    }
+    at = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+    outputs = [one for key in sorted(kept, key=lambda key: key[1:]) for one in kept[key]]
+    return Recorded(run_id=run.run_id, recorded_at=at, judged_by=judged_by, outputs=tuple(outputs))

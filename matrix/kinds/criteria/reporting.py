@@ -11,8 +11,9 @@ import orjson
 from matrix.kinds.context import Log
 from matrix.kinds.criteria.chain import began
 from matrix.kinds.criteria.file import REPORTS
-from matrix.kinds.criteria.recorded import Pinned, Recorded, RecordedOutput
+from matrix.kinds.criteria.recorded import recording_of
 from matrix.kinds.criteria.settings import Link, Options, Task
+from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
 from matrix.kinds.criteria.state import Result
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
 from matrix.stats.proportions import wilson_clustered
@@ -79,6 +80,8 @@ def _cell(link: Link, one: Result, rubric: Callable[[Link], str], log: Log) -> C
         "source": one.source,
         "other_task": one.other_task,
         "task": one.task,
+        "recorded_round": one.recorded_round,
+        "outcome": one.outcome,
         "ran": one.outcome == "ran",
         "output": log[one.at].text if one.at >= 0 else "",
     }
@@ -116,7 +119,7 @@ def report_of(run: EndedRun) -> RunReport:
     files = {name: text}
     lines = [*_lines(sessions, tested, counted, passed), *changed]
     if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
-        recording = _recording(run, sessions)
+        recording = recording_of(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"
         many = len(recording.outputs)
         lines.append(f"{many} outputs are recorded in {options.record}; --use-recorded judges them")
@@ -301,35 +304,11 @@ def _changes(tested: Sequence[Cell], options: Options) -> Iterator[str]:
             )
     for cell in tested:
         if cell["other_task"]:
+            variant = f" ({_variant(cell['levels'])})" * bool(cell["levels"])
             told.add(
-                f"note: the output of {cell['agent']} on {cell['input']} was recorded for another "
-                "prompt, input or output before it; --record makes a new one"
+                f"note: the output of {cell['agent']} on {cell['input']}{variant} was recorded for "
+                "another prompt, input or output before it; --record makes a new one"
             )
+        if cell["recorded_round"] >= 0 and cell["recorded_round"] != cell["round"]:
+            told.add(f"note: {JUDGED_AGAIN}")
     yield from sorted(told)
-
-
-def _recording(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Recorded:
-    """The outputs of the first session of each input."""
-    first: dict[str, Mapping[str, Any]] = {}
-    for session in sessions:
-        if session["agents"]:
-            first.setdefault(session["input"], session)
-    cells = [(name, cell) for name, session in first.items() for cell in session["agents"]]
-    kept = [
-        RecordedOutput(
-            input=name,
-            agent=cell["agent"],
-            output=cell["output"],
-            task=cell["task"],
-            ran=cell["ran"],
-        )
-        for name, cell in cells
-        if cell["ran"] or cell["verdict"] == "skipped"
-    ]
-    judged_by = {
-        cell["agent"]: Pinned(judge=cell["judge_model"], rubric=cell["rubric"])
-        for _, cell in cells
-        if cell["judge_model"]
-    }
-    at = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
-    return Recorded(run_id=run.run_id, recorded_at=at, judged_by=judged_by, outputs=tuple(kept))

@@ -18,6 +18,7 @@ AS_WRITTEN: Final = "as-written"
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,60}$")]
 InputId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,60}$")]
+RecordedOutcome = Literal["ran", "skipped", "failed", "blocked"]
 OneOrMore = BeforeValidator(lambda given: [given] if isinstance(given, str) else given)
 
 
@@ -64,22 +65,49 @@ class Given(_Part):
         output: The words.
         source: ``fixture`` or ``recorded``.
         task: Content hash of what the agent had been asked for; empty if that is not known.
-        ran: Whether the agent ran; one with a condition may not have.
+        outcome: What became of the agent; only one that ``ran`` has an output.
+        reason: Why it did not run.
+        round: The round that it was recorded in, from 0; -1 for a fixture.
     """
 
     output: str
     source: Literal["fixture", "recorded"]
     task: str = ""
-    ran: bool = True
+    outcome: RecordedOutcome = "ran"
+    reason: str = ""
+    round: int = -1
+
+
+class Recording(_Part):
+    """What became of an agent with one input, in one variant and round, when it was recorded.
+
+    Attributes:
+        levels: The variant, and the levels of all other factors that change outputs.
+        round: The round, from 0.
+        task: Content hash of what the agent had been asked.
+    """
+
+    levels: Mapping[str, str]
+    round: int = Field(ge=0)
+    outcome: RecordedOutcome = "ran"
+    reason: str = ""
+    output: str
+    task: str
 
 
 class Task(_Part):
-    """One fixed input, with all outputs that are given for it."""
+    """One fixed input, with all outputs that stand for agents' own.
+
+    Attributes:
+        given: Agent -> its fixture.
+        recorded: Agent -> what is recorded of it. Where anything is, no agent is called.
+    """
 
     id: InputId
     category: str = ""
     text: str
     given: Mapping[str, Given] = {}
+    recorded: Mapping[str, tuple[Recording, ...]] = {}
 
 
 class Options(_Part):

@@ -27,6 +27,7 @@ class Result(BaseModel):
         source: Where the output is from: ``played``, ``fixture`` or ``recorded``.
         task: Content hash of what it was asked.
         other_task: Whether a recorded output had been made of another task.
+        recorded_round: The round, from 0, that a recorded output is of; else -1.
         findings: Whether each criterion is met, and why; empty if it was not judged.
         claimed: The verdict that the judge claimed.
         unjudged: Why there are no findings.
@@ -41,6 +42,7 @@ class Result(BaseModel):
     source: str = "played"
     task: str = ""
     other_task: bool = False
+    recorded_round: int = -1
     findings: tuple[Finding, ...] = ()
     claimed: str = ""
     reasoning: str = ""
