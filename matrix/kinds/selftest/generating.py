@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from matrix.kinds.selftest.settings import AWAITING, Case
+from matrix.kinds.selftest.settings import AWAITING, COMPLETE, Case
 
 GENERATOR_HEADING: Final = "# You write test requests"
 """First line of the generator's system prompt."""
@@ -75,7 +75,8 @@ class Generated(NamedTuple):
 
 def request_for(case: Case) -> str:
     """What the generator is asked for a case; its id is not told."""
-    if case.expected_status == AWAITING:
+    replied = case.requires_reply and case.expected_status != COMPLETE
+    if replied or case.expected_status == AWAITING:
         wish = (
             "- leaves open what exactly is wanted, so that it can be understood in several ways\n"
             "- makes a careful assistant ask before it answers"

@@ -39,7 +39,6 @@ from matrix.kinds.selftest.generating import (
 )
 from matrix.kinds.selftest.namespace import namespace_at
 from matrix.kinds.selftest.settings import (
-    AWAITING,
     GENERATOR,
     JUDGE,
     OF_A_SIMULATED_SYSTEM,
@@ -47,6 +46,7 @@ from matrix.kinds.selftest.settings import (
     SYSTEM,
     Case,
     Options,
+    awaits,
     case_of,
 )
 from matrix.kinds.selftest.state import NOTHING_SAID, Said, State, Step
@@ -204,14 +204,22 @@ class SelftestKind:
         status, known_by, doubt = judging.status_of(answer.status, answer.text)
         ctx.log.append(Message("table", SYSTEM, answer.text, ctx.turn, status))
         said.append(Said(role="assistant", content=answer.text, carry=answer.carry))
-        step = Step(asked=asked, answer=answer.text, expected=expected, actual=status, doubt=doubt)
+        more = case.requires_reply and ctx.turn <= len(case.reply_flow)
+        awaited = more and awaits(status, expected)
+        step = Step(
+            asked=asked,
+            answer=answer.text,
+            expected=expected,
+            actual=status,
+            doubt=doubt,
+            awaits=awaited,
+        )
         ctx.event("status", subject=status, detail=f"known by {known_by}")
         if step.empty:
             ctx.event("empty_answer", detail=NOTHING_SAID, severity="warning")
         if doubt:
             ctx.event("status_contradicts", subject=status, detail=doubt, severity="warning")
-        more = case.requires_reply and ctx.turn <= len(case.reply_flow)
-        if not (more and status == AWAITING):
+        if not awaited:
             ctx.end("completed", f"the system ended with {status}")
         return state.model_copy(update={"said": tuple(said), "steps": (*state.steps, step)})
 

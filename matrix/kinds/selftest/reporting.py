@@ -36,7 +36,8 @@ def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, A
         faults += [f"reply {number}: {fault}" for fault in step.faults(rules)]
     if unsent:
         last = state.steps[-1].actual
-        faults.append(f"{unsent} of the replies were not awaited: it had ended with {last}")
+        were = "reply was" if unsent == 1 else "replies were"
+        faults.append(f"{unsent} {were} not awaited: it had ended with {last}")
     unread = sum(step.overall is None for step in state.steps)
     passed: bool | None = False if faults else None if unread else True
     return {

@@ -93,6 +93,15 @@ class Options(Rules):
     )
 
 
+def awaits(status: str, expected: str) -> bool:
+    """Whether an answer awaits the reply that a case has for it: by its status.
+
+    A system may have a name of its own for that state, which is the one that the case expects
+    where a reply follows. After COMPLETE none does.
+    """
+    return status == AWAITING or (status == expected and expected != COMPLETE)
+
+
 class ReplyStep(_Part):
     """What the user says when the system awaits a reply, and what is to come of it."""
 
@@ -106,7 +115,10 @@ class Case(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow")
 
     description: str = Field(min_length=1, max_length=20_000, description="What it tests.")
-    expected_status: Status = Field(default=COMPLETE, description="Status of the answer.")
+    expected_status: Status = Field(
+        default=COMPLETE,
+        description="Status of the answer; where a reply follows, the one that awaits it.",
+    )
     requires_reply: bool = Field(
         default=False, description="Whether reply_flow is played; true if there is one."
     )

@@ -50,6 +50,7 @@ class Step(_Part):
 
     Attributes:
         doubt: That the answer says another status as well.
+        awaits: Whether it awaits a reply that the case has.
         scores: Part of the score -> what the judge gave, if its answer could be read.
         missing: Part -> why it has none.
     """
@@ -59,6 +60,7 @@ class Step(_Part):
     expected: str
     actual: str
     doubt: str = ""
+    awaits: bool = False
     scores: dict[str, float] = {}
     missing: dict[str, str] = {}
     reasoning: str = ""
@@ -97,7 +99,8 @@ class Step(_Part):
         found = []
         if rules.status_must_match and not self.status_match:
             found.append(f"expected the status {self.expected}, got {self.actual}")
-        if self.actual == AWAITING and self.questions > rules.max_questions_allowed:
+        awaits = self.awaits or self.actual == AWAITING
+        if awaits and self.questions > rules.max_questions_allowed:
             found.append(
                 f"asked {self.questions} questions; at most {rules.max_questions_allowed} are "
                 "allowed"

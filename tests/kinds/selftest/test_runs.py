@@ -31,6 +31,8 @@ async def system(turn):
         raise ValueError("no")
     if "first reply" in asked or "echo" in asked:
         return Reply("as you wish " + json.dumps(dict(turn.fields)), 0.0, status="COMPLETE")
+    if "need" in asked:
+        return Reply("which one? or which two?", 0.0, status="need_info")
     if "ask" in asked:
         return Reply("which one?", 0.0, status="AWAITING_RESPONSE")
     return Reply(asked, 0.0, status="complete")
@@ -86,6 +88,24 @@ CASES = [
         **AWAITS,
         reply_flow=[{"reply": "ask again", "expected_status": "COMPLETE"}],
     ),
+    case(
+        "own_state", "need more", expected_status="NEED_INFO", reply_flow=[{"reply": "first reply"}]
+    ),
+    case(
+        "own_state_twice",
+        "need more",
+        expected_status="NEED_INFO",
+        reply_flow=[
+            {"reply": "need still more", "expected_status": "NEED_INFO"},
+            {"reply": "first reply"},
+        ],
+    ),
+    case(
+        "complete_awaits_nothing",
+        "say it",
+        expected_status="COMPLETE",
+        reply_flow=[{"reply": "first reply"}],
+    ),
     case("wrong_status", "say it", expected_status="AWAITING_RESPONSE"),
     case("hangs", "hang"),
     case("raises", "raise"),
@@ -108,6 +128,9 @@ PASSED = {
     "replied": True,
     "reply_not_awaited": False,
     "wrong_after_reply": False,
+    "own_state": True,
+    "own_state_twice": True,
+    "complete_awaits_nothing": False,
     "wrong_status": False,
     "hangs": False,
     "raises": False,
@@ -169,6 +192,29 @@ def test_each_case_comes_to_what_it_should(played: tuple[Project, Any], name: st
     (found,) = [one for one in played[1]["cases"] if one["id"] == name]
     assert found["pass"] is PASSED[name], found
     assert bool(found["faults"]) == (PASSED[name] is not True)
+
+
+def test_replies_are_sent_to_whatever_state_the_case_says_awaits_them(
+    played: tuple[Project, Any],
+) -> None:
+    cases = {one["id"]: one for one in played[1]["cases"]}
+    assert [one["reply"] for one in cases["own_state_twice"]["replies"]] == [
+        "need still more",
+        "first reply",
+    ]
+    assert cases["complete_awaits_nothing"]["faults"] == [
+        "1 reply was not awaited: it had ended with COMPLETE"
+    ]
+
+
+def test_a_state_of_its_own_that_awaits_a_reply_is_held_to_the_most_questions(
+    tmp_path: Path,
+) -> None:
+    own = case("own", "need", expected_status="NEED_INFO", reply_flow=[{"reply": "first reply"}])
+    project = project_of(tmp_path, selftest(scenarios=[own], max_questions_allowed=1))
+    project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    (found,) = json.loads((tmp_path / "reports/selftest/it.json").read_text())["cases"]
+    assert found["faults"] == ["asked 2 questions; at most 1 are allowed"]
 
 
 def test_the_report_has_the_form_that_was_agreed(played: tuple[Project, Any]) -> None:
