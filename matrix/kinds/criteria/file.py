@@ -276,7 +276,14 @@ def _check_agents(file: CriteriaFile, mistakes: Mistakes) -> None:
     names = list(file.agents)
     if file.judge.run is not None and file.judge.model:
         mistakes.fault(("judge", "model"), "is given beside run; give one of the two")
+    read = {one for agent in file.agents.values() for one in before(agent)}
     for name, agent in file.agents.items():
+        if not agent.criteria and name not in read:
+            mistakes.fault(
+                ("agents", name, "criteria"),
+                "has no criterion, and no other agent reads this one, so nothing would come of it; "
+                "give it criteria, or leave it out",
+            )
         for part, why in _faults(agent, name, names):
             mistakes.fault(("agents", name, *part), why)
     for variant, prompts in file.variants.items():

@@ -90,7 +90,8 @@ def _cell(link: Link, one: Result, rubric: Callable[[Link], str], log: Log) -> C
 def report_of(run: EndedRun) -> RunReport:
     """The files about a run, and what is said after its summary."""
     sessions = [_session(one) for one in run.sessions]
-    tested = [cell | _where(one) for one in sessions for cell in one["agents"] if cell["judged"]]
+    played = [cell | _where(one) for one in sessions for cell in one["agents"]]
+    tested = [cell for cell in played if cell["judged"]]
     counted = [cell for cell in tested if cell["verdict"] != "skipped"]
     passed = sum(cell["verdict"] == "PASS" for cell in counted)
     unplayed = [one for one in sessions if not one["agents"]]
@@ -110,14 +111,14 @@ def report_of(run: EndedRun) -> RunReport:
         },
         "judge": dict(run.judge),
         "by_category": _by_category(counted),
-        "grid": _grid_data(tested),
+        "grid": _grid_data(played),
         "changed_since_recorded": changed,
         "sessions": sessions,
     }
     text = orjson.dumps(data, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE).decode()
     name = f"{REPORTS}/{run.run_id}.json"
     files = {name: text}
-    lines = [*_lines(sessions, tested, counted, passed), *changed]
+    lines = [*_lines(sessions, played, tested, counted, passed), *changed]
     if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
         recording = recording_of(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"
@@ -154,10 +155,13 @@ def _by_category(counted: Sequence[Cell]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _grid_data(tested: Sequence[Cell]) -> dict[str, dict[str, dict[str, str]]]:
-    """Variant -> agent -> input -> verdict, or how many of its runs passed."""
+def _grid_data(played: Sequence[Cell]) -> dict[str, dict[str, dict[str, str]]]:
+    """Variant -> agent -> input -> verdict, or how many of its runs passed.
+
+    Agents that only make what others read are in it as well, not judged.
+    """
     found: dict[str, dict[str, dict[str, list[str]]]] = {}
-    for cell in tested:
+    for cell in played:
         variant = found.setdefault(_variant(cell["levels"]), {})
         variant.setdefault(cell["agent"], {}).setdefault(cell["input"], []).append(_short(cell))
     return {
@@ -184,16 +188,19 @@ def _together(words: Sequence[str]) -> str:
     if len(words) == 1:
         return words[0]
     ran = [word for word in words if word != "skipped"]
+    if "not judged" in ran:
+        return "not judged"
     return f"{ran.count('PASS')}/{len(ran)} pass" if ran else "skipped"
 
 
 def _lines(
     sessions: Sequence[Mapping[str, Any]],
+    played: Sequence[Cell],
     tested: Sequence[Cell],
     counted: Sequence[Cell],
     passed: int,
 ) -> Iterator[str]:
-    for variant, rows in _grid_data(tested).items():
+    for variant, rows in _grid_data(played).items():
         if variant:
             yield f"{variant}:"
         yield from _table(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -197,6 +197,7 @@ class _Reader:
                 self._mistakes.fault((*path, "input"), f"{name!r} is expected of twice")
             else:
                 by_file[name] = (index, entry)
+        self._number_twice(entries, files)
         turns = []
         for name, path_ in files.items():
             found = by_file.get(name)
@@ -214,6 +215,24 @@ class _Reader:
         if len(turns) > MAX_TURNS:
             self._mistakes.say(self._source, f"has {len(turns)} turns; at most {MAX_TURNS}")
         return tuple(turn for _, turn in turns)
+
+    def _number_twice(
+        self, entries: Sequence[tuple[int, Mapping[str, Any]]], files: Mapping[str, Path]
+    ) -> None:
+        """Two turns of one number have no order; neither has a command with an input's number."""
+        listed: dict[int, int] = {}
+        named = {number: name for name in files if (number := _number(name)) is not None}
+        for index, entry in entries:
+            path, number = ("turns", index, "turn"), entry.get("turn")
+            if not isinstance(number, int):
+                continue
+            if number in listed:
+                told = f"turn {number} is given twice: turns[{listed[number]}] has it already"
+                self._mistakes.fault(path, told)
+            elif number in named and self._input_of(entry, files) is None and entry.get("command"):
+                told = f"turn {number} is given twice: {INPUTS}/{named[number]} has it by its name"
+                self._mistakes.fault(path, told)
+            listed.setdefault(number, index)
 
     def _inputs(self) -> dict[str, Path]:
         folder = self._folder / INPUTS

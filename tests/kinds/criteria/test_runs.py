@@ -260,6 +260,19 @@ def test_some_agents_and_inputs_only(tmp_path: Path) -> None:
     assert report["summary"]["cells"] == 2
 
 
+def test_an_agent_without_criteria_that_others_read_is_shown_as_not_judged(tmp_path: Path) -> None:
+    value = FILE | {"agents": dict(FILE["agents"]) | {"first": agent("first", criteria=[])}}
+    project = project_of(tmp_path, value)
+    for rounds in ("1", "2"):
+        options = ("--inputs", "plain,risky", "--per-cell", rounds)
+        done, report = played(project, *options, run_id=f"it{rounds}")
+        (grid,) = report["grid"].values()
+        assert list(grid) == ["first", "risk", "detour", "last"]
+        assert grid["first"] == {"plain": "not judged", "risky": "not judged"}
+        assert report["summary"]["cells"] == 5 * int(rounds)
+        assert "first   not judged  not judged" in done.out
+
+
 def test_a_fixture_stands_for_an_agent_that_is_not_tested(tmp_path: Path) -> None:
     value = FILE | {"agents": dict(FILE["agents"])}
     value["agents"]["first"] = {**FILE["agents"]["first"], "fixture": "made/{input}.md"}
@@ -314,6 +327,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
         "they wait for each other: ",
     ),
     ({"agents": {"a": {"prompt": "file://no.md", "criteria": ["x"]}}}, "no.md: no such file"),
+    ({"agents": FILE["agents"] | {"a": {"prompt": "p"}}}, "agents.a.criteria: has no criterion"),
+    ({"agents": {"a": {"prompt": "p", "criteria": []}}}, "agents.a.criteria: has no criterion"),
     ({"agents": {"score": {"prompt": "p", "criteria": ["x"]}}}, "agents.score: is the name of a"),
     ({"agents": {"a b": {"prompt": "p", "criteria": ["x"]}}}, "agents.a b"),
     ({"inputs": []}, "inputs: has no input"),

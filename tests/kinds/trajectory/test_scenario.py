@@ -39,6 +39,14 @@ def judged(**more: Any) -> dict[str, Any]:
         ({"turns": [{"turn": 1, "input": "turn-01-interveiw-a.md"}]}, "did you mean 'turn-01-"),
         ({"turns": [{"turn": 7}]}, "turn 7 has no input in inputs/, and no command"),
         ({"turns": [{"turn": 1}, {"turn": 1}]}, "is expected of twice"),
+        (
+            {"turns": [{"turn": 1}, {"turn": 2}, {"turn": 2, "command": "/review"}]},
+            "turns[2].turn: turn 2 is given twice: turns[1] has it already",
+        ),
+        (
+            {"turns": [{"turn": 1}, {"turn": 2, "command": "/review"}]},
+            "turn 2 is given twice: inputs/turn-02-mail.md has it by its name",
+        ),
         ({"turns": "none"}, "is a list of turns"),
         ({"turns": [3]}, "a turn is a mapping"),
         ({"turns": [{"turn": 1, "structurall": []}]}, "did you mean 'structural'?"),
