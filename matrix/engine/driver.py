@@ -64,6 +64,8 @@ TICK_S = 0.25
 class RunBroken(MatrixError):
     """The run cannot go on; what was acknowledged is in its journal."""
 
+    exit_code = 4
+
 
 class Driver:
     """Drives one run."""

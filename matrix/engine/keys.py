@@ -89,10 +89,15 @@ def _account_refused(news: ProviderClosed, prepared: Prepared, run_dir: Path) ->
     place = f" at {entry.api_base}" if entry.api_base else ""
     return (
         f"{news.group} refuses this account again and again ({entry.target}{place}): "
-        f"{news.reason or 'no reason given'}\n"
+        f"{_sentence(news.reason or 'no reason given')}\n"
         f"See to {key}, to its credit and to what it may use; then `{resume_command(run_dir)}` "
         "goes on with every session that is open."
     )
+
+
+def _sentence(reason: str) -> str:
+    """A provider's words with a full stop, since they are read in one line with what follows."""
+    return reason if reason.rstrip().endswith((".", "!", "?")) else f"{reason.rstrip()}."
 
 
 def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:

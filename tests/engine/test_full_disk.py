@@ -38,7 +38,7 @@ def test_a_full_disk_ends_the_run_clearly_and_loses_nothing_that_was_acknowledge
 ) -> None:
     run_dir = project.path("full")
     done = project.matrix(*RUN, "full", file_limit=200_000)
-    assert (done.code, done.out) == (1, "")
+    assert (done.code, done.out) == (4, "")
     assert done.err.startswith("error: no space left for")
     assert "`matrix resume full`" in done.err
     assert "Traceback" not in done.err

@@ -86,7 +86,7 @@ def main(folder: str, run_id: str, wounds: str, hang_s: str = str(HANG_S)) -> No
         end = asyncio.run(drive(Path(folder), run_id, WithClients(executor, 2), hurting))
         said = {"status": end.status, "reason": end.reason}
     except MatrixError as error:
-        said = {"status": "failed", "reason": str(error)}
+        said = {"status": "failed", "reason": str(error), "code": error.exit_code}
     lives = {member.place: member.lives for member in executor.crew.members}
     print(json.dumps(said | {"hurt": hurting.hurt, "lives": lives}))  # noqa: T201
 

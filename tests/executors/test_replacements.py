@@ -189,7 +189,7 @@ def test_a_disk_that_fills_up_while_processes_are_replaced_ends_the_run_and_lose
     ]
     said = play(project, shared_ray, chaos, wounds)
     assert said["hurt"] == wounds
-    assert said["status"] == "failed"
+    assert (said["status"], said["code"]) == ("failed", 4)
     assert "free some space" in said["reason"]
     go_on(project, chaos, whole)
 
