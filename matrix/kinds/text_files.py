@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake
@@ -17,10 +18,12 @@ def read_text(path: Path, max_bytes: int, *, source: str | None = None) -> str:
     """The text of a file of at most ``max_bytes``.
 
     Raises:
-        BadInput: Missing, unreadable, too large, or not UTF-8.
+        BadInput: Missing, unreadable, no file, too large, or not UTF-8.
     """
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_opened) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise _bad(path, source, "is no file; only plain files are read")
             raw = file.read(max_bytes + 1)
     except OSError as error:
         problem = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
@@ -34,6 +37,11 @@ def read_text(path: Path, max_bytes: int, *, source: str | None = None) -> str:
         raise BadInput(
             [Mistake(source or str(path), line, "", "is not UTF-8 text; save it as UTF-8")]
         ) from None
+
+
+def _opened(path: str, flags: int) -> int:
+    """A handle at once: a pipe that nobody writes to would be waited for, for ever."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _bad(path: Path, source: str | None, message: str) -> BadInput:

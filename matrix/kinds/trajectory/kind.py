@@ -42,6 +42,7 @@ from matrix.kinds.trajectory.file import (
     stands_for,
 )
 from matrix.kinds.trajectory.folder import View, as_text, differences, scan
+from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.given import with_given
 from matrix.kinds.trajectory.own_checks import assertions_of
 from matrix.kinds.trajectory.pinned import compared, pin
@@ -410,16 +411,21 @@ def _scaffold(pack: ScenarioPack, options: Options, library: PackLibrary) -> Pat
     """The folder that sessions begin with.
 
     Raises:
-        BadInput: There is no such folder.
+        BadInput: There is no such folder, or it has what no session may be given.
     """
     if not options.scaffold:
         return None
     named: Mapping[str, str] = pack.content.get("scaffolds") or {}
     if options.scaffold in named:
-        return Path(named[options.scaffold])
-    if (shared := library.shared_folder(TRAJECTORY, "scaffolds", options.scaffold)) is not None:
-        return shared
-    return library.project_folder(options.scaffold)
+        folder = Path(named[options.scaffold])
+    elif (shared := library.shared_folder(TRAJECTORY, "scaffolds", options.scaffold)) is not None:
+        folder = shared
+    else:
+        folder = library.project_folder(options.scaffold)
+    faults = [*special_files_in(folder), *links_out_of(folder)]
+    if wrong := [Mistake(f"{folder}/{path}", None, "", told) for path, told in faults]:
+        raise BadInput(wrong)
+    return folder
 
 
 def _bound(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text, real
 from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
+from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
     Expected,
@@ -100,6 +101,7 @@ class _Reader:
         self._folders: dict[str, str] = {}
 
     def read(self) -> ScenarioPack:
+        self._refuse(self._name, special_files_in(self._folder))
         path = self._folder / EXPECTED
         document = parse_document(read_text(path, 2_000_000, source=self._source), self._source)
         if not isinstance(document.value, dict):
@@ -142,6 +144,11 @@ class _Reader:
         return ScenarioPack(self._name, TRAJECTORY, title, description, content, fields, notes)
 
     # --- parts ------------------------------------------------------------------------------
+
+    def _refuse(self, where: str, faults: Iterable[tuple[str, str]]) -> None:
+        """Stop at what must not be looked at any further."""
+        if found := [Mistake(f"{where}/{path}", None, "", told) for path, told in faults]:
+            raise BadInput(found)
 
     def _code(self) -> tuple[str, list[str]]:
         """The text of its own assertions, where it may be run, and their names."""
@@ -310,6 +317,7 @@ class _Reader:
             told = "is a link to what is not of the scenario; put it there itself"
             raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
         if path.is_dir():
+            self._refuse(f"{self._name}/{INPUTS}/{name}", links_out_of(path))
             self._folders[path.name] = str(real(path))
             date = date or _date_in(name)
             return Turn(name=name, kind=kind, date=date, folder=path.name, expected=expected)
