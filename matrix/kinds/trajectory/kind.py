@@ -44,6 +44,7 @@ from matrix.kinds.trajectory.file import (
 from matrix.kinds.trajectory.folder import View, as_text, differences, scan
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.given import with_given
+from matrix.kinds.trajectory.hypotheses import gone_after, hypotheses_of, is_demoted
 from matrix.kinds.trajectory.own_checks import assertions_of
 from matrix.kinds.trajectory.pinned import compared, pin
 from matrix.kinds.trajectory.points import (
@@ -78,7 +79,7 @@ from matrix.kinds.trajectory.state import (
     State,
     share,
 )
-from matrix.kinds.trajectory.structural import Assertion, Scene, hypotheses_of, is_demoted
+from matrix.kinds.trajectory.structural import Assertion, Scene
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 from matrix.model.seeds import content_hash
@@ -214,6 +215,9 @@ class TrajectoryKind:
         for one in results:
             if one.word:
                 _tell(ctx, one)
+        gone = await asyncio.to_thread(
+            gone_after, view, options.layout, state.gone, frozenset(state.demoted)
+        )
         done = {"turn": ctx.turn, "results": [one.model_dump(mode="json") for one in results]}
         ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(done).decode(), ctx.turn))
         return state.model_copy(
@@ -223,6 +227,7 @@ class TrajectoryKind:
                 "said_at": (*state.said_at, said_at),
                 "final": last,
                 "failures": failures,
+                "gone": gone,
             }
         )
 
@@ -261,7 +266,7 @@ class TrajectoryKind:
         """What the structural assertions show; those of content with what they will be shown."""
         scenario, options = _scenario(ctx), _options(ctx)
         known: Mapping[str, Assertion] = assertions_of(scenario.code)
-        scene = Scene(view, options.layout, frozenset(state.demoted))
+        scene = Scene(view, options.layout, frozenset(state.demoted), state.gone)
         number, found = (0 if final else ctx.turn), list[Result]()
         for name, check in ids_of(expected, number):
             if isinstance(check, Content):

@@ -12,14 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from matrix.kinds.trajectory.folder import View
+from matrix.kinds.trajectory.hypotheses import evidence_of, hypotheses_of
 from matrix.kinds.trajectory.notes.notebook import Layout, entries_in
-from matrix.kinds.trajectory.structural import (
-    BUILT_IN,
-    Scene,
-    evidence_of,
-    hypotheses_of,
-    is_sourced,
-)
+from matrix.kinds.trajectory.structural import BUILT_IN, Scene, is_sourced
 from matrix.model.records import JSON
 
 VERSION: Final = 1

@@ -7,6 +7,8 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from matrix.kinds.trajectory.hypotheses import Gone
+
 STRUCTURAL, CONTENT = "structural", "content"
 PASS, FAIL, UNCERTAIN, UNJUDGED, WAITING = "PASS", "FAIL", "UNCERTAIN", "UNJUDGED", ""
 """Words of a result; one that waits for its judge has none yet."""
@@ -61,6 +63,7 @@ class State(BaseModel):
     Attributes:
         results: What assertions came to, in order; those of content without a word yet.
         demoted: Ids of hypotheses that the session began with as demoted.
+        gone: Hypotheses that were there after an earlier turn, and are no longer.
         asked_at: Position in the log of what came in, turn by turn.
         said_at: Position in the log of what the agent said.
         failures: Turns that the agent did not come to the end of.
@@ -74,6 +77,7 @@ class State(BaseModel):
     said_at: tuple[int, ...] = ()
     final: bool = False
     failures: int = 0
+    gone: tuple[Gone, ...] = ()
 
 
 def share(results: Iterable[Result]) -> float | None:

@@ -8,7 +8,7 @@ for; ``file_contains_any`` is this project's own. Packages add more under the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 
@@ -21,17 +21,18 @@ from matrix.kinds.trajectory.arguments import (
     texts_of,
 )
 from matrix.kinds.trajectory.folder import View
+from matrix.kinds.trajectory.hypotheses import (
+    Gone,
+    change_of,
+    evidence_of,
+    gone_after,
+    hypotheses_of,
+    is_demoted,
+    is_told_of,
+)
 from matrix.kinds.trajectory.notes.decisions import reversal_of, vague
 from matrix.kinds.trajectory.notes.markdown import links_in, places_in, target_of
-from matrix.kinds.trajectory.notes.notebook import (
-    Hypothesis,
-    Layout,
-    Row,
-    entries_in,
-    evidence_in,
-    read_hypothesis,
-    resolve,
-)
+from matrix.kinds.trajectory.notes.notebook import Layout, Row, entries_in
 from matrix.kinds.trajectory.notes.paths import alternatives, is_glob, matching, plain
 from matrix.model.records import JSON
 
@@ -55,11 +56,18 @@ class Scene(NamedTuple):
         view: The folder.
         layout: Where its notebook keeps what.
         demoted_at_start: Ids of hypotheses that the session began with as demoted.
+        gone: Hypotheses that were gone before the turn.
     """
 
     view: View
     layout: Layout
     demoted_at_start: frozenset[str] = frozenset()
+    gone: tuple[Gone, ...] = ()
+
+    @property
+    def gone_now(self) -> tuple[Gone, ...]:
+        """Hypotheses that are gone after the turn."""
+        return gone_after(self.view, self.layout, self.gone, self.demoted_at_start)
 
 
 class Assertion(NamedTuple):
@@ -74,17 +82,6 @@ class Assertion(NamedTuple):
     check: Callable[[Scene, Any], Found]
     fault: Callable[[JSON], str]
     compares: bool = False
-
-
-def hypotheses_of(view: View, layout: Layout) -> list[Hypothesis]:
-    """Every hypothesis as it is now."""
-    paths = entries_in(layout.hypotheses, view.now, layout)
-    return [read_hypothesis(path, view.text(path), layout) for path in paths]
-
-
-def _old_hypotheses(view: View, layout: Layout) -> list[Hypothesis]:
-    paths = entries_in(layout.hypotheses, view.before, layout)
-    return [read_hypothesis(path, view.old_text(path) or "", layout) for path in paths]
 
 
 def _all(check: Callable[[Scene, str], Found]) -> Callable[[Scene, Any], Found]:
@@ -129,39 +126,20 @@ def _hypothesis_count(scene: Scene, least: Any) -> Found:
 
 
 def _evidence_increased(scene: Scene, name: str) -> Found:
-    change = _gained(scene, name)
-    if isinstance(change, Found):
-        return change
+    change = change_of(scene.view, scene.layout, name, scene.gone_now)
+    if isinstance(change, str):
+        return Found(False, change)
     path, (before, _), (now, _) = change
     return Found(now > before, f"{path} had {before} for it, and has {now}")
 
 
 def _evidence_unchanged(scene: Scene, name: str) -> Found:
-    change = _gained(scene, name)
-    if isinstance(change, Found):
-        return change
+    change = change_of(scene.view, scene.layout, name, scene.gone_now)
+    if isinstance(change, str):
+        return Found(False, change)
     path, before, now = change
-    return Found(sum(now) <= sum(before), f"{path} had {sum(before)} rows, and has {sum(now)}")
-
-
-def _gained(scene: Scene, name: str) -> tuple[str, tuple[int, int], tuple[int, int]] | Found:
-    """The hypothesis that a name stands for, and its evidence (for, against) before and after."""
-    view, layout = scene.view, scene.layout
-    now = hypotheses_of(view, layout)
-    one = resolve(name, now, view.now)
-    if one is None:
-        there = ", ".join(f"{each.id} ({each.path})" for each in now)
-        return Found(False, f"no hypothesis is {name}; there are: {there or 'none'}")
-    before = {old.path: old for old in _old_hypotheses(view, layout)}
-    old = before.get(one.path)
-    if old is None:  # a file that was renamed keeps what it had
-        gone = [each for path, each in before.items() if path not in view.now]
-        old = next((each for each in gone if each.id == one.id), None)
-    return one.path, (0, 0) if old is None else _counts(old), _counts(one)
-
-
-def _counts(one: Hypothesis) -> tuple[int, int]:
-    return one.count(against=False), one.count(against=True)
+    told = f"{path} had {before[0]} for it and {before[1]} against, and has {now[0]} and {now[1]}"
+    return Found(now[0] <= before[0] and now[1] <= before[1], told)
 
 
 def _links_valid(scene: Scene, wanted: Any) -> Found:
@@ -195,14 +173,6 @@ def _reversal(scene: Scene, wanted: Any) -> Found:
     return Found(True, told if paths else "no decision is there")
 
 
-def evidence_of(view: View, layout: Layout) -> Iterator[Row]:
-    """Every row of evidence in the notebook, but for what stands in its sources."""
-    sources = tuple(f"{plain(one)}/" for one in layout.sources)
-    for path in view.notes:
-        if "/" in path and not path.startswith(sources):
-            yield from evidence_in(path, view.text(path), layout)
-
-
 def is_sourced(row: Row, view: View, layout: Layout) -> bool:
     """Whether it leads to a file of the sources."""
     sources = tuple(f"{plain(one)}/" for one in layout.sources)
@@ -225,20 +195,17 @@ def _no_orphans(scene: Scene, wanted: Any) -> Found:
 
 
 def _no_silent_demotion(scene: Scene, wanted: Any) -> Found:
-    demoted = [
-        one for one in hypotheses_of(scene.view, scene.layout) if is_demoted(one, scene.layout)
-    ]
+    view, layout = scene.view, scene.layout
+    demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
     if lost := [one for one in moved if not one.count(against=True)]:
         told = _list(f"{one.id} ({one.path})" for one in lost)
         return Found(False, f"demoted without evidence against: {told}")
+    gone = [one for one in scene.gone_now if one.silent and not is_told_of(one, view, layout)]
+    if gone:
+        told = _list(f"{one.id} ({one.path})" for one in gone)
+        return Found(False, f"removed with its support, and nothing says so: {told}")
     return Found(True, f"{len(moved)} demoted, each with evidence against" if moved else "none is")
-
-
-def is_demoted(one: Hypothesis, layout: Layout) -> bool:
-    """Whether its status says so, whatever else it says."""
-    words = one.status.replace("_", " ").replace("-", " ")
-    return any(words.startswith(word.casefold()) for word in layout.demoted)
 
 
 def _contains_any(scene: Scene, argument: str) -> Found:

@@ -232,6 +232,21 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("We may reverse it. The reversal was discussed.", False),  # a word in passing
         ("## Rationale\n\nfewer than five sign-ups by May", False),
         ("```\n**Reversal condition:** if 3 of 10 teams ask again\n```", False),
+        ("<!-- **Reversal condition:** if 3 of 10 teams ask again -->", False),
+        ("## Reversal condition\n\n<!--\nif 3 of 10 teams ask again\n-->", False),
+        ("## Reversal condition\n\n<!-- if 3 of 10 teams ask again", False),  # to the note's end
+        ("Reversal condition: over 4 % churn <!-- by May -->", True),
+        ("We hold back a reversal of the fare: 20 % of 40.", False),  # a sentence with a colon
+        ("What would make us reverse this: churn above 4 % in May", True),
+        ("We would reverse this if: 3 of 10 teams ask again", True),
+        ("## Reversal condition\n\nThere is none; this is final.", False),
+        ("Reversal condition: not defined yet, to be discussed on 2026-03-09.", False),
+        ("Reversal condition: this decision is final as of 2026-03-09", False),
+        ("Reversal condition: there is no condition for the 20 boats", False),
+        ("Reversal condition: none of the five pilots renews by May", True),
+        ("Reversal condition: there are no sign-ups by May", True),
+        ("Reversal condition: not set up by the end of May", True),
+        ("Reversal condition: not decided for good: if churn passes 4 % we go back", True),
     ],
 )
 def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None:
@@ -250,6 +265,14 @@ def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None
         ("- She said so ([h](H-V1-report.md))", False),  # a file, and no source
         ("- She said so, by the source of Lena", False),
         ("- none", True),  # which is no evidence
+        ("- She said so (https://source/interviews/lena.md)", False),  # another machine's
+        ("- She said so ([talk](https://x.org/source/interviews/lena.md))", False),
+        ("- She said so, https://x.org/a and source/interviews/lena.md", True),
+        ("<!-- - She said so -->", True),
+        ("<!--\n- She said so\n-->", True),
+        ("- She said `<!--` so\n- `-->` ([talk](../source/interviews/lena.md))", False),  # code
+        ("- Nothing works offline, she said", False),  # evidence, and no denial of it
+        ("- There is nothing yet", True),
     ],
 )
 def test_evidence_leads_to_its_source(tmp_path: Path, row: str, holds: bool) -> None:
@@ -286,10 +309,31 @@ def test_evidence_is_found_in_every_way_of_writing_it(tmp_path: Path, text: str)
         ("active", "- (none yet)", True),
         ("not demoted", "- (none yet)", True),
         ("was demoted once, active again", "- (none yet)", True),
+        ("demoted", "- nothing speaks against it", False),
+        ("demoted", "- There is no evidence against it yet.", False),
+        ("demoted", "| Date | What |\n|---|---|\n| 03-02 | none found so far |", False),
+        ("demoted", "- nothing speaks for it ([x](../source/interviews/lena.md))", True),
+        ("demoted", "<!-- - no ([x](../source/interviews/lena.md)) -->", False),
+        ("active\n<!-- status: demoted -->", "- (none yet)", True),
     ],
 )
 def test_demotions_leave_a_trail(tmp_path: Path, status: str, against: str, holds: bool) -> None:
     text = hypothesis(1, status, against)
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    assert ask(view, "no_silent_hypothesis_demotion").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("table", "holds"),
+    [
+        ("| Id | Status |\n|---|---|\n| H-V1 | demoted |", False),
+        ("| Date | State |\n|:--|--:|\n| 03-02 | active |\n| 03-09 | **demoted** |", False),
+        ("| Date | State |\n|:--|--:|\n| 03-02 | demoted |\n| 03-09 | active |", True),
+        ("Status: active\n\n| Linked | Status |\n|---|---|\n| H-V2 | demoted |", True),
+    ],
+)
+def test_a_status_may_stand_in_a_column(tmp_path: Path, table: str, holds: bool) -> None:
+    text = hypothesis().replace("Status: active", table)
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
     assert ask(view, "no_silent_hypothesis_demotion").holds is holds
 

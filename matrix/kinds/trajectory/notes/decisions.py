@@ -35,7 +35,7 @@ def reversal_of(text: str, layout: Layout) -> str:
                 below.append(one)
             if said := " ".join(one.strip() for one in below if one.strip()):
                 return said
-        elif (label := LABEL.match(line.strip())) and _names(label[1], layout.reversal):
+        elif (label := LABEL.match(line.strip())) and _is_label(line, label[1], layout.reversal):
             return " ".join([label[2], *_until_blank(lines[number + 1 :])]).strip(" *_`")
         elif line.lstrip().startswith("|"):
             cells = cells_of(line)
@@ -56,6 +56,27 @@ def _names(text: str, words: Iterable[str]) -> bool:
     return any(re.search(rf"\b{re.escape(word.casefold())}", low) for word in words)
 
 
+_MOST_OF_A_LABEL: Final = 4
+_ASKS: Final = re.compile(
+    r"(?:what|when|if|how|conditions?|criteri(?:on|a)|triggers?|(?:we|i) (?:will|would|'ll|shall)|"
+    r"(?:to be|will be|would be|is|are|can be)) ",
+)
+
+
+def _is_label(line: str, label: str, words: Iterable[str]) -> bool:
+    """Whether a label is the name of a condition, and no sentence that has the word in it.
+
+    A plain one is a name if it has few words, begins with one of the words, or asks for what
+    follows: ``We would reverse this if: ...``; a sentence with a colon is not.
+    """
+    if not _names(label, words):
+        return False
+    marked = line.strip().lstrip("-*+ ").startswith("__") or "**" in line.partition(":")[0]
+    low = bare(label)
+    named = any(low.startswith(word.casefold()) for word in words)
+    return marked or named or len(low.split()) <= _MOST_OF_A_LABEL or _ASKS.match(low) is not None
+
+
 _VAGUE: Final = re.compile(
     r"(?:if|when|should|unless) (?:(?:things|circumstances|something|anything|conditions|needs|"
     r"priorities|it|the (?:situation|context|market|data|evidence)) )?(?:ever )?"
@@ -74,6 +95,25 @@ _MEASURED: Final = re.compile(
     r"nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday)\b",
     re.IGNORECASE,
 )
+_NO: Final = r"no (?:reversal|condition|trigger|criteri|way back|turning back|going back)\w*\b"
+_SETTLED: Final = (
+    r"(?:defined|decided|discussed|agreed|determined|specified|applicable|foreseen|planned|"
+    r"clear(?= yet|\W|$)|known(?= yet|\W*$)|set(?= yet|\W*$)|needed(?= yet|\W*$))"
+)
+_NONE: Final = re.compile(
+    rf"(?:there (?:is|are) (?:none\b(?! of\b)|{_NO})|{_NO}|none(?=\W*$|\s*[.;,:!(\u2013\u2014-])|"
+    r"none (?:yet|so far|needed|planned|defined|known|set|for now|at (?:present|the moment))\b|"
+    rf"(?:(?:it|this|that) is |is )?(?:still )?(?:not |un)(?:yet )?(?:been )?{_SETTLED}|"
+    r"(?:still |yet )?to be (?:discussed|defined|agreed|decided|determined|set|specified|confirmed|"
+    r"added|filled)\b|(?:tbd|tba|todo|n/a)\b|"
+    r"(?:this|the|it)(?: decision| one)? (?:is|stays|remains) (?:final|irreversible)\b|"
+    r"(?:final|irreversible|never)\W*$)",
+    re.IGNORECASE,
+)
+"""How a condition begins that says there is none, or none yet."""
+_CONDITION: Final = re.compile(
+    r"\b(?:if|when|whenever|once|unless|until|should|as soon as|in case|except)\b", re.IGNORECASE
+)
 _LEAST_WORDS: Final = 4
 
 
@@ -81,6 +121,9 @@ def vague(condition: str) -> str:
     """Why a condition says nothing that can come true or not; empty if it does."""
     if is_nothing(condition):
         return "says nothing"
+    denied = _NONE.match(condition.strip(" *_`()-"))
+    if denied and not (_CONDITION.search(condition) and _MEASURED.search(condition)):
+        return f"says that there is none: {denied[0]!r}"
     words = re.findall(r"[\w'%-]+", condition)
     if len(words) < _LEAST_WORDS:
         return f"has {len(words)} words"

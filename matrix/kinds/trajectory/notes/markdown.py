@@ -23,13 +23,20 @@ CACHED: Final = 4096
 """Texts of which it is remembered what they say: most files are the same turn after turn."""
 
 _CODE = re.compile(r"`[^`\n]*`")
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+# what is code may have the marks of a comment; a comment that is never closed ends with the note if
+# it begins a line, as it does where notes are shown, and is no comment elsewhere
+_COMMENT = re.compile(
+    r"^[ \t]*(?P<fence>```|~~~).*?(?:^[ \t]*(?P=fence)|\Z)|`[^`\n]*`"
+    r"|(?P<comment><!--.*?-->|^[ ]{0,3}<!--.*\Z)",
+    re.DOTALL | re.MULTILINE,
+)
 _LINK = re.compile(
     r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+[\"'(][^)\n]*)?\s*\)"
 )
 _REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
 _PATHLIKE = re.compile(r"[\w.-]+(?:/[\w .-]+)+\.\w{1,8}|[\w.-]+(?:/[\w.-]+)+")
+_ADDRESS = re.compile(r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^\s<>\]|]+")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+:")
 _NOTHING: Final = frozenset(
     [
@@ -57,7 +64,29 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
             return cells[1].strip(" *_`")
         if headings and (heading := HEADING.match(line)) and bare(heading[2]) in wanted:
             return _next_line(lines[number + 1 :])
+    return _in_column(lines, wanted)
+
+
+def _in_column(lines: Sequence[str], wanted: set[str]) -> str:
+    """What the newest row of a table says in a column of that name."""
+    for number, line in enumerate(lines):
+        heads = [bare(cell) for cell in cells_of(line)] if line.lstrip().startswith("|") else []
+        at = next((place for place, head in enumerate(heads) if head in wanted), None)
+        if at is None or not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
+            continue
+        found = ""
+        for row in lines[number + 2 :]:
+            cells = cells_of(row) if row.lstrip().startswith("|") else []
+            if not cells:
+                break
+            found = cells[at].strip(" *_`") if at < len(cells) else found
+        return found
     return ""
+
+
+def is_rule(cells: Sequence[str]) -> bool:
+    """Whether it is the line between a table's head and its rows."""
+    return any(cells) and all(re.fullmatch(r":?-+:?", cell) for cell in cells if cell)
 
 
 @lru_cache(maxsize=CACHED)
@@ -65,7 +94,7 @@ def links_in(text: str) -> tuple[str, ...]:
     """Targets of relative markdown links, without fragments; none of code and comments."""
     if "](" not in text and "]:" not in text:
         return ()
-    text = _CODE.sub(" ", _COMMENT.sub(" ", "\n".join(prose(text))))
+    text = _CODE.sub(" ", "\n".join(prose(text)))
     found = [match[1] for match in _LINK.finditer(text)]
     found += [match[1] for match in _REFERENCE.finditer(text)]
     targets = (one.strip().removeprefix("<").removesuffix(">") for one in found)
@@ -79,8 +108,14 @@ def links_in(text: str) -> tuple[str, ...]:
 
 
 def places_in(text: str) -> list[str]:
-    """Everything in a row that may be a path: links, wiki links, and plain paths."""
-    return [*links_in(text), *_WIKI.findall(text), *_PATHLIKE.findall(text)]
+    """Everything in a row that may be a path: links, wiki links, and plain paths; no addresses."""
+    plain = _ADDRESS.sub(" ", text)
+    return [*links_in(text), *_WIKI.findall(plain), *_PATHLIKE.findall(plain)]
+
+
+def without_paths(text: str) -> str:
+    """What a row says, without where its links lead, in small letters."""
+    return " ".join(_PATHLIKE.sub(" ", _LINK.sub(" ", text)).casefold().split())
 
 
 def target_of(link: str, path: str) -> str | None:
@@ -97,10 +132,13 @@ def target_of(link: str, path: str) -> str | None:
 
 
 def prose(text: str) -> Iterator[str]:
-    """Lines that are neither front matter nor code."""
+    """Lines that are neither front matter nor code nor comments."""
     front = FRONT.match(text)
+    text = text[front.end() if front else 0 :]
+    if "<!--" in text:
+        text = _COMMENT.sub(lambda found: "" if found["comment"] else found[0], text)
     fenced = ""
-    for line in text[front.end() if front else 0 :].split("\n"):
+    for line in text.split("\n"):
         if mark := _FENCE.match(line):
             if not fenced:
                 fenced = mark[1]
@@ -129,6 +167,25 @@ def is_nothing(text: str) -> bool:
     """Whether words say that there is nothing: ``(none yet)``, a dash."""
     bare = re.sub(r"[\s.\u2013\u2014]+$", "", text.strip(" *_`()[]<>|").casefold())
     return bare.strip("-\u2013\u2014 ") in _NOTHING or bare in _NOTHING
+
+
+_NO_EVIDENCE: Final = re.compile(
+    r"(?:there (?:is|are|was|were) )?(?:so far |still |as yet |at present )?"
+    r"(?:nothing|none|no (?:(?:counter|contrary|contradict\w*|disconfirm\w*|support\w*|such)[- ]?)?"
+    r"(?:evidence|rows?|entries))\b"
+    r"(?:\W*$|(?: (?:at all|yet|so far|here|new|else|more))*"
+    r"(?: (?:that )?(?:speaks?|says|said|argues?|points?|stands|found|known|recorded|collected|"
+    r"logged|seen|heard|contradicts?|supports?|against|for|to date|was|is|has been)\b|\W*$))",
+    re.IGNORECASE,
+)
+
+
+def is_denial(text: str) -> bool:
+    """Whether a row says that there is no evidence, and leads nowhere.
+
+    One that names a source is evidence whatever its words: ``Nothing speaks for it, said Lena``.
+    """
+    return _NO_EVIDENCE.match(text.strip(" *_`()[]<>|-")) is not None and not places_in(text)
 
 
 def cells_of(line: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Final
@@ -17,7 +17,10 @@ from matrix.kinds.trajectory.notes.markdown import (
     LABEL,
     bare,
     cells_of,
+    is_denial,
     is_nothing,
+    is_rule,
+    places_in,
     prose,
     value_of,
 )
@@ -129,32 +132,51 @@ def read_hypothesis(path: str, text: str, layout: Layout) -> Hypothesis:
 
 
 def resolve(
-    wanted: str, found: Sequence[Hypothesis], times: Mapping[str, int]
-) -> Hypothesis | None:
-    """Which hypothesis a name stands for.
+    wanted: str, found: Sequence[Hypothesis], gone: Sequence[Hypothesis], times: Mapping[str, int]
+) -> Hypothesis | str:
+    """Which hypothesis a name stands for; or why for none.
 
     An id as it is written, or a slug; else ``H2`` is the second by modification time; else the
-    only one there is.
+    only one there is, unless the name was another's that is gone.
 
     Args:
         wanted: The name.
         found: What there is.
-        times: Path -> modification time.
+        gone: What there was earlier.
+        times: Path -> modification time, of both.
     """
     name = wanted.strip().casefold().removesuffix(".md")
-    for same in (
-        [one for one in found if name in (one.id.casefold(), stem(one.path).casefold())],
-        [one for one in found if one.path.casefold().removesuffix(".md") == name],
-        [one for one in found if _begins(stem(one.path), name)],
-        [one for one in found if _slug(name) in _slug(stem(one.path)) and len(name) > 3],
-    ):
-        if len(same) == 1 or (same and name == same[0].id.casefold()):
+    if same := _named(name, found):
+        if len(same) == 1:
             return same[0]
-    if (numbered := re.fullmatch(r"h-?(\d{1,4})", name)) is not None:
-        order = sorted(found, key=lambda one: (times.get(one.path, 0), one.path))
-        if 1 <= int(numbered[1]) <= len(order):
-            return order[int(numbered[1]) - 1]
-    return found[0] if len(found) == 1 else None
+        return f"{wanted} is ambiguous: {_told(same)}"
+    order = sorted((*found, *gone), key=lambda one: (times.get(one.path, 0), one.path))
+    numbered = re.fullmatch(r"h-?(\d{1,4})", name)
+    place = int(numbered[1]) if numbered is not None else 0
+    lost = _named(name, gone)
+    lost = lost or ([one for one in order[place - 1 : place] if one in gone] if place else [])
+    if lost:
+        return f"{wanted} was {_told(lost)}, which is gone; there are: {_told(found) or 'none'}"
+    if 1 <= place <= len(order):
+        return order[place - 1]
+    if len(found) == 1:
+        return found[0]
+    return f"no hypothesis is {wanted}; there are: {_told(found) or 'none'}"
+
+
+def _named(name: str, found: Sequence[Hypothesis]) -> list[Hypothesis]:
+    """Those with a name: by id, else by file, else by how the file's name begins, or a part."""
+    ways: tuple[Callable[[Hypothesis], bool], ...] = (
+        lambda one: one.id.casefold() == name,
+        lambda one: name in (stem(one.path).casefold(), one.path.casefold().removesuffix(".md")),
+        lambda one: _begins(stem(one.path), name),
+        lambda one: len(name) > 3 and _slug(name) in _slug(stem(one.path)),
+    )
+    return next((same for way in ways if (same := [one for one in found if way(one)])), [])
+
+
+def _told(found: Iterable[Hypothesis]) -> str:
+    return ", ".join(f"{one.id} ({one.path})" for one in found)
 
 
 def _begins(name: str, wanted: str) -> bool:
@@ -170,7 +192,7 @@ def _identity(path: str, text: str) -> str:
     """Its id: what front matter says, else how its title or its file's name begins."""
     if own := value_of(text, ("id", "hypothesis id"), headings=False):
         return own.strip("` ")
-    title = next((found[2] for line in text.split("\n") if (found := HEADING.match(line))), "")
+    title = next((found[2] for line in prose(text) if (found := HEADING.match(line))), "")
     for name in (title.removeprefix("Hypothesis").lstrip(" :"), stem(path)):
         if found := _ID.match(name.strip("*` ")):
             return found[1]
@@ -209,16 +231,25 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[Row]:
             way.append((depth, _direction(heading[2], layout)))
             label = None
         elif (item := ITEM.match(line)) and (said := item[1] or item[2] or ""):
-            if (own := _labelled(line, layout)) is not None and is_nothing(own[1]):
+            if (own := _labelled(line, layout)) is not None and _is_none(own[1]):
                 label = own[0]
                 continue
             direction = own[0] if own is not None else _way(way, label)
-            if direction is not None and not is_nothing(said):
+            if direction is not None and not _is_none(said):
                 yield Row(path, said, direction)
         elif (own := _labelled(line, layout)) is not None:
             label = own[0]
-            if not is_nothing(own[1]):
+            if not _is_none(own[1]):
                 yield Row(path, own[1], own[0])
+
+
+def _is_none(said: str) -> bool:
+    """Whether a row says that there is none."""
+    return is_nothing(said) or is_denial(said)
+
+
+def _leads(cells: Sequence[str]) -> bool:
+    return any(map(places_in, cells))
 
 
 def _way(headings: Sequence[tuple[int, bool | None]], label: bool | None) -> bool | None:
@@ -259,9 +290,9 @@ def _rows_of_table(
     path: str, lines: Sequence[str], way: bool | None, layout: Layout
 ) -> Iterator[Row]:
     rows = [cells_of(line) for line in lines]
-    ruled = len(rows) > 1 and all(re.fullmatch(r":?-+:?", cell) for cell in rows[1] if cell)
+    ruled = len(rows) > 1 and is_rule(rows[1])
     for cells in rows[2:] if ruled else rows[1:]:
-        if all(map(is_nothing, cells)):
+        if all(map(is_nothing, cells)) or (any(map(is_denial, cells)) and not _leads(cells)):
             continue
         said = next((own for cell in cells if (own := _sign(cell, layout)) is not None), None)
         direction = way if way is not None else said

@@ -1,0 +1,126 @@
+"""Hypotheses over turns: which one a name stands for, and those that an agent removes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.kinds.trajectory.folders import played, project, scenario, whys, words
+from tests.kinds.trajectory.test_structural import ROW, ask, hypothesis, look
+
+SOURCE = {"source/interviews/lena.md": "As Lena said it."}
+ONE, TWO = "hypotheses/H-V1-report.md", "hypotheses/H-V2-mail.md"
+BOTH = SOURCE | {
+    ONE: hypothesis(),
+    TWO: hypothesis().replace("H-V1: Small teams drop", "H-V2: Nobody reads"),
+}
+AGAINST = "- They said no ([x](../source/interviews/lena.md))"
+INCREASED = "hypothesis_evidence_count_increased_for"
+UNCHANGED = "hypothesis_evidence_count_unchanged_for"
+SILENT = "no_silent_hypothesis_demotion"
+
+
+def test_a_row_that_changes_sides_is_a_change(tmp_path: Path) -> None:
+    before = SOURCE | {ONE: hypothesis(1, against=AGAINST)}
+    view = look(tmp_path, SOURCE | {ONE: hypothesis(2)}, before)
+    found = ask(view, UNCHANGED, "H-V1")
+    assert not found.holds
+    assert found.seen == f"{ONE} had 1 for it and 1 against, and has 2 and 0"
+
+
+@pytest.mark.parametrize("name", ["H-V1", "h-v1", "H-V1-report.md", "report", ONE])
+@pytest.mark.parametrize("more", [0, 1])
+def test_evidence_of_another_is_never_credited_to_one_that_was_removed(
+    tmp_path: Path, name: str, more: int
+) -> None:
+    left = {path: text for path, text in BOTH.items() if path != ONE}
+    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, ROW * (1 + more))}, BOTH)
+    for assertion in (INCREASED, UNCHANGED):
+        found = ask(view, assertion, name)
+        assert not found.holds
+        assert f"{name} was H-V1 ({ONE}), which is gone" in found.seen
+    assert ask(view, INCREASED, "H-V2").holds is bool(more)
+    assert ask(view, UNCHANGED, "H-B9").holds is not bool(more)  # which never was anybody's
+
+
+def test_a_place_by_time_is_not_moved_up_by_a_removal(tmp_path: Path) -> None:
+    left = {path: text for path, text in BOTH.items() if path != ONE}
+    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, ROW * 2)}, BOTH)
+    assert not ask(view, INCREASED, "H1").holds  # the elder one is gone
+    assert ask(view, INCREASED, "H2").holds
+
+
+def test_two_that_fit_a_name_are_both_told(tmp_path: Path) -> None:
+    view = look(tmp_path, BOTH | {"hypotheses/H-U3-report-late.md": "# H-U3: Late\n"}, BOTH)
+    found = ask(view, INCREASED, "report")
+    assert not found.holds
+    both = f"H-U3 (hypotheses/H-U3-report-late.md), H-V1 ({ONE})"
+    assert found.seen == f"report is ambiguous: {both}"
+
+
+def test_one_that_gets_another_name_and_id_with_its_evidence_is_the_same(tmp_path: Path) -> None:
+    before = SOURCE | {"hypotheses/reports.md": hypothesis().replace("H-V1: ", "")}
+    renamed = "hypotheses/H-V1-weekly.md"
+    for rows, holds in ((1, False), (2, True)):
+        view = look(tmp_path / str(rows), SOURCE | {renamed: hypothesis(rows)}, before)
+        assert ask(view, INCREASED, "reports").holds is holds
+        assert ask(view, SILENT).holds
+
+
+NOTE = "decisions/drop.md"
+
+
+@pytest.mark.parametrize(
+    ("was", "after", "holds"),
+    [
+        ({}, {}, False),
+        ({}, {TWO: BOTH[TWO] + "\nMerged from H-V1 on 03-09.\n"}, True),
+        ({}, {NOTE: "# Drop H-V1-report\n\nReversal: if 3 of 10 ask again\n"}, True),
+        ({}, {NOTE: "# Drop H-V10\n"}, False),  # another one
+        ({}, {"hypotheses/INDEX.md": "- [report](H-V1-report.md)"}, False),  # a link left behind
+        ({}, {"archive/H-V1-report.md": hypothesis()}, True),  # put away with its evidence
+        ({}, {"archive/H-V1-report.md": "# H-V1: it was\n"}, False),  # and without
+        ({ONE: hypothesis(0)}, {}, True),  # nothing supported it
+        ({ONE: hypothesis(1, "demoted", AGAINST)}, {}, True),  # its demotion was not silent
+        ({ONE: hypothesis(1, "demoted")}, {}, False),
+    ],
+)
+def test_a_removal_of_what_was_supported_is_a_demotion(
+    tmp_path: Path, was: dict[str, str], after: dict[str, str], holds: bool
+) -> None:
+    left = {path: text for path, text in BOTH.items() if path != ONE}
+    found = ask(look(tmp_path, left | after, BOTH | was), SILENT)
+    assert found.holds is holds
+    if not holds:
+        assert found.seen == f"removed with its support, and nothing says so: H-V1 ({ONE})"
+
+
+def line(path: str, text: str) -> str:
+    escaped = text.replace("\n", "\\n")
+    return f"WRITE {path} | {escaped}\n"
+
+
+def test_what_is_gone_stays_gone_over_the_weeks(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    more = BOTH[TWO].replace(ROW, ROW * 2)
+    inputs = {
+        "turn-01-a.md": "".join(line(path, text) for path, text in BOTH.items()),
+        "turn-02-b.md": f"DELETE {ONE}\n",
+        "turn-03-c.md": line(TWO, more),
+        "turn-04-d.md": line(ONE, BOTH[ONE]),
+    }
+    turns: list[Any] = [
+        {"turn": n, "structural": [{INCREASED: "H-V1"}, {UNCHANGED: "report"}, SILENT]}
+        for n in (2, 3, 4)
+    ]
+    scenario(tmp_path, "01", inputs, {"turns": turns, "final_state": {"structural": [SILENT]}})
+    done, report = played(made, "scenarios", "--skip-content")
+    assert done.code == 3, done
+    found = words(report, "01")
+    for turn in ("t02", "t03"):
+        assert [found[f"{turn}.{one}"] for one in (INCREASED, UNCHANGED, SILENT)] == ["FAIL"] * 3
+        assert "is gone" in whys(report, "01")[f"{turn}.{INCREASED}"]
+    assert found[f"t04.{INCREASED}"] == "PASS"  # it is there again
+    assert found[f"final.{SILENT}"] == "PASS"
