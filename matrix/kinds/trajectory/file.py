@@ -8,6 +8,7 @@ without one: with the adapter that is found beside or above it, or else with sim
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -78,11 +79,17 @@ _UP: Final = 4
 
 
 def is_adapter(value: JSON) -> bool:
-    """Whether a file without a kind is an adapter."""
-    if not isinstance(value, dict) or "kind" in value:
+    """Whether a file without a kind is an adapter: it has keys of one, or names one folder.
+
+    ``judge`` and ``prompts`` alone are none: a run spec in which they are a mistake has them, too.
+    """
+    if not isinstance(value, dict) or "kind" in value or "inputs" in value:
         return False
-    own = {"scaffold", "rubrics", "judge_models", "layout", "snapshots"}
-    return bool(own & value.keys()) and "inputs" not in value
+    named = value.get("scenarios")
+    if isinstance(named, list) and any(isinstance(one, dict) for one in named):
+        return False  # they are cases of another kind's file
+    own = AdapterFile.model_fields.keys() - {"version", "scenarios", "judge", "prompts"}
+    return bool(own & value.keys()) or isinstance(named, str)
 
 
 def stands_for(folder: Path, here: Path) -> Path | None:
@@ -127,6 +134,7 @@ def read_adapter(request: FileRequest) -> ReadFile:
         if pack is not None:
             packs[name] = pack
     mistakes.stop_if_any()
+    packs = _with_namesakes(packs)
     spec = {name: item for name, item in document.value.items() if name in OF_A_SPEC}
     agents = {**_claudes(file, given), **(spec.get("agents") or {})}
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
@@ -294,6 +302,16 @@ def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[s
         "answer": fields,
         "sandbox": "none",
     }
+
+
+def _with_namesakes(packs: Mapping[str, ScenarioPack]) -> dict[str, ScenarioPack]:
+    """Packs with a note where two scenarios give themselves the same name."""
+    found: dict[str, ScenarioPack] = {}
+    for name, pack in packs.items():
+        same = [one for one, other in found.items() if other.title == pack.title]
+        notes = [f"{name}: is called {pack.title!r}, as {one} is; a copy?" for one in same[:1]]
+        found[name] = replace(pack, notes=(*pack.notes, *notes))
+    return found
 
 
 def _with(pack: ScenarioPack, more: Mapping[str, JSON]) -> ScenarioPack:

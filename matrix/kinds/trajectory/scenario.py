@@ -183,6 +183,8 @@ class _Reader:
             if not fits or not 0 <= share <= 1:
                 told = f"found {share!r}; a share of runs is from 0 to 1"
                 self._mistakes.fault(("pass_threshold", name), told)
+            elif share == 0:
+                self._notes.append(f"pass_threshold {name}: 0 is reached whatever happens")
         try:
             return Thresholds.model_validate(known)
         except ValidationError:
@@ -266,6 +268,10 @@ class _Reader:
                 self._mistakes.fault(("turns", index), f"found {entry!r}; a turn is a mapping")
                 continue
             self._reader.unknown(("turns", index), entry, _OF_A_TURN)
+            number = entry.get("turn")
+            if number is not None and (type(number) is not int or number < 1):
+                told = f"found {number!r}; a turn's number is a whole number from 1 on"
+                self._mistakes.fault(("turns", index, "turn"), told)
             found.append((index, entry))
         return found
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.context import ChangedFiles
+from matrix.kinds.trajectory.file import is_adapter
 from matrix.kinds.trajectory.folder import View, differences, scan
 from matrix.kinds.trajectory.notes.notebook import Layout
 from matrix.kinds.trajectory.notes.paths import matching, never_matches
@@ -17,7 +18,7 @@ from matrix.kinds.trajectory.scenario import Places, read_scenario
 from matrix.kinds.trajectory.settings import Scenario
 from matrix.kinds.trajectory.structural import BUILT_IN, Scene
 from matrix.model.errors import BadInput
-from tests.kinds.trajectory.folders import scenario
+from tests.kinds.trajectory.folders import project, scenario
 
 INPUTS = {"turn-01-interview-a.md": "one", "turn-02-mail.md": "two"}
 RUBRIC = "Is it so?"
@@ -47,6 +48,10 @@ def judged(**more: Any) -> dict[str, Any]:
             {"turns": [{"turn": 1}, {"turn": 2, "command": "/review"}]},
             "turn 2 is given twice: inputs/turn-02-mail.md has it by its name",
         ),
+
+
+        ({"turns": [{"turn": "one"}]}, "found 'one'; a turn's number is a whole number from 1 on"),
+        ({"turns": [{"turn": 0, "command": "/x"}]}, "found 0; a turn's number"),
         ({"turns": "none"}, "is a list of turns"),
         ({"turns": [3]}, "a turn is a mapping"),
         ({"turns": [{"turn": 1, "structurall": []}]}, "did you mean 'structural'?"),
@@ -149,6 +154,53 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         assert any(told in note for note in notes), told
 
 
+def test_a_threshold_that_is_always_reached_is_told(tmp_path: Path) -> None:
+    shares = {"structural": 0, "content": 0.8}
+    _, notes = read(scenario(tmp_path, "01", INPUTS, {"pass_threshold": shares}))
+    assert "01: pass_threshold structural: 0 is reached whatever happens" in notes
+    assert not any("content: " in note for note in notes)
+
+
+def test_two_scenarios_of_one_name_are_told(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    for name in ("01", "02", "03"):
+        told = "other" if name == "03" else "A churn story"
+        scenario(tmp_path, name, INPUTS, {"scenario": told})
+    done = made.matrix("validate", "scenarios")
+    assert done.code == 0, done
+    assert "02: is called 'A churn story', as 01 is; a copy?" in done.out + done.err
+    assert "03: is called" not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    "adapter",
+    [
+        {"scenarios": "scenarios"},
+        {"scenarios": ["scenarios"], "agent": "sim/sonnet", "judge": "sim/sonnet"},
+        {"scenarios": ["scenarios"], "turn_timeout_s": 60},
+    ],
+)
+def test_an_adapter_that_is_named_itself_is_read_as_one(
+    tmp_path: Path, adapter: dict[str, Any]
+) -> None:
+    made = project(tmp_path, adapter)
+    scenario(tmp_path, "01", INPUTS, {})
+    done = made.matrix("validate", "trajectory.yaml")
+    assert done.code == 0, done
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"scenarios": ["house-too-many"], "judge": "sim/sonnet"},
+        {"kind": "counter", "scenarios": "one"},
+        {"scenarios": [{"description": "a case"}], "agent": "x"},
+    ],
+)
+def test_what_is_no_adapter_is_not_read_as_one(spec: dict[str, Any]) -> None:
+    assert not is_adapter(spec)
+
+
 def test_rubrics_are_found_where_the_design_has_them(tmp_path: Path) -> None:
     (tmp_path / "harness" / "judges").mkdir(parents=True)
     (tmp_path / "harness" / "judges" / "r.md").write_text(RUBRIC)
@@ -194,7 +246,7 @@ def test_a_turn_that_changes_nothing_modifies_nothing(
     before = scan(root)
     view = View(root, scan(root), before, ChangedFiles())
     assert not any(view.touched(path) for path in view.now)
-    assert differences(view) == []
+    assert list(differences(view)) == []
     scene = Scene(view, Layout())
     for name, assertion in BUILT_IN.items():
         if name.startswith("file_modified") and name != "file_modified_or_created":

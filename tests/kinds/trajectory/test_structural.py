@@ -372,6 +372,11 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
         ("file_exists_glob", "notes/", "ends with /"),
         ("file_exists_glob", "notes/[ab.md", "never closed"),
         ("file_exists_glob", "a.md OR /b.md", "'/b.md' can never match"),
+        ("file_exists", ".agent/log.md", "hidden files are not looked at"),
+        ("file_exists_glob", "notes/.x/*.md", "hidden files are not looked at"),
+        ("file_exists_glob", "a.md or b.md", "OR, in capitals"),
+        ("file_modified_glob", "a/* Or b/*", "OR, in capitals"),
+        ("file_contains_any", "a.md or b.md ; x", "OR, in capitals"),
         ("hypothesis_count_at_least", "three", "whole number"),
         ("hypothesis_count_at_least", -1, "whole number"),
         ("hypothesis_count_at_least", True, "whole number"),
@@ -383,6 +388,11 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
 )
 def test_arguments_that_mean_nothing(name: str, argument: Any, told: str) -> None:
     assert told in BUILT_IN[name].fault(argument)
+
+
+@pytest.mark.parametrize("path", ["./a.md", "this or that.md", "a.b/c.md"])
+def test_arguments_that_only_look_odd(path: str) -> None:
+    assert BUILT_IN["file_exists"].fault(path) == ""
 
 
 def test_what_is_hidden_linked_or_no_text_is_not_looked_at(tmp_path: Path) -> None:

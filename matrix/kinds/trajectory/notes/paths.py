@@ -43,6 +43,10 @@ def never_matches(pattern: str) -> str:
         return "it has a backslash; folders are separated by /"
     if pattern.rstrip().endswith("/"):
         return "it ends with /, and only files are looked at; say folder/*"
+    if any(part.startswith(".") for part in pattern.split("/") if part not in ("", ".")):
+        return "it begins with a dot, and hidden files are not looked at"
+    if re.search(r"(?:\.\w+|\*) or \S", pattern, re.IGNORECASE):
+        return "alternatives stand on both sides of OR, in capitals"
     if pattern.count("[") != pattern.count("]"):
         return "a [ is never closed"
     return ""
