@@ -61,7 +61,7 @@ async def run_function(reference: str, turn: Turn, worked: WorkedFor, *, project
         AgentMissing: There is no such function.
     """
     function = load_function(reference, project)
-
+    worked.begin()
     running = _Thread(function, turn)
     try:
         while not running.done.done():

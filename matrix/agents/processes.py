@@ -17,13 +17,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
 from io import FileIO
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from matrix.agents.sandbox import HOME, Listen, Sandbox, WayOut, enclosed
+from matrix.agents.turns import WallTime, WorkedFor
 from matrix.kinds.context import MOST_OUTPUT, CommandResult
 from matrix.model.errors import FolderUnavailable
 
@@ -65,7 +66,7 @@ class Command(NamedTuple):
     environment: Mapping[str, str]
     timeout_s: float
     lock: int | None
-    worked: Callable[[], float] | None = None
+    worked: WorkedFor | None = None
     sandbox: Sandbox | None = None
 
 
@@ -145,8 +146,8 @@ class Running:
         return enclosed(command.sandbox, command.folder, command.scratch, command.arguments, handle)
 
     def _wait(self, process: subprocess.Popen[bytes]) -> int | None:
-        began = time.monotonic()
-        worked = self._command.worked or (lambda: time.monotonic() - began)
+        worked = self._command.worked or WallTime(time.monotonic)
+        worked.begin()
         try:
             while (left := self._command.timeout_s - worked()) > 0:
                 with suppress(subprocess.TimeoutExpired):

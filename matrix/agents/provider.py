@@ -11,7 +11,7 @@ from typing import Protocol
 import orjson
 
 from matrix.agents.playing import play
-from matrix.agents.turns import Place, Played, Turn, carried, facts_of, prompt_of
+from matrix.agents.turns import Place, Played, Turn, WallTime, carried, facts_of, prompt_of
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, FolderRefused
 from matrix.model.records import Call
@@ -79,13 +79,12 @@ class AgentProvider:
         agent = self._agents[call.model]
         async with self._places.place(call.key.session_id, apart=call.apart) as place:
             before, stored_before = await place.store(), place.stored_bytes
-            began = self._clock()
             try:
                 played = await play(
                     agent,
                     turn_of(agent, call, place.path, {}),
                     place,
-                    lambda: self._clock() - began,
+                    WallTime(self._clock),
                     project=self._project,
                     variables=self._variables,
                 )

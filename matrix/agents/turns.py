@@ -118,6 +118,25 @@ class WorkedFor(Protocol):
 
     def __call__(self) -> float: ...
 
+    def begin(self) -> None:
+        """It begins to work now: what its place took to be made ready does not count."""
+        ...
+
+
+class WallTime:
+    """How long an agent has worked, where nothing of it is somebody else's time."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        """``clock`` counts seconds of wall time."""
+        self._clock, self._began = clock, clock()
+
+    def __call__(self) -> float:
+        return self._clock() - self._began
+
+    def begin(self) -> None:
+        """It begins to work now."""
+        self._began = self._clock()
+
 
 class WorkingTime:
     """How long an agent has worked: its own time, and the models' for its metered calls.
@@ -126,7 +145,7 @@ class WorkingTime:
     as the longest of them, as calls side by side do everywhere.
     """
 
-    def __init__(self, clock: WorkedFor) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
         """``clock`` counts seconds of wall time."""
         self._clock, self._began = clock, clock()
         self._out, self._since = 0, 0.0
@@ -136,6 +155,10 @@ class WorkingTime:
         now = self._clock()
         busy = self._busy_s + (now - self._since if self._out else 0.0)
         return now - self._began - busy + self._models_s
+
+    def begin(self) -> None:
+        """It begins to work now; nothing is asked yet."""
+        self._began = self._clock()
 
     @contextmanager
     def asking(self) -> Iterator[list[float]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
@@ -13,7 +14,7 @@ from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns,
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON
 from matrix.store.blobs import BlobStore
-from matrix.store.restoring import restore_tree
+from matrix.store.restoring import remove_folder, restore_tree
 from matrix.store.run_folder import write_whole
 
 
@@ -111,19 +112,64 @@ WORKDIRS: Final = "workdirs"
 def write_kind_report(report: RunReport, project: Path, run: Run) -> None:
     """Write its files into the project, and the working folders that it wants written out.
 
+    Each is written whatever becomes of the others.
+
     Raises:
-        StoreError: One cannot be written.
+        StoreError: Some of it cannot be written.
     """
-    for session, name in report.folders.items():
-        turns = [done for done in run.session(session).turns if done.tree]
-        if turns:
-            place = run.path / WORKDIRS / name
-            place.parent.mkdir(exist_ok=True)
-            restore_tree(place, turns[-1].tree, BlobStore(run.path), time.time_ns())
+    troubles = []
     for name, text in report.files.items():
-        path = project / name
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"cannot make {path.parent}: {error.strerror}") from None
-        write_whole(path.parent, path.name, text)
+            _write_file(project / name, text)
+        except StoreError as error:
+            troubles.append(str(error))
+    for session, place in _workdirs(report, run):
+        try:
+            place.parent.mkdir(exist_ok=True)
+            _write_out(run, session, place)
+        except (StoreError, OSError) as error:
+            troubles.append(f"{WORKDIRS}/{place.name}: {error}")
+    if troubles:
+        raise StoreError("; ".join(troubles))
+
+
+def unwritten(report: RunReport, project: Path, run: Run) -> list[str]:
+    """What of a report is not there, or is not what was to be written."""
+    lost = [name for name, text in report.files.items() if not _is_there(project / name, text)]
+    return lost + [
+        f"{WORKDIRS}/{place.name}" for _, place in _workdirs(report, run) if not place.is_dir()
+    ]
+
+
+def _workdirs(report: RunReport, run: Run) -> list[tuple[str, Path]]:
+    """Sessions that have left a folder, and where it is written out."""
+    return [
+        (session, run.path / WORKDIRS / name)
+        for session, name in report.folders.items()
+        if any(done.tree for done in run.session(session).turns)
+    ]
+
+
+def _write_out(run: Run, session: str, place: Path) -> None:
+    tree = [done.tree for done in run.session(session).turns if done.tree][-1]
+    try:
+        restore_tree(place, tree, BlobStore(run.path), time.time_ns())
+    except (StoreError, OSError):
+        with suppress(OSError):  # half of a folder is none
+            remove_folder(place)
+        raise
+
+
+def _write_file(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"cannot make {path.parent}: {error.strerror}") from None
+    write_whole(path.parent, path.name, text)
+
+
+def _is_there(path: Path, text: str) -> bool:
+    try:
+        return path.read_bytes() == text.encode()
+    except OSError:
+        return False

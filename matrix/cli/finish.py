@@ -10,6 +10,8 @@ import typer
 from matrix.cli.display import LiveDisplay, LogLines, Quiet
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from matrix.api import Run
     from matrix.api.gating import Gates
     from matrix.kinds.protocol import RunReport
@@ -26,7 +28,8 @@ class CommandEnded(SystemExit):
 
 
 HOLLOW = 1
-"""Exit code of a complete run in which nothing was scored, or more errored than was scored."""
+"""Exit code of a complete run in which nothing was scored, or more errored than was scored, and of
+one whose report could not be written."""
 
 
 def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
@@ -42,8 +45,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
         typer.Exit: With 4 if the run ended before its plan; else with 1 if nothing was scored, or
-            more errored than was scored; else with 3 if a gate failed. A gateway's run ends with
-            its command's code, or 4 if the cap refused anything.
+            more errored than was scored, or a report was not written; else with 3 if a gate failed.
+            A gateway's run ends with its command's code, or 4 if the cap refused anything.
     """
     from matrix.api.kind_reports import kind_report
     from matrix.cli.gating import GATE_FAILED, exit_code, print_gate
@@ -68,8 +71,11 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         typer.echo(summary_as_text(summary, width=text_width()))
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
+    lost = _lost(told, run)
     if told is not None and not json:
-        typer.echo("\n".join([*([""] * (not quiet)), *_placed(told, run)]))
+        typer.echo("\n".join([*([""] * (not quiet)), *_placed(told, run, lost)]))
+    for name in lost:
+        typer.echo(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
         typer.echo(
@@ -82,18 +88,28 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     elif problem is not None:
         raise problem
     failed = GATE_FAILED if told is not None and told.failed else exit_code(gate)
-    if code := INCOMPLETE if incomplete else HOLLOW if hollow else failed:
+    if code := INCOMPLETE if incomplete else HOLLOW if hollow or lost else failed:
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
         raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)
 
 
-def _placed(told: RunReport, run: Run) -> list[str]:
-    """What a kind says, with its files named as they are found from here."""
+def _lost(told: RunReport | None, run: Run) -> list[str]:
+    """What of a kind's report is not there."""
+    from matrix.api.choosing import project_of_run
+    from matrix.api.kind_reports import unwritten
+
+    return [] if told is None else unwritten(told, project_of_run(run.path), run)
+
+
+def _placed(told: RunReport, run: Run, lost: Sequence[str]) -> list[str]:
+    """What a kind says, with its files named as they are found from here, and no others."""
     from matrix.api.choosing import project_of_run
     from matrix.store.run_folder import from_here
 
     lines, project = list(told.lines), project_of_run(run.path)
+    gone = {name.partition("/")[0] if name not in told.files else name for name in lost}
+    lines = [line for line in lines if not any(name in line for name in gone)]
     for name in told.files:
         lines = [line.replace(name, str(from_here(project / name))) for line in lines]
     return lines

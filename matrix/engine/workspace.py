@@ -26,6 +26,7 @@ from weakref import WeakValueDictionary
 
 from matrix.agents.processes import Command, Running
 from matrix.agents.sandbox import Sandbox
+from matrix.agents.turns import WorkedFor
 from matrix.kinds.context import ChangedFiles, CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
@@ -227,7 +228,7 @@ class Workspace:
         stdin: str,
         environment: Mapping[str, str],
         timeout_s: float,
-        worked: Callable[[], float] | None = None,
+        worked: WorkedFor | None = None,
         sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """Run a command in the folder; it does not outlive this call, nor this process."""
@@ -285,7 +286,7 @@ class Scratch:
         stdin: str,
         environment: Mapping[str, str],
         timeout_s: float,
-        worked: Callable[[], float] | None = None,
+        worked: WorkedFor | None = None,
         sandbox: Sandbox | None = None,
     ) -> CommandResult:
         """As :meth:`Workspace.command`."""

@@ -8,13 +8,12 @@ changed. One that nothing names is harmless; :func:`matrix.store.sweeping.sweep`
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple
+from uuid import uuid4
 
 from matrix.model.checkpoint import Contents
 from matrix.model.errors import BlobsRefused, StoreError
@@ -66,19 +65,6 @@ class BlobStore:
     def bring(self, digests: Iterable[str]) -> None:
         """All of them are about to be read, and all are here."""
 
-    def new_file(self) -> Path:
-        """An empty file for what is being written.
-
-        Raises:
-            BlobsRefused: No space, or the disk is broken.
-        """
-        try:
-            handle, name = tempfile.mkstemp(dir=self.unfinished())
-        except OSError as error:
-            raise self.refused(error) from None
-        os.close(handle)
-        return Path(name)
-
     def unfinished(self) -> Path:
         """The folder of what is being written.
 
@@ -110,8 +96,8 @@ class BlobStore:
         folders = {self.path(digest).parent for digest in asked if digest not in missing}
         try:
             # also those of blobs that were there: another process may have named them just now
-            for folder in (*folders, self.folder, self._run_dir) if folders else ():
-                self._disk.sync_folder(folder)
+            if folders:
+                self._disk.sync_all((), (*folders, self.folder, self._run_dir))
         except OSError as error:
             raise self.refused(error) from None
         return [digest for digest in asked if digest in missing]
@@ -191,6 +177,8 @@ class Batch:
         self._store, self._disk = store, disk
         self._written: dict[str, Path] = {}
         self._named: set[str] = set()
+        self._own, self._count = uuid4().hex, 0
+        self._folder: Path | None = None
 
     def __enter__(self) -> Batch:
         return self
@@ -213,7 +201,7 @@ class Batch:
         """
         digest = bytes_hash(content)
         if self._is_new(digest):
-            path = self._store.new_file()
+            path = self._new_file()
             self._write(path, lambda target: deflate([content], target))
             self._written[digest] = path
         return digest
@@ -227,7 +215,7 @@ class Batch:
         """
         if not self._is_new(digest):
             return
-        path = self._store.new_file()
+        path = self._new_file()
         if not (isinstance(contents, BlobStore) and _share(contents.path(digest), path)):
             self._write(path, lambda target: deflate(contents.pieces(digest), target))
         self._written[digest] = path
@@ -238,17 +226,21 @@ class Batch:
         Raises:
             BlobsRefused: No space, or the disk is broken.
         """
-        found = hashlib.blake2b(digest_size=32)
-        size = 0
+        begin = source.read(_PIECE)
+        if len(begin) < _PIECE:  # all of it: most files are small, and most are here already
+            return Piece(self.add(begin), len(begin))
+        found = hashlib.blake2b(begin, digest_size=32)
+        size = len(begin)
 
         def pieces() -> Iterator[bytes]:
             nonlocal size
+            yield begin
             while piece := source.read(_PIECE):
                 found.update(piece)
                 size += len(piece)
                 yield piece
 
-        path = self._store.new_file()
+        path = self._new_file()
         self._write(path, lambda target: deflate(pieces(), target))
         digest = found.hexdigest()
         if self._is_new(digest):
@@ -266,6 +258,7 @@ class Batch:
         if not self._named:
             return
         try:
+            self._disk.sync_all(list(self._written.values()))
             for digest, path in self._written.items():
                 self._store.name(digest, path)
         except OSError as error:
@@ -278,9 +271,18 @@ class Batch:
         self._named.add(digest)
         return digest not in self._written and not self._store.has(digest)
 
+    def _new_file(self) -> Path:
+        """Where the next blob is written; nobody else's file has this name."""
+        try:
+            folder = self._folder = self._folder or self._store.unfinished()
+        except OSError as error:
+            raise self._store.refused(error) from None
+        self._count += 1
+        return folder / f"{self._own}-{self._count}"
+
     def _write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         try:
-            self._disk.write(path, fill)
+            self._disk.put(path, fill)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise self._store.refused(error) from None

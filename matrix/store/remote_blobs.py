@@ -8,7 +8,7 @@ on what this node still has: it may lose all of it.
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -36,6 +36,9 @@ class FleetingDisk(Disk):
         """Not needed."""
 
     def sync_folder(self, folder: Path) -> None:
+        """Not needed."""
+
+    def sync_all(self, files: Sequence[Path], folders: Sequence[Path] = ()) -> None:
         """Not needed."""
 
 

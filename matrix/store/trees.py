@@ -37,6 +37,12 @@ CLOCK_GRAIN_NS: Final = 2_000_000_000
 MAX_DEPTH: Final = 100
 """Folders inside each other."""
 
+COUNTED: Final = 1_000_000
+"""Entries of a folder that are counted at most, to say how many there are."""
+
+_LEAST_TIME, _MOST_TIME = -(2**63), 2**63 - 1
+"""Modification times that can be kept, in ns since 1970: the years 1677 to 2262."""
+
 _FORMAT: Final = "matrix tree 1"
 
 
@@ -135,7 +141,7 @@ class Walk:
         """``plain`` is asked what is kept of each entry."""
         self._root, self._batch, self._known = root, batch, known
         self._limits, self._now_ns, self._plain = limits, now_ns, plain
-        self._entries = self._bytes = 0
+        self._bytes = 0
         self.found = FolderIndex()
 
     def whole(self) -> str:
@@ -144,11 +150,21 @@ class Walk:
             found = self._root.lstat()
             if not stat.S_ISDIR(found.st_mode):
                 raise FolderRefused(f"the working folder {self._root} is no longer a folder")
+            self._check_count()  # before anything of it is read and stored
             return self._tree([self._entry("", "", found, 0)])
         except OSError as error:
             raise FolderRefused(
                 f"the working folder cannot be stored: {error.filename}: {error.strerror}"
             ) from None
+
+    def _check_count(self) -> None:
+        count = count_entries(self._root, COUNTED)
+        if count > self._limits.entries:
+            told = f"more than {COUNTED:,}" if count > COUNTED else f"{count:,}"
+            raise FolderRefused(
+                f"the working folder holds {told} files, folders and links, and at most "
+                f"{self._limits.entries:,} are kept; remove what is not needed before the turn ends"
+            )
 
     def _folder(self, inside: str, depth: int) -> str:
         if depth > MAX_DEPTH:
@@ -165,11 +181,11 @@ class Walk:
         return self._plain(self._whole_entry(name, path, found, depth))
 
     def _whole_entry(self, name: str, path: str, found: os.stat_result, depth: int) -> Entry:
-        self._entries += bool(path)
-        if self._entries > self._limits.entries:
+        _check_name(path)
+        if not _LEAST_TIME <= found.st_mtime_ns <= _MOST_TIME:
             raise FolderRefused(
-                f"the working folder holds more than {self._limits.entries} files, folders and "
-                f"links ({path} is one too many); remove what is not needed before the turn ends"
+                f"{path or 'the working folder'} has a modification time {found.st_mtime:.0f} s "
+                "after 1970, which cannot be kept: give it one before the year 2262"
             )
         mode = stat.S_IMODE(found.st_mode)
         if stat.S_ISDIR(found.st_mode):
@@ -219,6 +235,32 @@ class Walk:
         return digest
 
 
+def count_entries(root: Path, most: int) -> int:
+    """Entries below a folder, as deep as is kept; beyond ``most`` they are counted no further."""
+    count, waiting = 0, [(os.fspath(root), 0)]
+    while waiting and count <= most:
+        folder, depth = waiting.pop()
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                count += 1
+                if depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
+                    waiting.append((entry.path, depth + 1))
+    return count
+
+
+def _check_name(path: str) -> None:
+    """Names go into tables and texts, which are UTF-8."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        told = repr(os.fsencode(path).decode(errors="backslashreplace"))
+        shown = told.replace("\\\\x", "\\x")
+        raise FolderRefused(
+            f"the name {shown} in the working folder is no UTF-8; it cannot be kept: give it "
+            "another one before the turn ends"
+        ) from None
+
+
 def encode_tree(rows: list[Entry]) -> bytes:
     """The bytes of a tree. Names that are no UTF-8 are carried as lone surrogates."""
     return json.dumps([_FORMAT, rows], separators=(",", ":")).encode()
@@ -263,7 +305,7 @@ def _can_be(entry: Entry) -> bool:
     except UnicodeEncodeError:
         return False
     is_hash = re.fullmatch(r"[0-9a-f]{64}", entry.ref) is not None
-    in_range = 0 <= entry.mode <= 0o7777 and -(2**63) <= entry.mtime_ns < 2**63
+    in_range = 0 <= entry.mode <= 0o7777 and _LEAST_TIME <= entry.mtime_ns <= _MOST_TIME
     return in_range and (is_hash or entry.kind == "link")
 
 

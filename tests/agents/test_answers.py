@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,7 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.agents.answers import BAD_COST, read_cost, read_reply, read_text
-from matrix.agents.turns import Reply, WorkingTime, carried, conversation_of, prompt_of
+from matrix.agents.processes import Command, Running
+from matrix.agents.turns import (
+    Reply,
+    WallTime,
+    WorkingTime,
+    carried,
+    conversation_of,
+    prompt_of,
+)
 from matrix.model.agents import AnswerFields, field_at, filled, filled_in
 from matrix.model.errors import AgentFailed
 from matrix.model.money import from_usd
@@ -163,6 +172,20 @@ def test_waits_for_money_and_limits_are_no_working_time() -> None:
     assert working() == 5
     clock.now += 1
     assert working() == 6
+
+
+@pytest.mark.parametrize("kind", [WallTime, WorkingTime])
+def test_what_comes_before_an_agent_begins_is_no_working_time(
+    tmp_path: Path, kind: type[WallTime | WorkingTime]
+) -> None:
+    clock = Clock()
+    worked = kind(clock)
+    clock.now += 1000  # its folder was stored, others' folders before it, and a thread came free
+    for timeout_s, timed_out in ((10.0, False), (0.0, True)):
+        command = Command(("true",), tmp_path, tmp_path, "", {}, timeout_s, None, worked)
+        assert Running(command).run().timed_out is timed_out
+    clock.now += 3
+    assert worked() == 3
 
 
 def test_calls_side_by_side_count_as_the_longest() -> None:

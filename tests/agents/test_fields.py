@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from matrix.agents.playing import play
-from matrix.agents.turns import Turn, facts_of
+from matrix.agents.turns import Turn, WallTime, facts_of
 from matrix.engine.workspace import Scratch
 from matrix.model.agents import AgentSpec
 from matrix.model.records import Answer, Usage
@@ -33,7 +33,7 @@ async def played(tmp_path: Path, spec: dict[str, Any]) -> Answer:
     place.mkdir()
     scratch = Scratch(place, ThreadPoolExecutor(1))
     found = await play(
-        agent, turn_in(scratch.path), scratch, lambda: 0.0, project=tmp_path, variables={}
+        agent, turn_in(scratch.path), scratch, WallTime(lambda: 0.0), project=tmp_path, variables={}
     )
     facts = orjson.dumps(facts_of(found)).decode()
     return Answer(found.told.text, Usage(), 0, 0.0, "it", effect=facts)

@@ -8,7 +8,7 @@ import random
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
+from typing import IO, TypeVar
 
 import pytest
 
@@ -242,7 +242,7 @@ def test_content_that_is_damaged_or_gone_where_the_journal_is_is_not_restored(
 class FullDisk(Diary):
     """A disk that fails also when a file is flushed."""
 
-    def sync_file(self, handle: object) -> None:
+    def sync_file(self, handle: IO[bytes]) -> None:
         self._step("flush", Path())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -15,6 +15,9 @@ MOST_READ: Final = 1 << 20
 
 MOST_OF_A_DIFF: Final = 4_000
 """Characters of one file's difference that are kept to be read."""
+
+MOST_OF_A_TURN: Final = 400_000
+"""The same of all files of a turn."""
 
 _MOST_COMPARED: Final = 100_000
 
@@ -112,15 +115,29 @@ class Difference(NamedTuple):
     lines: str
 
 
-def differences(view: View) -> list[Difference]:
-    """What a turn changed, file by file."""
+def differences(view: View) -> Iterator[Difference]:
+    """What a turn changed, file by file, in order."""
     changed = view.changed
-    found = [Difference(path, "added", _diff("", view.text(path))) for path in _seen(changed.added)]
-    for path in _seen(changed.changed):
-        lines = _diff(view.old_text(path) or "", view.text(path))
-        found.append(Difference(path, "changed", lines))
-    found += [Difference(path, "removed", "") for path in _seen(changed.removed)]
-    return sorted(found)
+    how = dict.fromkeys(_seen(changed.added), "added")
+    how |= dict.fromkeys(_seen(changed.changed), "changed")
+    how |= dict.fromkeys(_seen(changed.removed), "removed")
+    for path in sorted(how):
+        now = "" if how[path] == "removed" else view.text(path)
+        old = (view.old_text(path) or "") if how[path] == "changed" else ""
+        yield Difference(path, how[path], _diff(old, now))
+
+
+def told_changes(view: View) -> str:
+    """What a turn changed, to be read: of very much the beginning, and how much is left out."""
+    told, left = list[str](), MOST_OF_A_TURN
+    for one in differences(view):
+        text = f"{one.how} {one.path}\n{one.lines}"
+        if (left := left - len(text)) < 0:
+            count = sum(len(_seen(paths)) for paths in view.changed)
+            told.append(f"and {count - len(told)} more files")
+            break
+        told.append(text)
+    return "\n\n".join(told) or "nothing changed"
 
 
 def _seen(paths: Iterable[str]) -> list[str]:

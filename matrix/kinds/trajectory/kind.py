@@ -41,7 +41,7 @@ from matrix.kinds.trajectory.file import (
     read_adapter,
     stands_for,
 )
-from matrix.kinds.trajectory.folder import View, as_text, differences, scan
+from matrix.kinds.trajectory.folder import View, as_text, scan, told_changes
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.given import with_given
 from matrix.kinds.trajectory.hypotheses import gone_after, hypotheses_of, is_demoted
@@ -178,7 +178,7 @@ class TrajectoryKind:
             await ctx.copy_folder(SCAFFOLD)
         scenario, options = _scenario(ctx), _options(ctx)
         now = await asyncio.to_thread(scan, ctx.workspace)
-        found = hypotheses_of(View(ctx.workspace, now), options.layout)
+        found = await asyncio.to_thread(hypotheses_of, View(ctx.workspace, now), options.layout)
         demoted = tuple(one.id for one in found if is_demoted(one, options.layout))
         told = {"begun": scenario.name, "inputs": ctx.resource("inputs")}
         ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), 0))
@@ -197,8 +197,8 @@ class TrajectoryKind:
         said, failed = await self._asked(ctx, turn, scenario, options)
         said_at = ctx.log.append(said)
         view = await _view(ctx, before)
-        changed = "\n\n".join(f"{one.how} {one.path}\n{one.lines}" for one in differences(view))
-        ctx.log.append(Message("table", "folder", changed or "nothing changed", ctx.turn))
+        changed = await asyncio.to_thread(told_changes, view)
+        ctx.log.append(Message("table", "folder", changed, ctx.turn))
         last = ctx.turn == len(scenario.turns)
         stopped = 0 < options.stop_after_turn <= ctx.turn and not last
         results = [] if failed is None else [failed]
@@ -206,7 +206,8 @@ class TrajectoryKind:
         failures = state.failures + (failed is not None)
         if last:
             results += await self._looked(ctx, state, view, scenario.final, final=True)
-            results += _of_pinned(ctx, view, scenario, options)
+            now = await asyncio.to_thread(pin, view, options.layout)
+            results += _of_pinned(ctx, now, scenario)
         if (last or stopped) and failures == ctx.turn:
             ctx.end("failed", f"the agent failed in every turn: {said.text}")
         elif last or stopped:
@@ -272,7 +273,9 @@ class TrajectoryKind:
             if isinstance(check, Content):
                 if options.skip_content:
                     continue
-                shown = material_of(view, check, final, options.judged_chars)
+                shown = await asyncio.to_thread(
+                    material_of, view, check, final, options.judged_chars
+                )
                 found.append(
                     Result(
                         id=name,
@@ -347,9 +350,8 @@ class TrajectoryKind:
         return reporting.report_of(run)
 
 
-def _of_pinned(ctx: Context, view: View, scenario: Scenario, options: Options) -> list[Result]:
+def _of_pinned(ctx: Context, now: dict[str, JSON], scenario: Scenario) -> list[Result]:
     """The final state as a later run is compared with it, and how it differs from the pinned."""
-    now = pin(view, options.layout)
     text = orjson.dumps({"pin": now}).decode()
     ctx.log.append(Message(REPORTED, TRAJECTORY, text, ctx.turn))
     if not isinstance(scenario.pinned, dict):

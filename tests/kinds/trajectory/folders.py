@@ -39,6 +39,11 @@ async def work(turn: Turn) -> Reply:
                 (turn.folder / f"flood-{number}.md").write_text("x")
         if order == "ODD":
             os.mkfifo(place)
+        if order == "NAME":
+            (turn.folder / "bad\\udcff.md").write_text("x")
+        if order == "TIME":
+            place.write_text("x")
+            os.utime(place, (10**10, 10**10))
     seen = sorted(str(p.relative_to(turn.folder)) for p in turn.folder.rglob("*") if p.is_file())
     return Reply(f"asked {turn.prompt!r}; date {turn.fields['date']!r}; files {seen}", 0.01)
 

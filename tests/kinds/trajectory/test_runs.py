@@ -341,6 +341,42 @@ def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:
     assert "left what cannot be kept" in whys(report, "01-report")["t02.turn_ended"]
 
 
+@pytest.mark.parametrize(
+    ("order", "told"),
+    [
+        ("NAME", r"the name 'bad\xff.md' in the working folder is no UTF-8"),
+        ("TIME late.md", "late.md has a modification time 10000000000 s after 1970"),
+        ("FLOOD x | 20100", "holds 20,105 files, folders and links, and at most 20,000 are kept"),
+    ],
+)
+def test_a_folder_that_cannot_be_kept_fails_its_turn_and_no_report(
+    tmp_path: Path, order: str, told: str
+) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", {**INPUTS, "turn-02-noise.md": order}, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--skip-content", "--keep-workdir")
+    assert done.code == 3, done
+    assert "Traceback" not in done.out + done.err
+    assert words(report, "01-report")["t02.turn_ended"] == "FAIL"
+    assert told in whys(report, "01-report")["t02.turn_ended"]
+    assert words(report, "01-report")["final.all_internal_links_valid"] == "PASS"
+    (kept,) = (made.folder / "results" / "it" / "workdirs").iterdir()
+    assert not list(kept.glob("bad*")) + list(kept.glob("flood*")) + list(kept.glob("late*"))
+
+
+def test_a_report_that_cannot_be_written_is_not_announced(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    (tmp_path / "reports").write_text("no folder")
+    good = {"turns": [{"turn": 1, "structural": [{"hypothesis_count_at_least": 1}]}]}
+    scenario(tmp_path, "02", {"turn-01-x.md": INPUTS["turn-01-interview-lena.md"]}, good)
+    done = made.matrix("run", "scenarios", "--in-process", "--run-id", "it", "--keep-workdir")
+    assert done.code == 1, done
+    assert "every assertion of every run is in" not in done.out
+    assert "error: reports/trajectory/it.json could not be written" in done.err
+    assert "working folders are in workdirs" in done.out  # which were written all the same
+    assert (tmp_path / "results/it/workdirs/02-1/source/interviews/lena.md").is_file()
+
+
 def test_working_folders_are_kept_where_that_is_asked(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
