@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from matrix.engine.governor_core import LostSession
@@ -24,6 +25,7 @@ from matrix.engine.registry import load_kind
 from matrix.engine.setup import RunSetup
 from matrix.kinds.protocol import UsesFolder
 from matrix.model.errors import MatrixError, RunLocked
+from matrix_actors.patience import aside
 from matrix_actors.whereabouts import Whereabouts, here
 
 MOST_DEATHS, WITHIN_S = 10, 60.0
@@ -65,11 +67,14 @@ class Member:
     lives: int = 0
     deaths: deque[float] = field(default_factory=deque)
 
+    @property
     def next_name(self) -> str:
         """A name of its own for every life, so that nobody takes one for another."""
-        self.lives += 1
-        self.name = self.place if self.lives == 1 else f"{self.place}.{self.lives}"
-        return self.name
+        return f"{self.place}.{self.lives + 1}" if self.lives else self.place
+
+    def live(self, name: str, actor: Any, knows: dict[str, str]) -> None:
+        """The place is that of a new actor, which knows these others."""
+        self.name, self.actor, self.knows, self.lives = name, actor, knows, self.lives + 1
 
     def died_too_often(self, now: float) -> bool:
         """Count a death; whether there were too many of late."""
@@ -127,10 +132,10 @@ class Crew:
 
     # --- births -----------------------------------------------------------------------------------
 
-    def create(self) -> None:
+    async def create(self) -> None:
         """Make everybody but session workers; Ray brings their processes up side by side."""
         for member in self.members:
-            self._create(member)
+            await self._create(member)
 
     async def start(self) -> None:
         """Bring them up: the governor first, because it may refuse, then who talks to it."""
@@ -138,11 +143,9 @@ class Crew:
         others = [one for one in self.members[1:] if one.kind != "worker"]
         await asyncio.gather(*map(self.begin, others))
 
-    def hire(self, index: int, place: str) -> Member:
-        """One more session worker; start it with :meth:`begin`."""
-        member = Member(place, "worker", index)
-        self._create(member)
-        return member
+    async def hire(self, member: Member) -> None:
+        """Make one more session worker; start it with :meth:`begin`."""
+        await self._create(member)
 
     async def begin(self, member: Member) -> None:
         """Start a member whose actor was made; it may have waited long for its place."""
@@ -170,33 +173,39 @@ class Crew:
     def _names(self) -> dict[str, str]:
         return {one.place: one.name for one in self.members if one.kind != "worker"}
 
-    def _create(self, member: Member) -> None:
+    async def _create(self, member: Member) -> None:
+        """Have Ray make an actor, beside the event loop: it may wait for its head meanwhile."""
+        name, knows = member.next_name, self._names() if member.kind == "worker" else {}
+        member.live(name, await aside(self._making(member, name)), knows)
+
+    def _making(self, member: Member, name: str) -> Callable[[], Any]:
+        """What makes the actor of a member, and is told now of everybody whom it is to know."""
         from matrix_actors import actors as _actors
 
         actors: Any = _actors  # ray.remote turns the classes into what mypy cannot know
-        name, setup, governor = member.next_name(), self._setup, self.governor.actor
+        setup, governor = self._setup, self.governor.actor
         match member.kind:
             case "governor":
                 peers = (*self.all_clients, *self.workers.values())
                 alive = [one.name for one in peers if one.process]
-                member.actor = actors.GovernorActor.options(**self._here()).remote(setup, alive)
+                options = self._here()
+                return partial(actors.GovernorActor.options(**options).remote, setup, alive)
             case "publisher":
-                member.actor = actors.PublisherActor.options(**self._here()).remote(setup.run_dir)
+                made = actors.PublisherActor.options(**self._here())
+                return partial(made.remote, setup.run_dir)
             case "worker":
-                member.knows = self._names()
                 clients = {p: [one.actor for one in m] for p, m in self.clients.items()}
                 blobs = None if self.blobs is None else self.blobs.actor
-                options = self._worker_options(member.index)
-                member.actor = actors.SessionWorkerActor.options(**options).remote(
-                    name, member.index, setup, governor, clients, self._home, blobs, self._variables
-                )
+                made = actors.SessionWorkerActor.options(**self._worker_options(member.index))
+                told = (name, member.index, setup, governor, clients, self._home, blobs)
+                return partial(made.remote, *told, self._variables)
             case "blobs":
-                member.actor = actors.BlobServerActor.options(**self._here()).remote(setup.run_dir)
+                made = actors.BlobServerActor.options(**self._here())
+                return partial(made.remote, setup.run_dir)
             case provider:
                 where = ANYWHERE if setup.spread else self._here()
-                member.actor = actors.ProviderClientActor.options(**where).remote(
-                    name, provider, setup, governor, self._variables
-                )
+                made = actors.ProviderClientActor.options(**where)
+                return partial(made.remote, name, provider, setup, governor, self._variables)
 
     def _here(self) -> dict[str, Any]:
         """On the driver's machine, where the journal is."""
@@ -227,7 +236,7 @@ class Crew:
             ProcessGone: It died too often.
         """
         dead = member.name
-        make_sure(member)
+        await make_sure(member)
         if member.died_too_often(self._clock()):
             why = f" ({member.cause})" if member.cause else ""
             often = f"{member.place} has died {len(member.deaths)} times in a minute{why}"
@@ -237,7 +246,7 @@ class Crew:
             await self._new_governor([*self.all_clients, *peers])
             return []
         lost = [] if member.kind in ("publisher", "blobs") else await self.lose(dead)
-        self._create(member)
+        await self._create(member)
         if member.kind == "worker":
             return lost
         await self.begin(member)
@@ -257,7 +266,7 @@ class Crew:
     async def _new_governor(self, peers: Sequence[Member]) -> None:
         deadline = self._clock() + LOCK_PATIENCE_S
         while True:
-            self._create(self.governor)
+            await self._create(self.governor)
             try:
                 await self.begin(self.governor)
                 break
@@ -272,19 +281,30 @@ class Crew:
             await _all(peer.actor.reconnect.remote(self.governor.actor) for peer in group)
 
 
-def make_sure(member: Member) -> None:
+async def make_sure(member: Member) -> None:
     """Whatever Ray believes, nobody of this name acts any more.
 
     A process of another machine is left to Ray, which has said that it is dead.
     """
-    import ray
+    end_process(member)
+    await aside(partial(end_actors, [member.actor]))
 
-    with suppress(Exception):
-        ray.kill(member.actor)
+
+def end_process(member: Member) -> None:
+    """End a member's process, if it is on this machine, without asking Ray."""
     process, member.process = member.process, None
     if process is not None and process.world == here().world:
         with suppress(ProcessLookupError, PermissionError):
             os.kill(process.pid, signal.SIGKILL)
+
+
+def end_actors(actors: Sequence[Any]) -> None:
+    """Have Ray end actors; without a head it waits in C++, so never on the event loop."""
+    import ray
+
+    for actor in actors:
+        with suppress(Exception):
+            ray.kill(actor)
 
 
 def cause_of(error: Exception) -> str:

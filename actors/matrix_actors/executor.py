@@ -38,11 +38,19 @@ from matrix_actors.cluster.fitness import Needs
 from matrix_actors.cluster.joining import RayUnavailable, look_at_cluster, ray_address
 from matrix_actors.cluster.nodes import Nodes
 from matrix_actors.cluster.starting import Starting, check_ray, leave_ray, prepare_environment
-from matrix_actors.crew import Crew, Member, ProcessGone, cause_of, is_of_node, make_sure
+from matrix_actors.crew import (
+    Crew,
+    Member,
+    ProcessGone,
+    cause_of,
+    end_actors,
+    end_process,
+    is_of_node,
+)
 from matrix_actors.governed import PAUSE_S, Governed
-from matrix_actors.lifelines import RayDied, RayWatch
+from matrix_actors.lifelines import RayDied, RayWatch, lifeline_to_head, lifelines_of_ray
 from matrix_actors.metrics import RunMetrics
-from matrix_actors.patience import aside
+from matrix_actors.patience import aside, patiently
 from matrix_actors.seating import QUARANTINE, Seating
 from matrix_actors.staffing import Batches, Staffing
 from matrix_actors.transport import RayTransport
@@ -50,6 +58,9 @@ from matrix_actors.variables import VariableServer
 
 STOP_TIMEOUT_S = 10.0
 """How long an orderly stop of one actor may take before it is killed."""
+
+LEAVE_S = 30.0
+"""How long Ray may take to let go of this process, or to end with it."""
 
 HANG_S = 60.0
 """A governor that says nothing for so long is taken for dead, and made so."""
@@ -166,10 +177,12 @@ class RayExecutor:
         if self._address is not None and self._nodes is None:
             needs = _needs(setup.kind, setup.agents, setup.env_file or "", {})
             await asyncio.to_thread(self._look, needs)
+        run_dir, local = Path(setup.run_dir), self._address is None
+        if self._address is not None:
+            self._begin(self._ray.watch(run_dir, [lifeline_to_head(self._address)]))
         self._starting = Starting(self._address)
-        await self._starting.wait()
-        local = self._address is None
-        self._begin(self._ray.watch(Path(setup.run_dir), ours=local))
+        await self._ray.needed_by(self._starting.wait())
+        self._begin(self._ray.watch(run_dir, lifelines_of_ray(ours=local)))
         import ray
 
         self._variables = server = VariableServer(_variables(setup))
@@ -193,8 +206,8 @@ class RayExecutor:
             on_death=self._hangs,
         )
         try:
-            crew.create()
-            staffing.attach(crew)
+            await self._ray.needed_by(crew.create())
+            await self._ray.needed_by(staffing.attach(crew))
             await self._ray.needed_by(crew.start())
             await self._ray.needed_by(staffing.begin(lambda: self._draining))
         except ray.exceptions.RayTaskError as error:
@@ -285,10 +298,19 @@ class RayExecutor:
                 await asyncio.gather(*(_stop(member.actor) for member in up))
         if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
             for member in [*crew.members, *self._extra]:
-                make_sure(member)
+                end_process(member)
         if self._starting is None or self._starting.is_over:
-            with suppress(ImportError):
-                await aside(leave_ray)
+            await self._leave()
+
+    async def _leave(self) -> None:
+        """Leave Ray, or end ours. Nobody waits for a cluster that has died: it never lets go."""
+        if self._ray.is_dead and self._address is not None:
+            return
+        with suppress(ImportError, TimeoutError):
+            if self._crew is not None and not self._ray.is_dead:
+                actors = [one.actor for one in (*self._crew.members, *self._extra)]
+                await patiently(aside(lambda: end_actors(actors)), STOP_TIMEOUT_S)
+            await patiently(aside(leave_ray), LEAVE_S)
 
     async def _ask(self, ask: Callable[[Any], Any]) -> Any:
         return await self._ray.needed_by(self.governed.ask(ask))
@@ -431,7 +453,8 @@ class RayExecutor:
         if not self._seating.has_suspect:
             return
         if self._suspects is None:
-            self._suspects = self.crew.hire(QUARANTINE, "worker-suspects")
+            self._suspects = Member("worker-suspects", "worker", QUARANTINE)
+            await self.crew.hire(self._suspects)
             await self._bring_up_suspects(self._suspects)
         plan = self._seating.next_suspect()
         await self._give(self._suspects, [] if plan is None else [plan])

@@ -59,7 +59,7 @@ class Governed:
                 raise error.cause from None
             except TimeoutError:
                 if member.name == name:
-                    make_sure(member)
+                    await make_sure(member)
             except RayActorError:
                 pass
             if member.name == name:

@@ -35,8 +35,9 @@ by them, and Ray then goes on with it; ours, and a raylet, nobody starts again."
 KEEP_ALIVE = (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 3), ("TCP_KEEPCNT", 3))
 """A machine that has vanished is noticed after so many seconds, seconds and times."""
 
-CAUSE_S = 10.0
-"""How long a failure that Ray reports may be the first sign that Ray itself is dying."""
+CAUSE_S = 20.0
+"""How long a failure that Ray reports may be the first sign that Ray itself is dying: longer than
+it takes to be sure of a GCS that others started."""
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -104,11 +105,14 @@ class RayWatch:
         """Whether Ray is known to have died."""
         return self._error is not None
 
-    async def watch(self, run_dir: Path, *, ours: bool) -> None:
-        """Look after the Ray that was joined until it dies; ``ours`` if this process started it."""
-        who = await first_dead(lifelines_of_ray(ours=ours))
-        text = f"Ray has died under the run ({who} is gone)"
-        self._error = RayDied(f"{text}; `{resume_command(run_dir)}` goes on from the last turns")
+    async def watch(self, run_dir: Path, lifelines: Sequence[Lifeline]) -> None:
+        """Look after the processes of a Ray until one of them dies."""
+        who = await first_dead(lifelines)
+        self._error = RayDied(
+            f"Ray has died under the run ({who} is gone); `{resume_command(run_dir)}` goes on from "
+            "the last turns\nthe journal has everything; tables have what was published before, "
+            "until `matrix repair` makes them anew or the run goes on"
+        )
         self._died.set()
 
     async def needed_by(self, work: Awaitable[T]) -> T:
@@ -151,7 +155,7 @@ def _is_of_ray_itself(error: Exception) -> bool:
 
 
 def lifelines_of_ray(*, ours: bool) -> list[Lifeline]:
-    """To the raylet and the GCS of the Ray that this process has joined.
+    """To the raylet of the Ray that this process has joined; and to the GCS, where it is ours.
 
     Args:
         ours: Whether this process has started them.
@@ -162,18 +166,24 @@ def lifelines_of_ray(*, ours: bool) -> list[Lifeline]:
     if node is None:  # a Ray client: what it depends on is elsewhere
         return []
     path = node.raylet_socket_name.removeprefix("unix://")
-    host, _, port = node.gcs_address.rpartition(":")
 
     async def raylet() -> Connection:
         return await asyncio.open_unix_connection(path)
+
+    own = [Lifeline("the raylet", raylet)]
+    return [*own, lifeline_to_head(node.gcs_address, TRIES)] if ours else own
+
+
+def lifeline_to_head(address: str, tries: int = PATIENT_TRIES) -> Lifeline:
+    """To the GCS of a cluster, which can be held before that is joined."""
+    host, _, port = address.rpartition(":")
 
     async def gcs() -> Connection:
         reader, writer = await asyncio.open_connection(host.strip("[]"), int(port))
         _keep_alive(writer.get_extra_info("socket"))
         return reader, writer
 
-    tries = TRIES if ours else PATIENT_TRIES
-    return [Lifeline("the raylet", raylet), Lifeline("the GCS", gcs, tries)]
+    return Lifeline("the GCS", gcs, tries)
 
 
 def _keep_alive(connected: socket.socket) -> None:

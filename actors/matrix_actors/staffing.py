@@ -84,13 +84,13 @@ class Staffing:
         assert self._crew is not None
         return self._crew
 
-    def attach(self, crew: Crew) -> None:
+    async def attach(self, crew: Crew) -> None:
         """Hire the first workers; they come up while the others do."""
         self._crew = crew
         places = [] if self._nodes is None else self._nodes.places
         count = self._asked or cpus_here() if self._nodes is None else None
         for _ in range(wanted_workers(places, self._asked) if count is None else min(count, 1000)):
-            self._hire()
+            await self._hire()
 
     def options(self, number: int) -> dict[str, Any]:
         """Where a worker may be, for Ray."""
@@ -153,9 +153,10 @@ class Staffing:
 
     # --- one worker -------------------------------------------------------------------------------
 
-    def _hire(self) -> Member:
+    async def _hire(self) -> Member:
         number, self._next = self._next, self._next + 1
-        member = self.crew.hire(number, f"worker-{number}")
+        member = Member(f"worker-{number}", "worker", number)
+        await self.crew.hire(member)
         self.crew.workers[number] = member
         return member
 
@@ -201,7 +202,7 @@ class Staffing:
     def _dismiss(self, member: Member) -> None:
         self.crew.workers.pop(member.index, None)
         self._leaving.discard(member.index)
-        make_sure(member)
+        self._follow(make_sure(member))
 
     # --- the nodes --------------------------------------------------------------------------------
 
@@ -212,7 +213,7 @@ class Staffing:
             for news in await self._nodes.look():
                 self._tell(news)
             self._let_go()
-            self._adjust()
+            await self._adjust()
 
     def _let_go(self) -> None:
         assert self._nodes is not None
@@ -223,12 +224,12 @@ class Staffing:
                 self._leaving.add(member.index)
                 self._follow(self._retire(member))
 
-    def _adjust(self) -> None:
+    async def _adjust(self) -> None:
         assert self._nodes is not None
         staying = [m for i, m in self.crew.workers.items() if i not in self._leaving]
         wanted = wanted_workers(self._nodes.places, self._asked)
         for _ in range(wanted - len(staying)):
-            self.replace(self._hire())
+            self.replace(await self._hire())
         waiting = [member for member in staying if member.process is None]
         for member in waiting[: max(0, len(staying) - wanted)]:
             self._dismiss(member)

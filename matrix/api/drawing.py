@@ -157,7 +157,8 @@ def _capped(prepared: Prepared, cap: NanoUSD) -> Prepared:
     if cap == prepared.spec.limits.cap_nano:
         return prepared
     limits = prepared.spec.limits.model_copy(update={"cost_usd": to_usd(cap - cap % 1000)})
-    return replace(prepared, spec=prepared.spec.model_copy(update={"limits": limits}))
+    spec = prepared.spec.model_copy(update={"limits": limits})
+    return replace(prepared, spec=spec, cap_given_at=None)
 
 
 def _words(budget: Budget, granted: NanoUSD, wanted: NanoUSD) -> tuple[str, str]:

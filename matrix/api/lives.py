@@ -15,6 +15,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any
 
+from matrix.api.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.describing import ended_file, plan_summary, run_file
 from matrix.api.drawing import Draw, check_caps_left, drawing
 from matrix.api.extending import COUNTS, extended
@@ -55,6 +56,7 @@ from matrix.store.project_guard import Survey, changes, survey
 from matrix.store.recovery import recover_run, tables_lag
 from matrix.store.run_folder import (
     BranchedFrom,
+    CapGiven,
     RunFile,
     create_run,
     find_run,
@@ -251,7 +253,8 @@ def resume(
     run_dir = find_run(Path(results), str(run))
     stored = read_plan(run_dir)
     given = list(overrides)
-    prepared = _prepare_again(stored, run_dir, given)
+    caps = with_given(read_run(run_dir).caps_given, given, datetime.fromtimestamp(clock(), UTC))
+    prepared = _prepare_again(stored, run_dir, given, caps)
     listener, more = listener or Silent(), prepared.plan.sessions != stored.plan.sessions
     asked = more or redo_turn or bool(redo_errored)
     if not asked and read_run(run_dir).status == "complete" and not tables_lag(run_dir):
@@ -277,7 +280,7 @@ def resume(
         drawing(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
         driving(run_dir),
     ):
-        return _drive(draw, run_dir, engine, listener)
+        return _drive(draw, run_dir, engine, listener, caps)
 
 
 def _executor_for(prepared: Prepared, wanted: AnyExecutor) -> Executor:
@@ -285,15 +288,28 @@ def _executor_for(prepared: Prepared, wanted: AnyExecutor) -> Executor:
     return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else wanted)
 
 
-def _drive(draw: Draw, run_dir: Path, engine: Executor, listener: Listener) -> Run:
+def _drive(
+    draw: Draw,
+    run_dir: Path,
+    engine: Executor,
+    listener: Listener,
+    caps: tuple[CapGiven, ...] = (),
+) -> Run:
     home = Path.cwd()
     try:
-        return _driven(draw, run_dir, home, engine, listener)
+        return _driven(draw, run_dir, home, engine, listener, caps)
     finally:
         os.chdir(home)  # an agent of Python in this process may have gone elsewhere
 
 
-def _driven(draw: Draw, named: Path, home: Path, engine: Executor, listener: Listener) -> Run:
+def _driven(
+    draw: Draw,
+    named: Path,
+    home: Path,
+    engine: Executor,
+    listener: Listener,
+    caps: tuple[CapGiven, ...],
+) -> Run:
     prepared = draw.prepared
     if draw.reduced:
         listener.note(draw.reduced)
@@ -312,6 +328,7 @@ def _driven(draw: Draw, named: Path, home: Path, engine: Executor, listener: Lis
             "resume_with": "",
             "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
+            "caps_given": caps,
             "plan": plan_summary(prepared).model_copy(
                 update={"scenario_table": prepared.scenarios or file.plan.scenario_table}
             ),
@@ -458,7 +475,9 @@ def _set_up(
         ) from None
 
 
-def _prepare_again(stored: Prepared, run_dir: Path, overrides: list[Override]) -> Prepared:
+def _prepare_again(
+    stored: Prepared, run_dir: Path, overrides: list[Override], caps: tuple[CapGiven, ...]
+) -> Prepared:
     """The prepared run of an existing folder, with new limits where they were given."""
     message = "cannot change when a run is resumed; limits, cache and more sessions can"
     foreign = [
@@ -469,8 +488,10 @@ def _prepare_again(stored: Prepared, run_dir: Path, overrides: list[Override]) -
     ]
     if foreign:
         raise BadInput(foreign)
-    spec = check(overlay(_as_document(stored.spec), overrides), RunSpec)
-    return extended(replace(stored, spec=spec), run_dir, overrides)
+    document = overlay(_as_document(stored.spec), [*as_overrides(caps), *overrides])
+    at = cap_given_at(caps, overrides)
+    again = replace(stored, spec=check(document, RunSpec), cap_given_at=at)
+    return extended(again, run_dir, overrides)
 
 
 def _as_document(spec: RunSpec) -> Document:

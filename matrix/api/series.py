@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from matrix.api.caps_given import FINISH_LAST
 from matrix.api.lives import resume, start
 from matrix.api.opened import RESULTS, Run
 from matrix.engine.executor import AnyExecutor
@@ -20,7 +21,7 @@ from matrix.store.name_lock import only_one
 from matrix.store.namesakes import Namesake, namesakes
 from matrix.store.run_folder import RunFile, resume_command
 
-FLAG: Final = "--finish-last"
+FLAG: Final = FINISH_LAST
 CAP: Final = "cap"
 """How a run ends that has used up its cap."""
 

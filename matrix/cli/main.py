@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import typer
 
@@ -135,7 +136,19 @@ def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] =
         code = _explain(error)
         if code is None:
             raise
+        _end(error, code)
+
+
+def _end(error: Exception, code: int) -> NoReturn:
+    """End the program; at once where what it ran on has died, which may never let go of it."""
+    from matrix.model.errors import CutShort
+
+    if not isinstance(error, CutShort):
         sys.exit(code)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _end_as_by_ctrl_c() -> None:

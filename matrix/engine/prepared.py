@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate, Estimate, Lessons, SharedEstimate
@@ -58,6 +59,7 @@ class Prepared:
         stand_ins: Role -> those of its levels behind which a simulated model is.
         folders: Tree -> folder that sessions begin with, until the run has been set up.
         notes: What is odd about scenarios and no mistake.
+        cap_given_at: When its cap was given, if that was when it was resumed.
         call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
     """
 
@@ -80,6 +82,7 @@ class Prepared:
     call_cost: NanoUSD = 0
     folders: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    cap_given_at: datetime | None = None
 
     @property
     def agents(self) -> dict[str, AgentSpec]:

@@ -97,7 +97,10 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
     budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
-    rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}, {policy}{budget}"))
+    given = ""
+    if (at := prepared.cap_given_at) is not None:
+        given = f", as given when it was resumed at {at:%Y-%m-%d %H:%M} UTC"
+    rows.append(("cap", f"{show_usd(spec.limits.cap_nano)}{given}, {policy}{budget}"))
     if spec.stop == "when-decided":
         rows.append(("stop", _stop(prepared)))
     rows += _above_the_cap(prepared) + _cut_by_own_cap(prepared)

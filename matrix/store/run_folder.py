@@ -166,6 +166,14 @@ class GateFound(_Part):
     lines: tuple[str, ...] = Field(description="What each said, one line a gate.")
 
 
+class CapGiven(_Part):
+    """A cap that the user gave when the run was resumed."""
+
+    path: tuple[str, ...] = Field(description="Its place in the spec.")
+    value: Any = Field(description="What was given, in US dollars.")
+    at: AwareDatetime = Field(description="When, in UTC.")
+
+
 class CostRange(_Part):
     """An estimate of the whole run's cost, in nano-dollars."""
 
@@ -211,6 +219,11 @@ class RunFile(_Part):
         default=False, description="Whether real models play in it beside simulated ones."
     )
     cap_nano: NanoUSD = Field(ge=0, description="The cost cap, in nano-dollars.")
+    caps_given: tuple[CapGiven, ...] = Field(
+        default=(),
+        description="Caps that were given when it was resumed: each holds, in later lives too, "
+        "until another one is given.",
+    )
     estimate: CostRange | None = Field(
         default=None,
         description="What it was expected to cost before it started; null for a gateway.",

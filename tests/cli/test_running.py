@@ -163,7 +163,7 @@ def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
         assert "matrix resume capped --budget nightly=USD/day\n" in told, "what gets it further"
     assert matrix("resume", "capped", "--in-process", "--max-cost", "50").code == 4
     again = matrix("resume", "capped", "--in-process", "--budget", "nightly=50/day")
-    assert (again.code, "of $30.00" in again.stdout) == (0, True)
+    assert (again.code, "of $50.00" in again.stdout) == (0, True)
 
 
 def test_a_cap_that_ends_a_run_in_whole_rounds_is_told_with_one_that_is_enough(

@@ -50,6 +50,17 @@ class Machine:
                     os.kill(pid, signum)
         self.process.wait(PATIENCE_S)
 
+    def lose(self, *names: str) -> None:
+        """Processes of it are killed, by a part of their command line; the others find out."""
+        for pid in (pid for name in names for pid in self.pids(name)):
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def inside(self, folder: Path) -> tuple[str, ...]:
+        """What a command begins with that runs in a folder, and sees this machine's processes."""
+        (first, *_) = self.pids("/raylet/raylet")
+        return ("nsenter", "--target", str(first), "--user", "--pid", "--mount", f"--wd={folder}")
+
 
 @dataclass
 class Machines:
@@ -86,11 +97,23 @@ class Machines:
         return self._start("head", cpus, ("--head", *ports, *more), variables)
 
     def add(
-        self, cpus: int, *, hides: Path | None = None, variables: Mapping[str, str] | None = None
+        self,
+        cpus: int,
+        *,
+        hides: Path | None = None,
+        variables: Mapping[str, str] | None = None,
+        apart: bool = False,
     ) -> Machine:
-        """Start another node; it finds nothing in the folder that it ``hides``."""
-        joins = ("--address", self.address)
-        return self._start(f"node-{len(self.all)}", cpus, joins, variables or {}, hides)
+        """Start another node.
+
+        Args:
+            cpus: How many it has.
+            hides: A folder in which it finds nothing.
+            variables: More of its environment.
+            apart: It sees no processes but its own, and so may be the driver's machine.
+        """
+        joins, begins = ("--address", self.address), _ALONE if apart else _hiding(hides)
+        return self._start(f"node-{len(self.all)}", cpus, joins, variables or {}, begins)
 
     def _start(
         self,
@@ -98,7 +121,7 @@ class Machines:
         cpus: int,
         more: tuple[str, ...],
         variables: Mapping[str, str],
-        hides: Path | None = None,
+        begins: tuple[str, ...] = (),
     ) -> Machine:
         environment = self.environment_of(name, **variables)
         environment["RAY_AUTH_MODE"] = "token" if self.token else "disabled"
@@ -108,7 +131,7 @@ class Machines:
         with output.open("w") as out:
             process = subprocess.Popen(
                 [
-                    *_hiding(hides),
+                    *begins,
                     *RAY,
                     "start",
                     "--block",
@@ -129,6 +152,15 @@ class Machines:
         self.all.append(machine)
         wait_for(lambda: "Ray runtime started" in output.read_text() or _ended(process, output))
         return machine
+
+
+_ALONE = ("unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc")
+"""What a command begins with that sees no processes but those it starts."""
+
+
+def namespaces_allowed() -> bool:
+    """Whether this system lets this user have machines that are :meth:`Machines.add`-ed apart."""
+    return not subprocess.run([*_ALONE, "true"], capture_output=True, check=False).returncode
 
 
 def _hiding(folder: Path | None) -> tuple[str, ...]:

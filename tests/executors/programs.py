@@ -92,10 +92,17 @@ class Done:
 
 @dataclass
 class Project:
-    """A folder with a spec and results, and programs that are run in it."""
+    """A folder with a spec and results, and programs that are run in it.
+
+    Attributes:
+        folder: Where it is.
+        environment: Variables of the programs.
+        inside: What every command begins with.
+    """
 
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
+    inside: tuple[str, ...] = ()
 
     def write(self, spec: Mapping[str, Any]) -> None:
         (self.folder / "matrix.yaml").write_text(yaml.safe_dump(json.loads(json.dumps(dict(spec)))))
@@ -122,7 +129,7 @@ class Project:
             terminal: The terminal that it is to have; none, if left out.
         """
         return subprocess.Popen(
-            [*PROGRAM, *arguments],
+            [*self.inside, *PROGRAM, *arguments],
             cwd=self.folder,
             env=_clean_environment() | dict(self.environment),
             stdin=subprocess.DEVNULL if terminal is None else terminal,
