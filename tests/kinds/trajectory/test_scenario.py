@@ -48,8 +48,6 @@ def judged(**more: Any) -> dict[str, Any]:
             {"turns": [{"turn": 1}, {"turn": 2, "command": "/review"}]},
             "turn 2 is given twice: inputs/turn-02-mail.md has it by its name",
         ),
-
-
         ({"turns": [{"turn": "one"}]}, "found 'one'; a turn's number is a whole number from 1 on"),
         ({"turns": [{"turn": 0, "command": "/x"}]}, "found 0; a turn's number"),
         ({"turns": "none"}, "is a list of turns"),
