@@ -20,7 +20,16 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats import OUTCOMES, Engine, Rules, Verdict, complete_rounds, verdict_of
+from matrix.stats import (
+    OUTCOMES,
+    Engine,
+    PowerGoal,
+    Rules,
+    Verdict,
+    complete_rounds,
+    rounds_needed,
+    verdict_of,
+)
 from matrix.stats.own_mean import own_mean
 from matrix.stats.student import t_quantile
 
@@ -136,18 +145,47 @@ def zeros(runs: int) -> Iterator[Sequence[object]]:
 
 
 def several(runs: int) -> Iterator[Sequence[object]]:
-    """Of k equal variants: any beaten, and a winner named, with dropping two rounds later."""
-    yield "engine", "variants", "any beaten", "false winners", "bound"
-    for engine in ENGINES[1:]:
+    """Several variants, any beaten one dropped two rounds later: how often a winner is named.
+
+    All equal; and two that are equally good with the others one standard deviation worse, which is
+    where a wrong winner is likeliest: only one other has to be beaten by chance.
+    """
+    yield "engine", "variants", "any out, all equal", "winner, all equal", "winner, two equal best"
+    for engine in ENGINES:
         rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
-        for k in (2, 3, 4, 6):
-            rng, beaten, named = np.random.default_rng(k), 0, 0
+        for k in (2, 3, 4, 8):
+            rng, out, named = np.random.default_rng(k), 0, [0, 0]
+            worse = np.array([0.0, 0.0, *[-SD * sqrt(2)] * (k - 2)])
             for _ in range(runs):
-                verdict = _with_dropping(rng.normal(50, SD, (30, 1, k)), rules)
-                beaten += bool(verdict.beaten)
-                named += verdict.winner is not None
-            bound = f"{ALPHA * k / (2 * (k - 1)):.4f}"
-            yield engine, k, Rate(beaten, runs), Rate(named, runs), bound
+                noise = rng.normal(50, SD, (30, 1, k))
+                equal = _with_dropping(noise, rules)
+                out += bool(equal.beaten)
+                named[0] += equal.winner is not None
+                named[1] += _with_dropping(noise + worse, rules).winner is not None
+            yield engine, k, Rate(out, runs), *(Rate(count, runs) for count in named)
+
+
+def promised(runs: int) -> Iterator[Sequence[object]]:
+    """The rounds that a plan is given for a chance of 80 %: how often the best one is named."""
+    yield "engine", "variants", "rounds planned", "the best named", "another named", "mean rounds"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for k in (2, 4, 8):
+            n = rounds_needed(0.5, 1.0, PowerGoal(ALPHA, n_variants=k, engine=engine))
+            rng = np.random.default_rng(k)
+            ahead = np.array([0.5 * SD * sqrt(2), *[0.0] * (k - 1)])
+            found = [
+                _with_dropping(rng.normal(50, SD, (n, 1, k)) + ahead, rules) for _ in range(runs)
+            ]
+            best, named = (sum(test(one.winner) for one in found) for test in _BEST)
+            rounds = np.mean([one.decided_at or n for one in found])
+            yield engine, k, n, Rate(best, runs), Rate(named - best, runs), f"{rounds:.1f}"
+
+
+_BEST: Final[tuple[Callable[[int | None], bool], ...]] = (
+    lambda winner: winner == 0,
+    lambda winner: winner is not None,
+)
 
 
 def _with_dropping(scores: Scores, rules: Rules) -> Verdict:
@@ -178,18 +216,32 @@ def power(runs: int) -> Iterator[Sequence[object]]:
 
 
 def gate(runs: int) -> Iterator[Sequence[object]]:
-    """A variant far ahead in score failing just the margin more often: the gate's hardest case."""
-    yield "engine", "failure rates", "rounds", "winners in spite of it"
+    """A variant far ahead in score failing just the margin more often: the gate's hardest case.
+
+    Failures of one round go together, by a beta distribution of the round's own failure rate.
+    """
+    yield "engine", "failure rates", "declared ICC", "true ICC", "winners in spite of it"
     for engine in ENGINES:
-        rules = Rules(ALPHA, score_bounds=None, engine=engine)
-        for base in (0.0, 0.05, 0.2):
-            rng, named = np.random.default_rng(int(100 * base)), 0
-            for _ in range(runs):
-                scores = rng.normal(50, SD, (60, 3, 2)) + np.array([0.0, 3 * SD])
-                failed = rng.random(scores.shape) < np.array([base, base + rules.failure_margin])
-                outcomes = np.where(failed, OUTCOMES.index("failed"), 0)
-                named += _verdict(scores, rules, outcomes).winner is not None
-            yield engine, f"{base:g} and {base + 0.05:g}", 60, Rate(named, runs)
+        for base in (0.02, 0.1):
+            for declared, true in ((0.0, 0.0), (0.0, 0.1), (0.1, 0.0), (0.1, 0.1), (0.1, 0.2)):
+                rules = Rules(ALPHA, score_bounds=None, engine=engine, failure_icc=declared)
+                rng, named = np.random.default_rng(int(100 * base)), 0
+                for _ in range(runs):
+                    scores = rng.normal(50, SD, (60, 5, 2)) + np.array([0.0, 3 * SD])
+                    rates = np.array([base, base + rules.failure_margin])
+                    failed = rng.random(scores.shape) < _of_rounds(rng, rates, true, 60)
+                    outcomes = np.where(failed, OUTCOMES.index("failed"), 0)
+                    named += _verdict(scores, rules, outcomes).winner == 1
+                told = f"{base:g} and {base + rules.failure_margin:g}"
+                yield engine, told, declared, true, Rate(named, runs)
+
+
+def _of_rounds(rng: np.random.Generator, rates: Scores, icc: float, rounds: int) -> Scores:
+    """Failure rates of each round, [rounds, 1, variants], with this intraclass correlation."""
+    if not icc:
+        return np.broadcast_to(rates, (rounds, 1, rates.size))
+    size = 1.0 / icc - 1.0
+    return rng.beta(rates * size, (1.0 - rates) * size, (rounds, 1, rates.size))
 
 
 def means(runs: int) -> Iterator[Sequence[object]]:
@@ -231,6 +283,7 @@ SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "errors": errors,
     "zeros": zeros,
     "several": several,
+    "promised": promised,
     "power": power,
     "gate": gate,
     "means": means,

@@ -59,7 +59,6 @@ def declared_rules(
         score_bounds=kind.score_range if chosen == "score" else None,
         engine=spec.engine if chosen == compare.metric else "fixed",
         unit=compare.unit,
-        look_at_cap=compare.look_at_cap,
     )
 
 

@@ -253,13 +253,6 @@ class Compare(SpecModel):
             "sooner, and names a false winner more often where sessions of a round go together."
         ),
     )
-    look_at_cap: bool = Field(
-        default=False,
-        description=(
-            "Whether a plan that looks once may be looked at where a cap or a limit ends it; that "
-            "verdict then stands, and rounds added later are another comparison."
-        ),
-    )
     engine: Literal["auto", "fixed", "planned", "open-ended"] = Field(
         default="auto",
         description=(

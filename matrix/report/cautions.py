@@ -34,26 +34,25 @@ def cautions_of(judged: Judged) -> tuple[str, ...]:
         *_at_limit(judged),
         *_overstated(judged),
         *_two_widths(judged),
-        *_approximate(judged),
     )
 
 
 def _unscored(judged: Judged) -> Iterator[str]:
-    """Sessions without a score by variant, and whether they could change what is claimed."""
+    """Sessions without a score by variant, and whether they could change who wins."""
     verdict, names = judged.verdict, judged.matchup.variants
     counts = {names[one.index]: one.unscored for one in verdict.variants if one.unscored}
-    if judged.metric != "score" or not counts:
+    if judged.metric != "score" or not counts or verdict.kind != "winner":
         return
     total = sum(counts.values())
     each = ", ".join(f"{name} {count:,}" for name, count in counts.items())
     told = f"{plural(total, 'session')} {_have(total)} no score ({each})"
     worst = _most_shaken(verdict.sensitivity)
-    if worst is None or verdict.kind != "winner":
-        yield f"{told}: {'they are' if total > 1 else 'it is'} in no mean."
+    if worst is None:
         return
     winner, rival = names[worst.variant], names[worst.rival]
     if not worst.overturned:
-        yield f"{told}; whatever they had scored, {winner} would still be ahead of {rival}."
+        they = "it" if total == 1 else "they"
+        yield f"{told}; whatever {they} had scored, {winner} would still win."
     elif worst.turns_at is None:
         yield f"{told}; had those of {rival} gone as well as can be, {winner} would not win."
     else:
@@ -153,17 +152,6 @@ def _excludes(pair: Comparison) -> bool:
 def _interval(pair: Comparison) -> Interval:
     assert pair.interval is not None
     return pair.interval
-
-
-def _approximate(judged: Judged) -> Iterator[str]:
-    """Variants whose own interval may cover less than it says."""
-    names = judged.matchup.variants
-    found = [names[one.index] for one in judged.verdict.variants if one.approximate]
-    if found:
-        yield (
-            f"The interval of the mean of {', '.join(found)} is approximate: few scores, or skewed "
-            "ones."
-        )
 
 
 def _have(count: int) -> str:

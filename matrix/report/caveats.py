@@ -30,6 +30,7 @@ def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
         *_peeked(judged),
         *_unscored(judged),
         *_values(judged),
+        *_approximate(judged),
         *_moved(judged),
         *_schemas(judged),
     )
@@ -112,6 +113,17 @@ def _values(judged: Judged) -> Iterator[str]:
         )
     if matchup.factor == "run" and table.prefix_length == 0:
         yield f"The runs have no complete {matchup.unit} in common, so nothing can be paired."
+
+
+def _approximate(judged: Judged) -> Iterator[str]:
+    """Variants whose own interval may cover less than it says."""
+    names = judged.matchup.variants
+    found = [names[one.index] for one in judged.verdict.variants if one.approximate]
+    if found:
+        yield (
+            f"The interval of the mean of {', '.join(found)} is approximate: few scores, or skewed "
+            "ones. That of a difference is not touched by it."
+        )
 
 
 def _moved(judged: Judged) -> Iterator[str]:

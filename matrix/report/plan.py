@@ -154,13 +154,16 @@ def _above_the_cap(prepared: Prepared) -> list[tuple[str, str]]:
     if expected <= cap:
         return []
     rounds = cap * prepared.plan.rounds // expected
-    return [
-        (
-            "WARNING",
-            f"The plan is expected to cost {show_usd(expected)}, above its cap of "
-            f"{show_usd(cap)}: about {plural(rounds, 'round')} of {prepared.plan.rounds:,} fit.",
+    told = (
+        f"The plan is expected to cost {show_usd(expected)}, above its cap of "
+        f"{show_usd(cap)}: about {plural(rounds, 'round')} of {prepared.plan.rounds:,} fit."
+    )
+    if prepared.compare_factor is not None and prepared.spec.engine == "fixed":
+        told += (
+            " It looks once, when all its rounds ran, so that run has no verdict: plan fewer, or "
+            "use --stop-early, which may be looked at wherever it ends."
         )
-    ]
+    return [("WARNING", told)]
 
 
 def _without_room(prepared: Prepared) -> list[tuple[str, str]]:

@@ -187,7 +187,9 @@ def losses(summary: Summary) -> list[tuple[str, str]]:
     for one in summary.endings.losses:
         told = f"{one.sessions:,} by the kind: {one.reason}"
         if one.name == "timeout":
-            told = f"{one.sessions:,} at a limit: {one.reason}; in the table they count as failed"
+            kept = summary.run.spec.get("compare", {}).get("turn_limit", "keep") == "keep"
+            counted = "they are scored like any other" if kept else "they count as failed, too"
+            told = f"{one.sessions:,} had all their turns: {one.reason}; {counted}"
         rows.append((one.name, f"{told} (newest: {one.newest})"))
     return rows
 

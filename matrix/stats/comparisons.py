@@ -16,6 +16,7 @@ import numpy as np
 from matrix.stats.differences import Differences, differences_of
 from matrix.stats.failures import FailureContrast, failure_contrast
 from matrix.stats.interval import Interval
+from matrix.stats.proportions import mcnemar, newcombe_paired
 from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Rules
 from matrix.stats.student import t_quantile, t_two_sided_p
@@ -150,6 +151,9 @@ def comparison_at(
         half = t_quantile(1.0 - level / 2, df) * se
         interval = Interval(mean - half, mean + half, 1.0 - level)
         p = t_two_sided_p(mean / se, df)
+    elif mean and discordant:
+        worth = failures.per_effective
+        interval, p = _rates(table, pair, level, worth)
     errored, unscored = lost_pairs(table, a, b)
     return Comparison(
         a=a,
@@ -168,6 +172,25 @@ def comparison_at(
         discordant=discordant,
         failures=failures,
     )
+
+
+def _rates(
+    table: RoundTable, pair: tuple[int, int], level: float, worth: float
+) -> tuple[Interval | None, float | None]:
+    """Interval and p of scores that are 0 or 1 and differ by the same in every round.
+
+    They leave a t test nothing to go by, and rates much: Newcombe's paired interval and McNemar's
+    mid-p, of as many pairs as those of a round are worth.
+    """
+    scored = table.scored(*pair)
+    of_a, of_b = (table.scores[scored, one] for one in pair)
+    if not (np.isin(of_a, (0.0, 1.0)).all() and np.isin(of_b, (0.0, 1.0)).all()):
+        return None, None
+    ones_a, ones_b = of_a == 1.0, of_b == 1.0
+    cells = (ones_b & ones_a, ones_b & ~ones_a, ~ones_b & ones_a, ~ones_b & ~ones_a)
+    both, only_b, only_a, neither = (float(np.count_nonzero(one)) / worth for one in cells)
+    p_mid = mcnemar(int(only_a), int(only_b)).p_mid
+    return newcombe_paired(both, only_b, only_a, neither, level), p_mid
 
 
 def known(se: float) -> float | None:

@@ -64,9 +64,6 @@ class Rules:
             an unbounded score.
         engine: When the scores are looked at, which fixes how wide intervals must be.
         unit: What counts as one observation.
-        look_at_cap: Whether a plan that looks once is looked at where it ends before its time.
-            Without it there is no verdict before all its rounds ran: whoever looks, adds rounds and
-            looks again errs .08 to .16 of the time with two to six looks.
     """
 
     alpha: float = 0.05
@@ -77,7 +74,6 @@ class Rules:
     score_bounds: tuple[float, float] | None = (0.0, 100.0)
     engine: Engine = "fixed"
     unit: Unit = "round"
-    look_at_cap: bool = False
 
     def __post_init__(self) -> None:
         """Raise ``ValueError`` for rules that mean nothing."""

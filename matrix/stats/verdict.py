@@ -149,9 +149,8 @@ def fixed_n_verdict(
     Args:
         table: Complete prefix of rounds for at least two variants.
         rules: What was declared before launch.
-        plan_over: Whether the plan may be looked at. By default, whether all its rounds are
-            complete, or, with ``look_at_cap``, every planned session has an outcome, censored ones
-            included.
+        plan_over: Whether the plan may be looked at: by default, whether all its rounds are
+            complete. That a cap has ended it is no reason.
 
     Raises:
         ValueError: With fewer than two variants, a score outside ``rules.score_bounds``, or rules
@@ -164,8 +163,7 @@ def fixed_n_verdict(
     found = fixed_n_comparisons(table, rules, strict)
     claims = found if strict == rules.alpha else fixed_n_comparisons(table, rules, rules.alpha)
     if plan_over is None:
-        whole = table.prefix_length == table.n_rounds_planned
-        plan_over = table.open_sessions == 0 and (whole or rules.look_at_cap)
+        plan_over = table.prefix_length == table.n_rounds_planned
     early = too_early(table, rules, plan_over=plan_over)
     if early is not None:
         return _assembled(table, rules, Finding(early, found, claims, None, ()))

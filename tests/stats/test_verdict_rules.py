@@ -88,7 +88,7 @@ def test_a_cap_ends_the_plan_and_is_a_reason_not_a_verdict(table_of: Any) -> Non
     unasked = fixed_n_verdict(table)
     assert (unasked.kind, unasked.winner) == ("not_enough_data", None)
     assert unasked.reasons == ("plan not over", "ended by censored session")
-    verdict = fixed_n_verdict(table, Rules(look_at_cap=True))
+    verdict = fixed_n_verdict(table, plan_over=True)
     assert verdict.kind == "winner"
     assert verdict.reasons == ("beats every other variant", "ended by censored session")
     assert (verdict.rounds_used, verdict.rounds_planned) == (25, 40)
@@ -113,6 +113,19 @@ def test_a_yes_no_score_needs_six_pairs_that_differ(table_of: Any) -> None:
     scores[5, 0, 1] = 0.0
     verdict = fixed_n_verdict(table_of(scores))
     assert (verdict.reasons, verdict.extra_rounds) == (("too few discordant pairs",), 12)
+
+
+def test_a_yes_no_score_that_always_differs_is_judged_as_rates(table_of: Any) -> None:
+    """60 of 60 against 0 of 60 leaves no spread, and no doubt."""
+    scores = np.zeros((20, 3, 2))
+    scores[:, :, 1] = 1.0
+    verdict = fixed_n_verdict(table_of(scores), Rules(score_bounds=(0.0, 1.0), failure_icc=0.0))
+    assert (verdict.kind, verdict.winner) == ("winner", 1)
+    (pair,) = verdict.comparisons
+    assert pair.interval is not None
+    assert 0.85 < pair.interval.low < pair.interval.high == 1.0
+    same = fixed_n_verdict(table_of(np.ones((20, 3, 2))), Rules(score_bounds=(0.0, 1.0)))
+    assert same.reasons[0] == "identical so far"
 
 
 def test_the_discordant_pairs_needed_are_what_an_exact_test_needs() -> None:
