@@ -114,7 +114,7 @@ def gateway(
         again = f"`{resume_command(done.run.path)}` starts the command again"
         typer.echo(f"matrix gateway: {head_line(summary)}; {again}", err=True)
     if done.capped:
-        remedy = "a higher --max-cost (or budget) lets more through"
+        remedy = "a new run with a higher --max-cost (or budget) lets more through"
         if summary.overrun_nano:
             remedy = "a provider charged more than requests allowed, so nothing more was sent"
         refused = plural(done.capped, "request was", "requests were")

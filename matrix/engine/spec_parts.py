@@ -15,7 +15,7 @@ from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
 from matrix.model.documents import check
-from matrix.model.errors import BadInput, KindUnusable, did_you_mean
+from matrix.model.errors import BadInput, KindUnusable, did_you_mean, near_matches
 from matrix.model.judges import JUDGES
 from matrix.model.mistakes import Mistakes
 from matrix.model.params import COMMON, OWN
@@ -61,6 +61,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
     check_names(spec, roles, mistakes)
     check_factors(spec, roles, mistakes)
     factors = _factors(spec, kind, mistakes)
+    _check_effects(spec, factors, mistakes)
     parts = Parts(
         spec,
         kind,
@@ -159,6 +160,30 @@ def _factors(spec: RunSpec, kind: Kind, mistakes: Mistakes) -> dict[str, tuple[s
             mistakes.fault(("factors", name), "has no levels, so the matrix is empty")
         factors[name] = tuple(level_name(level) for level in levels)
     return factors
+
+
+def _check_effects(
+    spec: RunSpec, factors: Mapping[str, tuple[str, ...]], mistakes: Mistakes
+) -> None:
+    """A planted effect on a level that is nearly one of the plan's: it would change nothing.
+
+    Levels that are merely left out are no mistake: a plan of some of them is looked at as well.
+    """
+    effects = spec.simulation.get("effects")
+    for index, one in enumerate(effects if isinstance(effects, list | tuple) else ()):
+        factor, level = (one.get("factor"), one.get("level")) if isinstance(one, dict) else (0, 0)
+        levels = factors.get(str(factor), ())
+        own = not mistakes.document.origins.keys() & {("factors",), ("factors", str(factor))}
+        near = near_matches(str(level), levels) if own and str(level) not in levels else []
+        if near and _letters(near[0]) != _letters(str(level)):
+            told = f"found {level!r}; factor {factor} has: {', '.join(levels)}"
+            path = ("simulation", "effects", index, "level")
+            mistakes.fault(path, f"{told}; did you mean {near[0]!r}?")
+
+
+def _letters(text: str) -> str:
+    """Without its digits: v1 is another level than v2, and no slip of the pen."""
+    return "".join(one for one in text if not one.isdecimal())
 
 
 def _compare_factor(

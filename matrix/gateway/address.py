@@ -8,6 +8,7 @@ import secrets
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import Final, NamedTuple
 
 import orjson
@@ -57,7 +58,7 @@ class Address(NamedTuple):
 
     @property
     def capped(self) -> int:
-        """Those that were refused because a cap was reached."""
+        """Those that were refused because a cap was reached, of clients that were still there."""
         return self.desk.counts.capped
 
     @property
@@ -132,7 +133,13 @@ class _Service:
             return _response(refused(shape, FAULTS["request"], "The body came to no end."))
         # a task of its own: a client that goes away leaves a call that is paid for all the same
         task = asyncio.create_task(
-            self._desk.answer(request.path, _headers(request), body, request.query_string)
+            self._desk.answer(
+                request.path,
+                _headers(request),
+                body,
+                request.query_string,
+                waits=partial(_is_there, request),
+            )
         )
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -173,6 +180,10 @@ class _Service:
 
 def _headers(request: web.Request) -> dict[str, str]:
     return {name.lower(): value for name, value in request.headers.items()}
+
+
+def _is_there(request: web.Request) -> bool:
+    return request.transport is not None and not request.transport.is_closing()
 
 
 def _streams(body: bytes) -> bool:

@@ -53,6 +53,7 @@ class Counts:
     def __init__(self) -> None:
         self.requests = 0
         self.capped = 0
+        """Requests that a cap refused to a client who was still there."""
         self.stopped: SessionStop | None = None
         self.starved: SessionStop | None = None
         """The first refusal at a cap."""
@@ -84,9 +85,18 @@ class Desk:
         return hmac.compare_digest(given.encode(errors="replace"), self._token)
 
     async def answer(
-        self, path: str, headers: Mapping[str, str], body: bytes, query: str = ""
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        query: str = "",
+        *,
+        waits: Callable[[], bool],
     ) -> Said:
-        """Answer a request for a completion, or for a count of its tokens."""
+        """Answer a request for a completion, or for a count of its tokens.
+
+        ``waits`` says whether its client is still there.
+        """
         counting = path.endswith("/count_tokens")
         shape = PATHS.get(path.removesuffix("/count_tokens"), "chat")
         if not self.admits(headers):
@@ -105,7 +115,7 @@ class Desk:
         except (BadRequest, NotTranslatable) as error:
             return refused(shape, FAULTS["request"], str(error))
         except (Censored, SessionCapReached) as stop:
-            self.counts.capped += 1
+            self.counts.capped += waits()
             self.counts.starved = self.counts.starved or stop
             return refused(shape, FAULTS["cap"], f"Nothing more is sent: {stop}")
         except Suspended as stop:

@@ -121,7 +121,11 @@ def _parted(found: Difference, half: int) -> Iterator[str]:
     sides = [_steps(side, first, found.messages) for side in (found.a, found.b)]
     for turn in sorted({turn for side in sides for turn in side}):
         title = (
-            "afterwards" if turn == _AFTERWARDS else f"turn {turn}" if turn else "before the story"
+            "afterwards"
+            if turn == _AFTERWARDS
+            else f"turn {turn}"
+            if turn
+            else "before the first turn"
         )
         yield f"--- {title} " + "-" * max(0, 2 * half + len(GAP) - len(title) - 5)
         yield from _beside(*(side.get(turn, ["(over)"]) for side in sides), half=half)

@@ -76,8 +76,8 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
             "sessions",
             f"{plan.sessions:,}, judged again"
             if plan.judged_again
-            else f"{plan.sessions:,} = {_rounds(prepared)}; at most {spec.limits.turns} turns "
-            f"each, {spec.limits.open_sessions:,} open at once",
+            else f"{plan.sessions:,} = {_rounds(prepared)}; at most "
+            f"{plural(spec.limits.turns, 'turn')} each, {spec.limits.open_sessions:,} open at once",
         ),
         ("scenarios", ", ".join(dict.fromkeys(cell.scenario for cell in plan.cells))),
     ]

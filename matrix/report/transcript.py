@@ -73,7 +73,7 @@ def _players(session: Transcript) -> str:
 
 
 def _turn(turn: TurnDone, width: int) -> list[str]:
-    title = {"start": "before the story", "finish": "afterwards"}.get(
+    title = {"start": "before the first turn", "finish": "afterwards"}.get(
         turn.phase, f"turn {turn.turn}"
     )
     lines = [f"--- {title} " + "-" * max(0, width - len(title) - 5)]

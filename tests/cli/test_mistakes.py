@@ -11,6 +11,7 @@ from matrix import api
 from matrix.cli.options import overrides_of
 from matrix.model.errors import BadInput
 from tests.cli.program import Golden, GoldenRun, Matrix, normalised
+from tests.executors.programs import Done, Project, play_spec
 
 MANY = """\
 version: 1
@@ -277,3 +278,27 @@ def test_an_empty_spec_is_a_file_that_was_cut_off_and_no_run_of_defaults(
         result = matrix(command, "empty.yaml")
         assert (result.code, result.stdout) == (2, "")
         assert result.stderr.startswith("empty.yaml: is empty")
+
+
+def test_an_effect_on_what_is_nearly_a_level_is_a_mistake_and_on_one_left_out_is_none(
+    tmp_path: Path,
+) -> None:
+    def told(level: str, *more: str) -> Done:
+        effect = {"factor": "prompt", "level": level, "trait": "forced_segue", "multiply": 0.5}
+        project = Project(tmp_path)
+        project.write(
+            play_spec(factors={"prompt": ["baseline", "warmer"]}, simulation={"effects": [effect]})
+        )
+        return project.matrix("validate", *more)
+
+    prompts = tmp_path / "scenarios" / "playtest" / "prompts"
+    prompts.mkdir(parents=True)
+    (prompts / "warmer.md").write_text("# Warm\n\nBe warm.")
+    assert told("warmer").code == 0
+    found = told("warmmer")
+    assert found.code == 2
+    assert (
+        "simulation.effects[0].level: found 'warmmer'; factor prompt has: baseline, warmer; "
+        "did you mean 'warmer'?" in found.err
+    )
+    assert told("pulse-aware").code == 0

@@ -10,7 +10,8 @@ import pytest
 
 from matrix.gateway.address import open_address
 from matrix.gateway.desk import Request
-from matrix.gateway.upstreams import Upstreams
+from matrix.gateway.upstreams import Upstream, Upstreams
+from matrix.model.errors import Censored
 from matrix.model.records import Answer
 
 HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
@@ -42,3 +43,33 @@ async def test_a_client_that_breaks_off_is_asked_for_nobody_and_told_on_no_termi
             assert address.requests == 0
     assert not caplog.records
     assert capsys.readouterr() == ("", "")
+
+
+async def test_what_a_cap_refuses_to_a_client_that_has_gone_is_not_counted_as_refused() -> None:
+    asked, decided = asyncio.Queue[Request](), asyncio.Event()
+
+    async def ask(request: Request) -> Answer:
+        asked.put_nowait(request)
+        await decided.wait()
+        raise Censored("cap: nothing is left")
+
+    models = Upstreams({"openai/it": Upstream("openai/it", "openai", 100, 1000)})
+    body = b'{"model": "it", "messages": [{"role": "user", "content": "x"}]}'
+    async with open_address(ask, models) as address:
+        to = urlsplit(address.url)
+        clients = [await asyncio.open_connection(to.hostname, to.port) for _ in range(3)]
+        for _, writes in clients:
+            head = HEAD.format(token=address.token) + f"Content-Length: {len(body)}\r\n\r\n"
+            writes.write(head.encode() + body)
+            await asked.get()
+        for _, writes in clients[:2]:
+            writes.transport.abort()
+        reads, writes = await asyncio.open_connection(to.hostname, to.port)
+        writes.write(b"GET /v1/models HTTP/1.1\r\nHost: x\r\n\r\n")
+        await reads.readuntil(b"\r\n")  # whoever went before that has been seen to go
+        writes.close()
+        decided.set()
+        answer = await clients[2][0].readuntil(b"\r\n")
+        assert b" 402 " in answer
+        clients[2][1].close()
+    assert (address.requests, address.capped) == (3, 1)

@@ -297,6 +297,19 @@ def _check_agents(file: CriteriaFile, mistakes: Mistakes) -> None:
         mistakes.fault(("agents",), f"they wait for each other: {' -> '.join(around)}")
 
 
+def _no_other(found: str, name: str, names: Sequence[str], doing: str) -> str:
+    """Why this is not another agent; empty if it is."""
+    others = [one for one in names if one != name]
+    if found == name:
+        there = f"; name another: {', '.join(others)}" if others else ""
+        return f"found {found!r}: an agent cannot {doing}{there}"
+    return (
+        ""
+        if found in names
+        else f"found {found!r}; it is another agent" + did_you_mean(found, others)
+    )
+
+
 def _faults(
     agent: AgentEntry, name: str, names: Sequence[str]
 ) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -307,11 +320,12 @@ def _faults(
     if agent.run is not None and agent.model:
         yield ("model",), "is given beside run; give one of the two"
     for one in agent.reads:
-        if one not in names or one == name:
-            yield ("reads",), f"found {one!r}; it is another agent{did_you_mean(one, names)}"
-    if agent.when is not None and (agent.when.agent not in names or agent.when.agent == name):
-        hint = did_you_mean(agent.when.agent, names)
-        yield ("when", "agent"), f"found {agent.when.agent!r}; it is another agent{hint}"
+        if why := _no_other(one, name, names, "read its own output"):
+            yield ("reads",), why
+    if agent.when is not None and (
+        why := _no_other(agent.when.agent, name, names, "wait for what it says itself")
+    ):
+        yield ("when", "agent"), why
     if len(set(agent.criteria)) < len(agent.criteria):
         yield ("criteria",), "has a criterion twice; each is judged once"
     if agent.criteria and agent.fail_threshold > len(agent.criteria):

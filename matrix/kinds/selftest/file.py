@@ -27,6 +27,7 @@ from matrix.kinds.selftest.settings import (
     Rules,
     SelftestFile,
 )
+from matrix.kinds.selftest.statuses import never_reached
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import Mistakes
@@ -169,6 +170,12 @@ def _read(document: Document) -> ReadFile:
             f"agents has {', '.join(agents)}, and none of them is tested; say system: {agents[0]}"
         )
         raise BadInput([document.mistake(("agents",), told)])
+    statuses = Mistakes(document)
+    if (spec.get("options") or {}).get("status_must_match", file.status_must_match):
+        tested = _tested(file, spec)
+        for path, told in never_reached(file.scenarios, spec.get("agents") or {}, tested):
+            statuses.fault(path, told)
+    statuses.stop_if_any()
     rules = {name: value[name] for name in Rules.model_fields if name in value}
     return ReadFile(
         {
@@ -209,6 +216,12 @@ def _count(file: SelftestFile, name: str) -> int:
 def _roles(file: SelftestFile) -> dict[str, str]:
     named = {GENERATOR: file.generator.model, SYSTEM: file.system, JUDGE: file.judge.model}
     return {role: model for role, model in named.items() if model is not None}
+
+
+def _tested(file: SelftestFile, spec: Mapping[str, Any]) -> list[str]:
+    """Names of all systems that are tested, where the file says them."""
+    role = (spec.get("roles") or {}).get(SYSTEM, file.system)
+    return _levels(spec) or ([role] if isinstance(role, str) else [])
 
 
 def _levels(spec: Mapping[str, Any]) -> list[str]:

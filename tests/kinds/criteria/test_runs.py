@@ -320,7 +320,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"agents": {"a": {"prompt": "p", "criteria": ["x", "x"]}}}, "agents.a.criteria: has a crit"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "fail_threshold": 2}}}, "never fail"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "b"}}}, "reads: found 'b'"),
-    ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "a"}}}, "reads: found 'a'"),
+    ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "a"}}}, "'a': an agent cannot"),
     (
         {"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "b"},
                     "b": {"prompt": "p", "reads": "a"}}},

@@ -371,7 +371,43 @@ def test_a_reply_whose_judgement_is_lost_is_no_reply_that_did_not_pass(tmp_path:
     assert found == {"read": 1.0, "lost": None}
 
 
+SERVICE: dict[str, Any] = {
+    "http": {
+        "submit": "http://127.0.0.1:9/jobs",
+        "id": "id",
+        "poll": "http://127.0.0.1:9/jobs/{id}",
+        "status": "state",
+        "done": ["DONE", "need_info"],
+    },
+    "answer": {"text": "text", "status": "state"},
+    "free": True,
+}
+
+
+def of_a_service(**more: Any) -> dict[str, Any]:
+    """What makes a file one whose system is a service with states of its own."""
+    agents = {name: {"python": f"mine:{name}", "free": True} for name in ("judge", "generator")}
+    return {"agents": {**agents, "system": SERVICE}, "scenarios": [case("a", "x", **more)]}
+
+
+def test_states_of_a_service_may_be_expected_in_any_case(tmp_path: Path) -> None:
+    replied = [{"reply": "y", "expected_status": "DONE"}]
+    change = of_a_service(expected_status="Need_Info", reply_flow=replied)
+    project = project_of(tmp_path, selftest(**change))
+    assert project.matrix("validate", "selftest").code == 0
+    # nothing says that another status is one of its states, and it need not be
+    loose = selftest(**of_a_service(expected_status="NEEDINFO"), status_must_match=False)
+    (tmp_path / "config" / "selftest.yaml").write_text(yaml.safe_dump(loose))
+    assert project.matrix("validate", "selftest").code == 0
+
+
 MISTAKES: list[tuple[dict[str, Any], str]] = [
+    (of_a_service(expected_status="NEEDINFO"), "DONE, NEED_INFO; did you mean 'NEED_INFO'?"),
+    (of_a_service(), "scenarios[0].expected_status: found COMPLETE, which no state of system is"),
+    (
+        of_a_service(expected_status="NEED_INFO", reply_flow=[{"reply": "y"}]),
+        "scenarios[0].reply_flow[0].expected_status: found COMPLETE",
+    ),
     ({"strictnes": 0.5}, "strictnes"),
     ({"strictness": 2}, "strictness"),
     ({"min_score_to_pass": 0.9, "strictness": 1.0}, "no case can pass"),
