@@ -307,6 +307,19 @@ def end_actors(actors: Sequence[Any]) -> None:
             ray.kill(actor)
 
 
+def placed(members: Sequence[Member]) -> int:
+    """How many of these Ray has given a process, and with it a CPU; may wait for Ray's head.
+
+    An actor that still waits for one has a node already, where Ray began to look, and no process.
+    """
+    from ray._private.state import actors
+
+    known = actors()
+    ids = [one.actor._actor_id.hex() for one in members if one.actor is not None]
+    found = (known[one] for one in ids if one in known)
+    return sum(one["State"] != "DEAD" and one["Pid"] > 0 for one in found)
+
+
 def cause_of(error: Exception) -> str:
     """Why a process died, as far as Ray knows, in a line."""
     said = " ".join(str(error).split())

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -209,7 +210,9 @@ class RayExecutor:
             await self._ray.needed_by(crew.create())
             await self._ray.needed_by(staffing.attach(crew))
             await self._ray.needed_by(crew.start())
-            await self._ray.needed_by(staffing.begin(lambda: self._draining))
+            self._take_care(setup)
+            await self._ray.needed_by(staffing.begin(self._is_given_up))
+            self._give_up_if_failed()
         except ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except ray.exceptions.RayActorError as error:
@@ -218,14 +221,18 @@ class RayExecutor:
             raise ProcessGone(
                 f"{text}; `{resume_command(Path(setup.run_dir))}` tries again"
             ) from error
+
+    def _take_care(self, setup: RunSetup) -> None:
+        """All but workers are up: from now on whoever dies is replaced."""
+        assert self._staffing is not None
         self.governed.begin()
         self._metrics = RunMetrics(setup.run_id)
-        self._link = Link(DRIVER, RayTransport(crew.governor.actor), self._on_news)
+        self._link = Link(DRIVER, RayTransport(self.crew.governor.actor), self._on_news)
         self._link.start()
         self._begin(self._hand_out())
         self._begin(self._replace_the_dead())
-        self._begin(staffing.keep())
-        for member in crew.members:
+        self._begin(self._staffing.keep())
+        for member in self.crew.members:
             if member.kind != "worker":
                 self._begin(self._watch(member))
 
@@ -394,10 +401,16 @@ class RayExecutor:
             if member.kind == "governor":
                 self.governed.end()
             told = self._is_told(member)
-            self._tell(ProcessDied(name, self._called(member), member.cause))
+            died = ProcessDied(name, self._called(member), member.cause)
+            self._tell(died)
+            come = partial(self._tell, ProcessReplaced(name, told))
             try:
                 await self._ray.needed_by(self._replace(member))
-                self._tell(ProcessReplaced(name, told))
+                if member.kind != "worker" or member is self._suspects:
+                    come()
+                else:
+                    assert self._staffing is not None
+                    self._staffing.replace(member, "" if told else died.text, come)
             except RayDied:
                 return  # whoever waits for something is told
             except ProcessGone as gone:
@@ -416,6 +429,8 @@ class RayExecutor:
                 await asyncio.sleep(PAUSE_S)
 
     async def _replace(self, member: Member) -> None:
+        if member.process is None and self._staffing is not None:
+            await self._staffing.look()  # nobody knows where it was to be; that may be gone
         lost = await self.crew.replace(member, self._extra)
         if member.kind != "worker":
             self._begin(self._watch(member))
@@ -431,9 +446,6 @@ class RayExecutor:
             self._give_all(fates.again)
             if member is self._suspects:
                 await self._bring_up_suspects(member)
-            else:
-                assert self._staffing is not None
-                self._staffing.replace(member)
             await self._play_next_suspect()
 
     async def _govern(self) -> None:
@@ -477,6 +489,9 @@ class RayExecutor:
         if process is None:
             return ""
         return process.host if self._nodes is None else self._nodes.name_of(process.node)
+
+    def _is_given_up(self) -> bool:
+        return self._draining or self._failed is not None
 
     def _give_up_if_failed(self) -> None:
         if self._failed is not None:

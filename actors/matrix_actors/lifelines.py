@@ -134,6 +134,8 @@ class RayWatch:
         finally:
             doing.cancel()
             dying.cancel()
+            if doing.done() and not doing.cancelled():
+                doing.exception()  # looked at here: what Ray's death made fail, nobody else asks
 
     async def rule_out(self) -> None:
         """Something failed of which Ray's death may be the cause: return when it was not.

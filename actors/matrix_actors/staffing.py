@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 from matrix.engine.executor import News
 from matrix.engine.messages import NodeNews
 from matrix.model.records import SessionPlan
-from matrix.report.text import plural
 from matrix_actors.cluster.joining import RayUnavailable
 from matrix_actors.cluster.nodes import Nodes
-from matrix_actors.cluster.placing import avoided, cpus_here, room, wanted_workers
-from matrix_actors.crew import ANYWHERE, Crew, Member, make_sure
+from matrix_actors.cluster.placing import (
+    Waiting,
+    avoided,
+    cpus_here,
+    room,
+    waiting_text,
+    wanted_workers,
+)
+from matrix_actors.crew import ANYWHERE, Crew, Member, make_sure, placed
+from matrix_actors.patience import aside, patiently
 from matrix_actors.seating import Seating
 
 LOOK_S: Final = 3.0
@@ -34,6 +42,12 @@ WAIT_S: Final = 900.0
 
 TELL_S: Final = 15.0
 """Pause between lines that say what is waited for."""
+
+LOOK_AGAIN_S: Final = 0.1
+"""Pause between looks at whether a first worker is up."""
+
+ASK_S: Final = 5.0
+"""Longest wait for Ray to say who has which CPU."""
 
 NODE_LABEL: Final = "ray.io/node-id"
 """Label that Ray gives every node."""
@@ -77,6 +91,8 @@ class Staffing:
         self._next = 0
         self._leaving: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._refused: Exception | None = None
+        self._looking = asyncio.Lock()
 
     @property
     def crew(self) -> Crew:
@@ -118,38 +134,45 @@ class Staffing:
             for member in workers:
                 self._has_come(member)
             return
-        coming = {asyncio.create_task(self.crew.begin(member)): member for member in workers}
-        await self._first_of(coming, given_up)
+        coming = [self._follow(self._bring_up(member)) for member in workers]
+        await self._first_of(given_up)
         await asyncio.wait(coming, timeout=GRACE_S)
-        for task, member in coming.items():
-            self._follow(self._bring_up(member, task))
 
-    async def _first_of(
-        self, coming: Collection[asyncio.Task[None]], given_up: Callable[[], bool]
-    ) -> None:
-        began = told = self._clock()
+    async def _first_of(self, given_up: Callable[[], bool]) -> None:
+        began = self._clock()
+        told = began - TELL_S + GRACE_S
         while not given_up():
-            done, _ = await asyncio.wait(coming, timeout=0.5, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
+            if self._refused is not None:
+                raise self._refused
+            if any(member.process is not None for member in self.crew.workers.values()):
                 return
+            await asyncio.sleep(LOOK_AGAIN_S)
             now = self._clock()
             if now - began > self._wait_s:
                 raise RayUnavailable(
-                    f"no CPU came free in {self._wait_s / 60:g} min: {self._said()}"
+                    f"no worker came up in {self._wait_s / 60:g} min: {await self._said()}"
                 )
-            if now - told > TELL_S or told == began:
-                told = now + 1e-6
-                self._tell(NodeNews("workers.waiting", f"waiting for CPUs: {self._said()}"))
+            if now - told > TELL_S:
+                told = now
+                self._tell(NodeNews("workers.waiting", await self._said()))
 
-    def _said(self) -> str:
+    async def _said(self) -> str:
         assert self._nodes is not None
-        count = len(self.crew.workers)
-        usable = room(self._nodes.places)
-        return (
-            f"{plural(count, 'worker')} wanted, {usable} {'fits' if usable == 1 else 'fit'} on the "
-            "nodes there are, and others use them; `ray status` says who, --workers asks for fewer"
-        )
+        waiting, workers = await self._waiting(), len(self.crew.workers)
+        return waiting_text(waiting, workers, room(self._nodes.places))
+
+    async def _waiting(self) -> Waiting | None:
+        """What workers that are not up yet wait for; ``None`` if Ray does not say."""
+        assert self._nodes is not None
+        workers = list(self.crew.workers.values())
+        coming = [member for member in workers if member.process is None]
+        try:
+            given = await patiently(aside(partial(placed, coming)), ASK_S)
+            free, used = await patiently(self._nodes.cpus(), ASK_S)
+        except Exception:  # Ray's own words for it, which another version may not have
+            return None
+        own = len(workers) - len(coming) + given
+        return Waiting(len(coming), given, free, used, own)
 
     # --- one worker -------------------------------------------------------------------------------
 
@@ -160,20 +183,51 @@ class Staffing:
         self.crew.workers[number] = member
         return member
 
-    def replace(self, member: Member) -> None:
-        """The place of a worker that died was given to another one, which has yet to come up."""
-        self._follow(self._bring_up(member, asyncio.ensure_future(self.crew.begin(member))))
+    def replace(self, member: Member, died: str, come: Callable[[], None]) -> None:
+        """The place of a worker that died was given to another one, which has yet to come up.
 
-    async def _bring_up(self, member: Member, coming: asyncio.Future[None]) -> None:
+        Args:
+            member: Whose place it is.
+            died: What to say of the death if that takes a while; empty to say nothing.
+            come: Called once the other one works.
+        """
+        self._follow(self._replace(member, died, come))
+
+    async def _replace(self, member: Member, died: str, come: Callable[[], None]) -> None:
+        name, coming = member.name, self._follow(self._bring_up(member))
+        await asyncio.wait([coming], timeout=GRACE_S)
+        if died and (member.name != name or member.process is None):
+            self._tell(NodeNews("workers.waiting", f"{died}; {await self._heir_said(member)}"))
+        await asyncio.wait([coming])
+        if member.name == name and member.process is not None:
+            come()
+
+    async def _heir_said(self, member: Member) -> str:
+        if self.crew.workers.get(member.index) is not member:
+            return "no CPU is left for another one, so others play its sessions on"
+        waiting = None if self._nodes is None else await self._waiting()
+        if self._nodes is None or (waiting is not None and waiting.is_starting):
+            return "another one is starting"
+        return "waiting for a CPU to replace it; others play its sessions on"
+
+    async def _bring_up(self, member: Member) -> None:
         name = member.name
         try:
-            await coming
+            await self.crew.begin(member)
         except Exception as error:
             if member.name == name and self.crew.workers.get(member.index) is member:
+                self._refuse(error)
                 self._down(member, error)
             return
         if member.name == name and member.index not in self._leaving:
             self._has_come(member)
+
+    def _refuse(self, error: Exception) -> None:
+        """A process that came up, and would not work: others would not, either."""
+        from ray.exceptions import RayTaskError
+
+        if isinstance(error, RayTaskError):
+            self._refused = error
 
     def _has_come(self, member: Member) -> None:
         self._up(member)
@@ -210,10 +264,16 @@ class Staffing:
         """See which nodes there are, again and again, and have workers accordingly."""
         while self._nodes is not None:
             await asyncio.sleep(LOOK_S)
-            for news in await self._nodes.look():
-                self._tell(news)
+            await self.look()
             self._let_go()
             await self._adjust()
+
+    async def look(self) -> None:
+        """See which nodes there are now, and tell what is new."""
+        if self._nodes is not None:
+            async with self._looking:
+                for news in await self._nodes.look():
+                    self._tell(news)
 
     def _let_go(self) -> None:
         assert self._nodes is not None
@@ -229,15 +289,16 @@ class Staffing:
         staying = [m for i, m in self.crew.workers.items() if i not in self._leaving]
         wanted = wanted_workers(self._nodes.places, self._asked)
         for _ in range(wanted - len(staying)):
-            self.replace(await self._hire())
+            self._follow(self._bring_up(await self._hire()))
         waiting = [member for member in staying if member.process is None]
         for member in waiting[: max(0, len(staying) - wanted)]:
             self._dismiss(member)
 
-    def _follow(self, work: Any) -> None:
-        task = asyncio.create_task(work)
+    def _follow(self, work: Any) -> asyncio.Task[None]:
+        task: asyncio.Task[None] = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def stop(self) -> None:
         """Follow nothing any more."""

@@ -228,7 +228,7 @@ class Driver:
                     self._telling.replaced(item.process)
                     died = self._died.get(item.process)
                     if not item.told and died is not None:
-                        self._listener.remark(death_as_text(died))
+                        self._listener.remark(f"{died.text}; another one took its place")
                 case NodeNews():
                     self._nodes_lost += item.event == "node.lost"
                     self._telling.node(item)
@@ -401,13 +401,6 @@ class Driver:
             processes_lost=len(self._died),
             nodes_lost=self._nodes_lost,
         )
-
-
-def death_as_text(died: ProcessDied) -> str:
-    """That a process died, and that the run goes on."""
-    where = f" on {died.node}" if died.node else ""
-    why = f" ({died.cause})" if died.cause else ""
-    return f"{died.process}{where} died{why}; another one took its place"
 
 
 def _met_elsewhere(draining: asyncio.Task[None]) -> None:

@@ -282,9 +282,15 @@ class ProcessDied(NamedTuple):
     node: str = ""
     cause: str = ""
 
+    @property
+    def text(self) -> str:
+        """That it died, where, and why, without the end of the sentence."""
+        where = f" on {self.node}" if self.node else ""
+        return f"{self.process}{where} died{f' ({self.cause})' if self.cause else ''}"
+
 
 class ProcessReplaced(NamedTuple):
-    """To the driver: a process that died has an heir.
+    """To the driver: a process that died has an heir, which works.
 
     ``process`` is the name of the dead; ``told`` if its death was part of something that has been
     told of already, as the loss of its node.

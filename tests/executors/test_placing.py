@@ -9,10 +9,12 @@ import pytest
 from matrix_actors.cluster.placing import (
     MOST_WORKERS,
     Place,
+    Waiting,
     avoided,
     cpus_here,
     quota,
     room,
+    waiting_text,
     wanted_workers,
 )
 
@@ -28,6 +30,9 @@ HEAD, BIG, SMALL = Place("head", 4, last=True), Place("big", 8), Place("small", 
         ([Place("head", 2, last=True)], 1),
         ([HEAD], 3),
         ([HEAD, BIG, SMALL], 12),
+        ([Place("head", 1, last=True), Place("home", 1, last=True), SMALL], 3),
+        ([Place("head", 1, last=True), Place("home", 1, last=True)], 2),
+        ([Place("head", 2, last=True), Place("home", 2, last=True), Place("other", 2)], 4),
         ([Place("part", 0.5)], 0),
     ],
 )
@@ -49,6 +54,25 @@ def test_the_drivers_node_is_taken_last_and_what_does_not_fit_never() -> None:
         assert avoided(number, places, {"old"}) == ("head", "old")
     for number in range(9, 12):
         assert avoided(number, places, {"old"}) == ("old",)
+
+
+@pytest.mark.parametrize(
+    ("waiting", "words"),
+    [
+        (Waiting(3, placed=3, free=0, used=3, own=3), "3 of 3 workers are still starting"),
+        (Waiting(2, placed=0, free=2, used=1, own=1), "2 of 3 workers are still starting"),
+        (Waiting(3, placed=1, free=1, used=2, own=1), "and others use 1 of their CPUs"),
+        (Waiting(3, placed=0, free=0, used=2.5, own=0), "and others use 3 of their CPUs"),
+        (Waiting(3, placed=1, free=0, used=1, own=1), "1 fits on the nodes there are; `ray"),
+        (None, "1 fits on the nodes there are; `ray"),
+    ],
+)
+def test_others_are_only_named_where_they_have_what_is_waited_for(
+    waiting: Waiting | None, words: str
+) -> None:
+    told = waiting_text(waiting, 3, 1)
+    assert words in told
+    assert ("waiting for CPUs" in told) is ("starting" not in told)
 
 
 @pytest.mark.parametrize(

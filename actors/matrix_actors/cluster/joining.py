@@ -16,7 +16,7 @@ from pathlib import Path
 from socket import create_connection
 from typing import Any, Final, NamedTuple
 
-from matrix.model.errors import MatrixError
+from matrix.model.errors import BadInput, MatrixError, Mistake
 from matrix_actors.cluster.fitness import EXAMINE_S, Needs, NodeFacts
 from matrix_actors.cluster.joining_probe import CLUSTER, NO_NODE, NOT_FOUND, VERSIONS
 
@@ -52,7 +52,17 @@ class Spelled(NamedTuple):
 
 
 def ray_address(given: str | None, environment: Mapping[str, str]) -> str | None:
-    """The address that is meant, ``None`` for a Ray of the run's own."""
+    """The address that is meant, ``None`` for a Ray of the run's own.
+
+    Raises:
+        BadInput: One was given, and is empty: a script's variable that is not set.
+    """
+    if given is not None and not given.strip():
+        told = (
+            "found an empty address, as of a variable that is empty or not set; that does not mean "
+            f"no cluster: give HOST:PORT or auto, or {LOCAL} for a Ray of the run's own"
+        )
+        raise BadInput([Mistake("--address", None, "", told)])
     found = given or next((environment[key] for key in VARIABLES if environment.get(key)), None)
     return None if found in (None, "", LOCAL) else found
 

@@ -77,6 +77,13 @@ class Nodes:
             if node.node not in self.unusable
         ]
 
+    async def cpus(self) -> tuple[float, float]:
+        """CPUs that are free, and those that are not, on nodes that sessions may be played on."""
+        places = {place.node: place.cpus for place in self.places}
+        free = await aside(_free)
+        left = {node: min(cpus, free.get(node, 0.0)) for node, cpus in places.items()}
+        return sum(left.values()), sum(places.values()) - sum(left.values())
+
     def require_home(self) -> None:
         """See that the node of this machine can play the run.
 
@@ -157,6 +164,14 @@ def _listed() -> Sequence[Mapping[str, Any]]:
 
     nodes: Sequence[Mapping[str, Any]] = ray.nodes()
     return nodes
+
+
+def _free() -> Mapping[str, float]:
+    """CPUs that nobody has, by node."""
+    from ray._private.state import available_resources_per_node
+
+    found: Mapping[str, Mapping[str, float]] = available_resources_per_node()
+    return {node: resources.get("CPU", 0.0) for node, resources in found.items()}
 
 
 def _drained() -> Mapping[str, int]:

@@ -57,6 +57,55 @@ def avoided(number: int, places: Sequence[Place], unusable: Collection[str]) -> 
     return tuple(sorted({*unusable, *last}))
 
 
+class Waiting(NamedTuple):
+    """What workers that are not up yet may be waiting for.
+
+    Attributes:
+        coming: How many they are.
+        placed: Those of them that Ray has given a CPU.
+        free: CPUs that nobody has, on the nodes that fit.
+        used: CPUs that somebody has there, this run's own workers included.
+        own: Those of them that this run's workers have.
+    """
+
+    coming: int
+    placed: int
+    free: float
+    used: float
+    own: int
+
+    @property
+    def is_starting(self) -> bool:
+        """Whether they have their CPUs, or only have to take them."""
+        return self.coming - self.placed <= math.floor(self.free)
+
+    @property
+    def others(self) -> int:
+        """CPUs that others use."""
+        return max(0, math.ceil(self.used) - self.own)
+
+
+def waiting_text(waiting: Waiting | None, wanted: int, fitting: int) -> str:
+    """What a run that has no worker yet is waiting for, in a line.
+
+    Args:
+        waiting: What Ray says of it; ``None`` if it does not say.
+        wanted: Workers that the run is to have.
+        fitting: Workers that the nodes there are have CPUs for.
+    """
+    if waiting is not None and waiting.is_starting:
+        are = "worker is" if wanted == 1 else "workers are"
+        return f"{waiting.coming} of {wanted} {are} still starting; there is a CPU for each"
+    fit = f"{fitting} {'fits' if fitting == 1 else 'fit'} on the nodes there are"
+    if waiting is not None and waiting.others:
+        fit += f", and others use {waiting.others} of their CPUs"
+    workers = f"{wanted} worker{'' if wanted == 1 else 's'}"
+    return (
+        f"waiting for CPUs: {workers} wanted, {fit}; `ray status` says who has them, --workers "
+        "asks for fewer"
+    )
+
+
 def cpus_here() -> int:
     """CPUs that this process may use: its affinity, and the limit of its container."""
     try:
