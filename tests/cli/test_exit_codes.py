@@ -108,14 +108,15 @@ def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
         assert f"matrix show it {newest} # the newest failed" in told
 
 
-def test_sessions_at_a_limit_are_told_and_that_they_count_as_failed(
+def test_sessions_that_had_all_their_turns_are_told_and_what_they_count_as(
     here: Path, matrix: Matrix
 ) -> None:
     spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 3, "limits": {"turns": 1}}
     (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
     result = matrix("run", "--in-process", "--run-id", "it")
     told = " ".join(result.stdout.split())
-    assert "timeout 3 at a limit: 1 turn; in the table they count as failed (newest: " in told
+    kept = "timeout 3 had all their turns: 1 turn; they are scored like any other (newest: "
+    assert kept in told
     reasons = json.loads(matrix("show", "it", "--json").stdout)["reasons"]
     assert [(one["class"], one["sessions"], one["reason"]) for one in reasons] == [
         ("timeout", 3, "1 turn")

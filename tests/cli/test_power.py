@@ -33,7 +33,7 @@ def test_json_has_what_the_text_says(matrix: Matrix) -> None:
         matrix("power", "--effect", "3", "--sd", "8", "--pairs", "5", "--json").stdout
     )
     assert found["needed"]["rounds"] == found["needed"]["rounds_for_scores"] == 58
-    assert found["failure_gate"] == {"pairs": 52, "rounds": 11, "rounds_at_rate": None}
+    assert found["failure_gate"] == {"pairs": 72, "rounds": 15, "rounds_at_rate": None}
 
 
 def test_a_plan_says_what_it_can_show_in_units_of_a_pilot(finished: Path, matrix: Matrix) -> None:
@@ -42,7 +42,7 @@ def test_a_plan_says_what_it_can_show_in_units_of_a_pilot(finished: Path, matrix
     data = json.loads(matrix("plan", "--from", "first", "--json").stdout)["can_show"]
     assert (data["from"], data["failure_gate_pairs"], data["can_name_a_winner"]) == (
         "first",
-        52,
+        57,
         True,
     )
     assert data["effect"] > 0
@@ -51,5 +51,5 @@ def test_a_plan_says_what_it_can_show_in_units_of_a_pilot(finished: Path, matrix
 def test_a_plan_that_cannot_name_a_winner_warns(project: Path, matrix: Matrix) -> None:
     short = matrix("plan", "--per-cell", "25").stdout
     assert "WARNING    No winner can be named unless the better one also fails less" in short
-    assert "Plan 26 rounds" in " ".join(short.split())
-    assert "WARNING" not in matrix("plan", "--per-cell", "26").stdout
+    assert "Plan 29 rounds" in " ".join(short.split())
+    assert "WARNING" not in matrix("plan", "--per-cell", "29").stdout

@@ -428,7 +428,7 @@ def test_a_mean_without_one_of_the_models_is_none_as_the_others_may_be_stricter(
         (["PASS", "FAIL", ""], (None, "")),
         (["FAIL", "", ""], (None, "")),
         (["FAIL", "FAIL", "FAIL"], (0.0, "FAIL")),
-        (["PASS", "FAIL", "UNCERTAIN"], (None, "UNCERTAIN")),
+        (["PASS", "FAIL", "UNCERTAIN"], (None, "NO MAJORITY")),
     ],
 )
 def test_a_majority_stands_only_if_models_that_could_not_be_read_could_not_have_turned_it(

@@ -429,7 +429,7 @@ def test_a_missing_score_costs_its_pair_and_is_told_by_variant(tmp_path: Path) -
     found = study(make_run(tmp_path / "run", values_of(scores), TWO))
     assert found.verdict.rounds_complete == 12
     assert [pair.rounds for pair in found.pairs] == [11]
-    assert "2 sessions have no score (plain 1, warm 1): they are in no mean." in sayings(found)
+    assert "1 of 12 ended sessions of plain" in sayings(found)
 
 
 def test_scores_beyond_the_declared_range_are_told_and_bound_nothing(tmp_path: Path) -> None:
