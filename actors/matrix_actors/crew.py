@@ -327,7 +327,8 @@ def cause_of(error: Exception) -> str:
         return UNREACHABLE
     found = re.search(r"(?:because|Reason|reason|Cause|cause)(?: of)?:? (.+)", said)
     text = found.group(1) if found else said
-    if "Connection reset" in text or "unexpected system-level" in text or "SIGKILL" in said:
+    killed = ("worker process has died", "unexpected system-level", "SIGKILL")
+    if "Connection reset" in text or any(one in said for one in killed):  # whatever Ray advises
         text = "it was killed, or crashed"
     elif "node" in text.lower() and ("died" in text or "dead" in text or "lost" in text):
         text = NODE_GONE
