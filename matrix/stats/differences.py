@@ -114,7 +114,8 @@ def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArr
     se = np.where(usable, np.sqrt(total) / columns, np.nan)
     spent = (of_each * of_each / np.maximum(n - 1, 1)).sum(axis=1)
     freedom = (np.maximum(n - 1, 0) * there).sum(axis=1).astype(np.float64)
-    df = np.where(spent > 0.0, total * total / np.where(spent > 0.0, spent, 1.0), freedom)
+    several = (spent > 0.0) & (columns > 1)
+    df = np.where(several, total * total / np.where(several, spent, 1.0), freedom)
     return mean, se, np.where(usable, df, 0.0)
 
 

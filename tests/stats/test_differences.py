@@ -1,0 +1,72 @@
+"""Differences after each round: by rounds and by sessions, against numpy's own figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from matrix.stats import Rules, fixed_n_verdict, paired_t
+from matrix.stats.differences import differences_of
+from tests.sampling import examples
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Any:
+    """Scores of two variants, [R, S, 2], some of them missing."""
+    shape = (draw(st.integers(2, 12)), draw(st.integers(1, 4)), 2)
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    scores = rng.normal(50, 10, shape)
+    scores[rng.random(shape) < draw(st.sampled_from([0.0, 0.1, 0.4]))] = np.nan
+    return scores
+
+
+@settings(max_examples=examples(100))
+@given(tables())
+def test_by_rounds_it_is_the_paired_t_of_the_rounds_that_have_a_pair(
+    table_of: Any, scores: Any
+) -> None:
+    table = table_of(scores)
+    found = differences_of(table, 0, 1)
+    for length in range(1, len(scores) + 1):
+        oracle = paired_t(*table.up_to(length).paired(0, 1).T).difference
+        assert found.rounds[length - 1] == oracle.n
+        if oracle.mean is not None:
+            assert found.mean[length - 1] == pytest.approx(oracle.mean)
+        if oracle.se is not None:
+            assert found.se[length - 1] == pytest.approx(oracle.se)
+            assert found.df[length - 1] == oracle.n - 1
+
+
+@settings(max_examples=examples(100))
+@given(tables())
+def test_by_sessions_pairs_are_pooled_within_their_scenario(table_of: Any, scores: Any) -> None:
+    found = differences_of(table_of(scores), 0, 1, "session")
+    apart = scores[:, :, 1] - scores[:, :, 0]
+    columns = [column[~np.isnan(column)] for column in apart.T]
+    columns = [column for column in columns if column.size]
+    if not columns or min(column.size for column in columns) < 2:
+        assert np.isnan(found.se[-1])
+        return
+    parts = np.array([column.var(ddof=1) / column.size for column in columns])
+    freedom = np.array([column.size - 1 for column in columns])
+    assert found.pairs[-1] == sum(column.size for column in columns)
+    assert found.mean[-1] == pytest.approx(np.mean([column.mean() for column in columns]))
+    assert found.se[-1] == pytest.approx(np.sqrt(parts.sum()) / len(columns))
+    assert found.df[-1] == pytest.approx(parts.sum() ** 2 / (parts**2 / freedom).sum())
+
+
+def test_sessions_as_the_unit_decide_small_plans_sooner(table_of: Any) -> None:
+    rng = np.random.default_rng(3)
+    scores = rng.normal(50, 5, (6, 5, 2)) + np.array([0.0, 9.0])
+    by_rounds = Rules(failure_margin=0.3, failure_icc=0.0)
+    by_sessions = replace(by_rounds, unit="session")
+    assert fixed_n_verdict(table_of(scores), by_rounds).reasons[0] == "too few rounds"
+    found = fixed_n_verdict(table_of(scores), by_sessions)
+    assert (found.kind, found.winner) == ("winner", 1)
+    few = fixed_n_verdict(table_of(scores[:4]), by_sessions)
+    assert few.reasons[0] == "too few rounds"
