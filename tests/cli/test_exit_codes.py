@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -117,6 +118,9 @@ def test_sessions_that_had_all_their_turns_are_told_and_what_they_count_as(
     told = " ".join(result.stdout.split())
     kept = "timeout 3 had all their turns: 1 turn; they are scored like any other (newest: "
     assert kept in told
+    counted = matrix("run", "--in-process", "--set", "compare.turn_limit=fail").stdout
+    assert "had all their turns: 1 turn; they count as failed, too" in " ".join(counted.split())
+    assert re.search(r"^all +\S+ .* 3/3 +3 ", counted, re.MULTILINE), "the table has them as failed"
     reasons = json.loads(matrix("show", "it", "--json").stdout)["reasons"]
     assert [(one["class"], one["sessions"], one["reason"]) for one in reasons] == [
         ("timeout", 3, "1 turn")
