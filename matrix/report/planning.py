@@ -20,7 +20,7 @@ from matrix.stats import (
     sd_range,
     smallest_effect,
 )
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rules import MIN_ROUNDS, design_effect
 
 AROUND = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Effects of the table, as shares of the one asked about."""
@@ -96,7 +96,7 @@ class Question:
     @property
     def per_effective(self) -> float:
         """Pairs of a round that are worth one independent pair to the failure gate."""
-        return 1.0 + (self.pairs - 1) * self.failure_icc
+        return design_effect(self.pairs, self.failure_icc)
 
 
 @dataclass(frozen=True, slots=True)

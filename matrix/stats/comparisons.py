@@ -118,7 +118,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
     def compare(a: int, b: int) -> Comparison:
         found = differences_of(table, a, b, rules.unit)
         per_effective = rules.pairs_per_effective(table.n_scenarios)
-        return comparison_at(
+        return _compared(
             found,
             table,
             (a, b),
@@ -130,7 +130,7 @@ def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[
     return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
 
 
-def comparison_at(
+def _compared(
     found: Differences,
     table: RoundTable,
     pair: tuple[int, int],

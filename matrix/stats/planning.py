@@ -12,7 +12,7 @@ from math import ceil, inf, log, sqrt
 from matrix.stats.betting import log_gate_capital
 from matrix.stats.power import PowerGoal, rounds_needed
 from matrix.stats.proportions import newcombe_paired
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rules import MIN_ROUNDS, design_effect
 from matrix.stats.samples import refuse
 
 MOST_GATE_PAIRS = 10_000_000
@@ -113,12 +113,11 @@ def rounds_to_win(
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
-    per_effective = 1.0 + (pairs_per_round - 1) * icc
     pairs = failure_gate_pairs(
         failure_margin,
         goal.alpha,
         sequential=goal.engine != "fixed",
-        per_effective=per_effective,
+        per_effective=design_effect(pairs_per_round, icc),
     )
     assert pairs is not None  # without failures every margin is shown sooner or later
     scores = None if effect is None else rounds_needed(effect, sd, goal)

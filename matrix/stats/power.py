@@ -38,7 +38,7 @@ class PowerGoal:
     """What is asked of a plan.
 
     Attributes:
-        alpha: Error rate over all comparisons, below 0.5.
+        alpha: Error rate of naming a winner, below 0.5; also that of each comparison with a rival.
         power: Wanted chance to show the effect; above ``alpha``, below 1.
         n_variants: Variants compared, k; a winner must beat each of the k - 1 others.
         engine: How the run is looked at.
@@ -62,11 +62,6 @@ class PowerGoal:
             known = ", ".join(ENGINE_FACTORS)
             problems.append(f"unknown engine {self.engine!r}; known are {known}")
         refuse(problems)
-
-    @property
-    def level(self) -> float:
-        """Two-sided level of each comparison that naming a winner rests on."""
-        return self.alpha
 
     @property
     def factor(self) -> float:
@@ -119,7 +114,7 @@ def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) ->
     ``(z(1 - level/2) + z(power))^2 sd^2 / effect^2``.
     """
     _check_effect(effect, sd)
-    return ((_z(1 - goal.level / 2) + _z(goal.power)) * sd / effect) ** 2
+    return ((_z(1 - goal.alpha / 2) + _z(goal.power)) * sd / effect) ** 2
 
 
 def pairs_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
@@ -200,7 +195,7 @@ def binary_pairs_needed(
             f"got {difference} with a share of {discordant}"
         )
     refuse(problems)
-    equal = _z(1 - goal.level / 2) * sqrt(discordant)
+    equal = _z(1 - goal.alpha / 2) * sqrt(discordant)
     apart = _z(goal.power) * sqrt(discordant - difference**2)
     return float(((equal + apart) / difference) ** 2)
 
@@ -227,7 +222,7 @@ def rounds_for(budget_nano: int, nano_per_round: int) -> int:
 def _power(n: float, effect: float, sd: float, df_per_pair: float, goal: PowerGoal) -> float:
     df = (n - 1) * df_per_pair
     shift = abs(effect) / sd * sqrt(n)
-    one = 1.0 - noncentral_t_cdf(t_quantile(1 - goal.level / 2, df), df, shift)
+    one = 1.0 - noncentral_t_cdf(t_quantile(1 - goal.alpha / 2, df), df, shift)
     return one if goal.n_variants == 2 else _of_all(one, goal.n_variants - 1)
 
 

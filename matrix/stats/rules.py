@@ -47,6 +47,19 @@ MIN_SESSIONS = 20
 """Pairs of sessions below which nothing is claimed where they are the unit."""
 
 
+def design_effect(size: int, icc: float) -> float:
+    """How many values of a cluster are worth one independent value: ``1 + (m - 1) rho``.
+
+    Source: Kish (1965), Survey Sampling, section 5.4; Donner & Klar (2000), Cluster Randomization
+    Trials, chapter 5.
+
+    Args:
+        size: Values in a cluster, m.
+        icc: Intraclass correlation rho, from 0 to 1.
+    """
+    return 1.0 + (size - 1) * icc
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """What is declared before launch, so that the data cannot choose it.
@@ -99,12 +112,5 @@ class Rules:
         return MIN_ROUNDS if self.unit == "round" else MIN_ROUNDS_OF_SESSIONS
 
     def pairs_per_effective(self, n_scenarios: int) -> float:
-        """How many pairs of a round are worth one independent one to the failure gate.
-
-        ``1 + (m - 1) rho``, the design effect of clusters of m. Source: Kish (1965), Survey
-        Sampling, section 5.4; Donner & Klar (2000), Cluster Randomization Trials, chapter 5.
-
-        Args:
-            n_scenarios: Pairs of a round, m.
-        """
-        return 1.0 + (n_scenarios - 1) * self.failure_icc
+        """How many pairs of a round, one per scenario, are worth one to the failure gate."""
+        return design_effect(n_scenarios, self.failure_icc)

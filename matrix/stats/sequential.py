@@ -91,11 +91,16 @@ def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
         plan_over: Whether no session is running or will be launched.
     """
     strict = pairwise_level(rules.alpha, table.n_variants)
-    tracks = _tracks(table, rules, strict, strict)
-    claims = tracks if strict == rules.alpha else _tracks(table, rules, rules.alpha, strict)
+    boundary = Boundary(rules.engine, strict, table.n_rounds_planned, rules.first_look)
+    track = tracker(table, boundary, rules, strict)
+    tracks = {pair: track(*pair) for pair in combinations(range(table.n_variants), 2)}
+    claims = tracks
+    if strict != rules.alpha:
+        claims = {pair: one.at_level(rules.alpha) for pair, one in tracks.items()}
     beaten = _eliminations(tracks, table.n_variants, rules)
-    equal_at = _first_equivalence(tracks, beaten, table)
-    won = _first_winner(claims, beaten, table, rules)
+    gone = _gone(beaten, table)
+    equal_at = _first_equivalence(tracks, gone)
+    won = _first_winner(claims, gone, rules)
     ends = [end for end in (equal_at, None if won is None else won[0]) if end is not None]
     if ends and equal_at == min(ends):
         return _equal(tracks, claims, beaten, equal_at, rules)
@@ -129,7 +134,7 @@ def lead_after_looks(
     boundary = Boundary(rules.engine, rules.alpha, table.n_rounds_planned, rules.first_look)
     strict = pairwise_level(rules.alpha, table.n_variants)
     track = tracker(table, boundary, rules, strict)(rival, winner)
-    gate = _first_from(track.passed(of_b=True), rules.first_look)
+    gate = _first_from(track.within[1], rules.first_look)
     if gate is None:
         return None
     at = _first_from(track.shows(1 if rules.higher_is_better else -1), gate)
@@ -149,12 +154,6 @@ def lead_after_looks(
     )
 
 
-def _tracks(table: RoundTable, rules: Rules, level: float, strict: float) -> Tracks:
-    boundary = Boundary(rules.engine, level, table.n_rounds_planned, rules.first_look)
-    track = tracker(table, boundary, rules, strict)
-    return {pair: track(*pair) for pair in combinations(range(table.n_variants), 2)}
-
-
 def _sides(tracks: Tracks, rules: Rules) -> Iterator[tuple[Track, int, int, int, bool]]:
     """Each track seen from both sides: it, who may be better, the other, the sign, and if b is."""
     better = 1 if rules.higher_is_better else -1
@@ -167,11 +166,11 @@ def _eliminations(tracks: Tracks, n_variants: int, rules: Rules) -> tuple[Beaten
     """Who is out of the race, by whom and when, in that order; at most all but one."""
     found = []
     for track, by, loser, sign, by_is_b in _sides(tracks, rules):
-        exceeds = _first_from(track.exceeded(of_b=not by_is_b), rules.first_look)
+        exceeds = _first_from(track.beyond[int(not by_is_b)], rules.first_look)
         if exceeds is not None:
             found.append(Beaten(loser, by, exceeds, "failures"))
         shown = track.shown_at(sign)
-        gate = None if shown is None else _first_from(track.passed(of_b=by_is_b), rules.first_look)
+        gate = None if shown is None else _first_from(track.within[int(by_is_b)], rules.first_look)
         if shown is None or gate is None:
             continue
         at = track.still_shown_at(sign, max(shown, gate))
@@ -201,23 +200,18 @@ def _gone(beaten: Sequence[Beaten], table: RoundTable) -> BoolArray:
     return gone
 
 
-def _first_winner(
-    claims: Tracks, beaten: Sequence[Beaten], table: RoundTable, rules: Rules
-) -> tuple[int, int] | None:
+def _first_winner(claims: Tracks, gone: BoolArray, rules: Rules) -> tuple[int, int] | None:
     """First look at which one variant has shown itself against all still in the race: (P, who)."""
-    gone = _gone(beaten, table)
     wins = ~gone
     for track, by, other, sign, by_is_b in _sides(claims, rules):
-        wins[by] &= gone[other] | (track.shows(sign) & track.passed(of_b=by_is_b))
-    wins[:, : rules.first_look - 1] = False
+        wins[by] &= gone[other] | (track.shows(sign) & track.within[int(by_is_b)])
     anyone: BoolArray = np.asarray(wins.any(axis=0))
     at = _first_from(anyone, rules.first_look)
     return None if at is None else (at, int(wins[:, at - 1].argmax()))
 
 
-def _first_equivalence(tracks: Tracks, beaten: Sequence[Beaten], table: RoundTable) -> int | None:
+def _first_equivalence(tracks: Tracks, gone: BoolArray) -> int | None:
     """First look at which all pairs are inside the margin, or all of at least two still in it."""
-    gone = _gone(beaten, table)
     within = {pair: track.inside() for pair, track in tracks.items()}
     everyone: BoolArray = np.logical_and.reduce(list(within.values()))
     left = [inside | gone[a] | gone[b] for (a, b), inside in within.items()]

@@ -7,7 +7,7 @@ never changes what an earlier look saw.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, log
 
 import numpy as np
@@ -43,6 +43,9 @@ class Track:
         failures: Pairs by who failed, after each round, shape [P, 3]: only a, only b, neither or
             both.
         failed_both: Pairs where both failed, shape [P].
+        within: Whether a (first row) and b (second) were by then shown to fail at most the margin
+            more often than the other, shape [2, P].
+        beyond: The same of failing more than the margin more often, at ``strict``.
         strict: One-sided error rate of being shown to fail too often.
         rules: What was declared before launch.
     """
@@ -57,6 +60,8 @@ class Track:
     binary: BoolArray
     failures: IntArray
     failed_both: IntArray
+    within: BoolArray
+    beyond: BoolArray
     strict: float
     rules: Rules
 
@@ -86,20 +91,10 @@ class Track:
             return np.zeros(self.half.size, dtype=np.bool_)
         return np.asarray(self.decidable & (np.abs(self.seen.mean) + self.half < delta))
 
-    def passed(self, *, of_b: bool) -> BoolArray:
-        """Whether b (or else a) was by then shown to fail within the margin, shape [P]."""
-        only_a, only_b, rest = self._worth()
-        mine, theirs = (only_b, only_a) if of_b else (only_a, only_b)
-        capital = log_gate_capital(theirs, mine, rest, self.rules.failure_margin)
-        return np.logical_or.accumulate(capital >= log(1.0 / self.rules.alpha))
-
-    def exceeded(self, *, of_b: bool) -> BoolArray:
-        """Whether b (or else a) was by then shown to fail more than the margin more often, [P]."""
-        only_a, only_b, rest = self._worth()
-        mine, theirs = (only_b, only_a) if of_b else (only_a, only_b)
-        # "b fails at most m more often than a" is "a fails at least -m more often than b"
-        capital = log_gate_capital(mine, theirs, rest, -self.rules.failure_margin)
-        return np.logical_or.accumulate(capital >= log(1.0 / self.strict))
+    def at_level(self, level: float) -> Track:
+        """The same two variants, in intervals at another two-sided error rate."""
+        boundary = replace(self.boundary, level=level)
+        return replace(self, boundary=boundary, half=_half_widths(boundary, self.seen))
 
     def comparison(self, length: int, *, by_itself: bool = False) -> Comparison:
         """What the last look at a prefix of up to ``length`` rounds says.
@@ -176,15 +171,15 @@ class Track:
         )
         both = int(self.failed_both[length - 1]) if length else 0
         alpha, interval = self.rules.alpha, None
-        worth = self._per_effective
+        worth = self.rules.pairs_per_effective(self.table.n_scenarios)
         if only_a + only_b + rest:
             a, b, others = only_a / worth, only_b / worth, rest / worth
             low = -gate_bound(b, a, others, alpha)
             interval = Interval(low, gate_bound(a, b, others, alpha), 1.0 - 2 * alpha)
 
-        def at_last(reached: BoolArray) -> bool:
-            return bool(reached[length - 1]) if length else False
-
+        nothing = (False, False)
+        within = self.within[:, length - 1].tolist() if length else nothing
+        beyond = self.beyond[:, length - 1].tolist() if length else nothing
         return SequentialFailures(
             both=both,
             only_a=only_a,
@@ -195,20 +190,12 @@ class Track:
             per_effective=worth,
             margin=self.rules.failure_margin,
             alpha=alpha,
-            a_passed=at_last(self.passed(of_b=False)),
-            b_passed=at_last(self.passed(of_b=True)),
-            a_exceeded=at_last(self.exceeded(of_b=False)),
-            b_exceeded=at_last(self.exceeded(of_b=True)),
+            a_passed=within[0],
+            b_passed=within[1],
+            a_exceeded=beyond[0],
+            b_exceeded=beyond[1],
             strict=self.strict,
         )
-
-    @property
-    def _per_effective(self) -> float:
-        return self.rules.pairs_per_effective(self.table.n_scenarios)
-
-    def _worth(self) -> FloatArray:
-        """Independent pairs that the pairs by who failed are worth, shape [3, P]."""
-        return np.asarray(self.failures.T / self._per_effective)
 
 
 def tracker(
@@ -219,27 +206,50 @@ def tracker(
 
     def track(a: int, b: int) -> Track:
         seen = differences_of(table, a, b, rules.unit)
-        radii = boundary.radii(seen.info, seen.df)
-        spread = (seen.se > 0.0) & np.isfinite(radii)
-        half = np.full(radii.size, np.inf)
-        half[spread] = radii[spread] * seen.se[spread]
         failures, both = _failures_so_far(table, a, b)
+        within, beyond = _gates(failures, table, rules, strict)
         return Track(
             a=a,
             b=b,
             table=table,
             boundary=boundary,
             seen=seen,
-            half=half,
+            half=_half_widths(boundary, seen),
             discordant=_discordant_so_far(table, a, b),
             binary=two_valued,
             failures=failures,
             failed_both=both,
+            within=within,
+            beyond=beyond,
             strict=strict,
             rules=rules,
         )
 
     return track
+
+
+def _half_widths(boundary: Boundary, seen: Differences) -> FloatArray:
+    radii = boundary.radii(seen.info, seen.df)
+    spread = (seen.se > 0.0) & np.isfinite(radii)
+    half = np.full(radii.size, np.inf)
+    half[spread] = radii[spread] * seen.se[spread]
+    return half
+
+
+def _gates(
+    failures: IntArray, table: RoundTable, rules: Rules, strict: float
+) -> tuple[BoolArray, BoolArray]:
+    """Who is shown to fail within the margin, and who beyond it, [2, P] each: a, then b."""
+    worth = failures.T / rules.pairs_per_effective(table.n_scenarios)
+    only = worth[:2]
+    margin, rest, others = rules.failure_margin, worth[2], only[::-1]
+    within = log_gate_capital(others, only, rest, margin) >= log(1.0 / rules.alpha)
+    # "b fails at most m more often than a" is "a fails at least -m more often than b"
+    beyond = log_gate_capital(only, others, rest, -margin) >= log(1.0 / strict)
+    return (
+        np.logical_or.accumulate(within, axis=1),
+        np.logical_or.accumulate(beyond, axis=1),
+    )
 
 
 def _failures_so_far(table: RoundTable, a: int, b: int) -> tuple[IntArray, IntArray]:

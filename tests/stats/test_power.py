@@ -77,7 +77,7 @@ def test_connors_formula_matches_the_reference() -> None:
 @given(st.integers(MIN_ROUNDS, 3000), effects)
 def test_power_is_that_of_an_independent_library(n: int, effect: float) -> None:
     goal = PowerGoal()
-    expected = 1 - nct.cdf(t.ppf(1 - goal.level / 2, n - 1), n - 1, effect * sqrt(n))
+    expected = 1 - nct.cdf(t.ppf(1 - goal.alpha / 2, n - 1), n - 1, effect * sqrt(n))
     if np.isfinite(expected):
         assert power_of_rounds(n, effect, 1.0, goal) == pytest.approx(expected, abs=1e-9)
 
