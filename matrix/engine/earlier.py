@@ -10,7 +10,7 @@ from typing import NamedTuple
 from matrix.engine.launcher import Past
 from matrix.engine.money_fold import money_so_far
 from matrix.model.entries import Looked
-from matrix.model.metrics import TurnLimit, judged_outcome, measured
+from matrix.model.metrics import TurnLimit, measured
 from matrix.model.money import NanoUSD
 from matrix.store.codec import ENDED, OPENED, SETTLED
 from matrix.store.journal import JOURNAL_NAME, JournalReader
@@ -50,8 +50,7 @@ def earlier_lives(run_dir: Path, metric: str = "score", turn_limit: TurnLimit = 
                 cost = end.tally.cost + state.saved  # as if there had been no response cache
                 roles = {role: share.cost for role, share in end.tally.roles.items()}
                 value = measured(metric, end, turn_limit)
-                judged = judged_outcome(end.outcome, end.error_class, turn_limit)
-                done[key] = Past(end.outcome, end.score, cost, value, roles, judged)
+                done[key] = Past(end.outcome, end.score, cost, value, roles, end.error_class)
             elif spent := fold(reader.session(key), keep_turns=False).spent_by_role:
                 begun[key] = spent
         look = reader.newest_look()

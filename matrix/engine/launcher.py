@@ -25,8 +25,7 @@ AtCap = Literal["whole-rounds", "spend-all"]
 class Past(NamedTuple):
     """What is kept of a session that ended in an earlier life of the run.
 
-    ``value`` is its value of the metric that the run compares, ``roles`` what each role spent,
-    ``judged`` what its end means to the comparison.
+    ``value`` is its value of the metric that the run compares, ``roles`` what each role spent.
     """
 
     outcome: Outcome
@@ -34,7 +33,7 @@ class Past(NamedTuple):
     cost: NanoUSD = 0
     value: float | None = None
     roles: Mapping[str, NanoUSD] = {}
-    judged: Outcome | None = None
+    error_class: str = ""
 
 
 class NoRoom(NamedTuple):

@@ -9,7 +9,7 @@ from matrix.engine.launcher import Past
 from matrix.engine.looks import Looks, declared_rules
 from matrix.engine.messages import SessionEnded
 from matrix.engine.prepared import Prepared
-from matrix.model.entries import Looked
+from matrix.model.entries import Ended, Looked
 from matrix.model.metrics import (
     TurnLimit,
     counted_as,
@@ -18,7 +18,7 @@ from matrix.model.metrics import (
     name_of,
     unit_of,
 )
-from matrix.model.records import Outcome, SessionPlan
+from matrix.model.records import SessionPlan
 from matrix.stats import verdict_sentence
 
 
@@ -49,15 +49,14 @@ class Looking:
 
     def take(self, news: SessionEnded) -> None:
         """A session of this life is over."""
-        limit = self._turn_limit
-        outcome = judged_outcome(news.ended.outcome, news.ended.error_class, limit)
-        self._end(news.plan, outcome, measured(self._metric, news.ended, limit))
+        self._end(news.plan, news.ended, measured(self._metric, news.ended, self._turn_limit))
 
     def remember(self, plan: SessionPlan, past: Past) -> None:
         """A session of an earlier life was over."""
-        self._end(plan, past.judged or past.outcome, past.value)
+        self._end(plan, past, past.value)
 
-    def _end(self, plan: SessionPlan, outcome: Outcome, value: float | None) -> None:
+    def _end(self, plan: SessionPlan, end: Ended | Past, value: float | None) -> None:
+        outcome = judged_outcome(end.outcome, end.error_class, self._turn_limit)
         self.looks.ended(plan, counted_as(self._metric, outcome), value)
 
     async def look(self) -> None:

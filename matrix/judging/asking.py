@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from matrix.judging.forms import Form, Unread
-from matrix.judging.marks import MARKED, marks_in, marks_told
+from matrix.judging.marks import MARKED, EventContext, marks_in, marks_told
 from matrix.judging.repeats import MAX_REPEATS
 from matrix.judging.request import Part, judge_request
 from matrix.model.records import Answer, ChatMessage
@@ -20,7 +20,7 @@ TRIES: Final = 2
 _SHOWN_CHARS = 200
 
 
-class JudgeContext(Protocol):
+class JudgeContext(EventContext, Protocol):
     """What judging needs of the context that a kind plays in."""
 
     async def ask(
@@ -36,16 +36,6 @@ class JudgeContext(Protocol):
     ) -> Answer: ...
 
     async def parallel(self, children: Sequence[Callable[[Any], Awaitable[T]]]) -> list[T]: ...
-
-    def event(
-        self,
-        kind: str,
-        *,
-        subject: str = "",
-        detail: str = "",
-        value: float | None = None,
-        severity: str = "",
-    ) -> None: ...
 
 
 class Judge(NamedTuple, Generic[V]):

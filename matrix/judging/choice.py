@@ -18,6 +18,9 @@ Word = Literal["A", "B", "TIE"]
 
 ASKED: Final = "CHOICE: A|B|TIE"
 
+WON: Final = {1.0: "WIN", 0.5: "TIE", 0.0: "LOSS"}
+"""What a choice comes to for the first of two -> the label of its score."""
+
 
 @dataclass(frozen=True, slots=True)
 class Choice:

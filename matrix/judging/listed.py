@@ -13,7 +13,7 @@ from typing import Final, Literal, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
-from matrix.judging.choice import Choice, preferred
+from matrix.judging.choice import WON, Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
 from matrix.judging.marks import tell_quotations
 from matrix.judging.panel import NO_MAJORITY, Reading, combined, mean_of_panel, shared_reason, votes
@@ -33,8 +33,6 @@ CHOICE: Final = "choice"
 
 OPPONENT: Final = "opponent"
 """Name that a session finds under among its texts whom it is compared with."""
-
-_WON: Final = {1.0: "WIN", 0.5: "TIE", 0.0: "LOSS"}
 
 MAX_TRANSCRIPT: Final = 200_000
 """Characters of a transcript that a judge is given; more is cut out of the middle."""
@@ -191,7 +189,7 @@ def _preference(ctx: Scope, name: str, as_a: Judged[Read], as_b: Judged[Read]) -
     if choices[0].word == choices[1].word != "TIE":
         told = f"{as_a.model} chose {choices[0].word} in both orders: its place, not what it says"
         ctx.event("chosen_by_place", subject=name, detail=told, severity="info")
-    return Reading(value, _WON[value], choices[0].reason, as_a.model)
+    return Reading(value, WON[value], choices[0].reason, as_a.model)
 
 
 def cited(reason: str) -> set[int]:

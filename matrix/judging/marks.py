@@ -40,8 +40,8 @@ _LEFT_OUT: Final = re.compile(r"\.\.\.|\u2026|\[[^\]]{0,20}\]")
 _WORDS: Final = re.compile(r"\w+")
 
 
-class Tells(Protocol):
-    """What keeps an event."""
+class EventContext(Protocol):
+    """What keeping an event needs of the context that a kind plays in."""
 
     def event(
         self,
@@ -95,7 +95,7 @@ def quoted_from_nowhere(reason: str, sources: Sequence[str]) -> list[str]:
 
 
 def tell_quotations(
-    ctx: Tells,
+    ctx: EventContext,
     subject: str,
     model: str,
     reasons: Iterable[str],

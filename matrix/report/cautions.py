@@ -75,11 +75,7 @@ def _most_shaken(found: tuple[Sensitivity, ...]) -> Sensitivity | None:
 def _at_limit(judged: Judged) -> Iterator[str]:
     """Shares of sessions that had all their turns, where they differ by more than chance."""
     matchup, table = judged.matchup, judged.table
-    inside = matchup.units < table.prefix_length
-    cube = np.zeros(table.scores.shape, dtype=np.bool_)
-    cube[matchup.units[inside], matchup.places[inside], matchup.sides[inside]] = matchup.at_limit[
-        inside
-    ]
+    cube = matchup.cube(table, matchup.at_limit.astype(float)) == 1.0
     if not cube.any():
         return
     pairs = list(combinations(range(table.n_variants), 2))

@@ -19,6 +19,7 @@ from matrix.report.text import (
     models_told,
     plural,
 )
+from matrix.report.unscored import Unscored, unscored_of
 from matrix.stats import (
     OwnMean,
     RoundTable,
@@ -74,13 +75,15 @@ class WholeRun:
     metric: str
     confidence: float
     row: VariantRow
+    unscored: tuple[Unscored, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FactorComparison:
     """A factor's levels compared on one metric: table, verdict, and the sentence that says it.
 
-    ``cautions`` are sentences that belong beside it, such as what missing scores could change.
+    ``cautions`` are sentences that belong beside it, such as what missing scores could change;
+    ``unscored`` has the sessions without a value of each variant.
     """
 
     factor: str
@@ -90,6 +93,7 @@ class FactorComparison:
     sentence: str
     rests_on: str
     cautions: tuple[str, ...]
+    unscored: tuple[Unscored, ...]
     simulated: str
 
 
@@ -119,7 +123,8 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     rules = declared_rules(matchup.spec, matchup.kind)
     bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
     row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
-    return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"))
+    unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
+    return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"), unscored)
 
 
 def compare(
@@ -204,6 +209,7 @@ def comparison_of(judged: Judged) -> FactorComparison:
         ),
         rests_on=_rests_on(judged),
         cautions=cautions_of(judged),
+        unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from matrix.engine.judges import names_of
+from matrix.judging.choice import WON
 from matrix.judging.marks import MARKED, QUOTES_NOTHING
 from matrix.judging.panel import NO_MAJORITY
 from matrix.model.records import JSON
@@ -15,7 +16,6 @@ from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 
 _CITES, _BY_PLACE = "cites_nothing", "chosen_by_place"
-_CHOICES = ("WIN", "TIE", "LOSS")
 
 
 class Unjudged(NamedTuple):
@@ -109,7 +109,7 @@ def _counts(events: Any, kind: str) -> dict[str, int]:
 def _comparisons(tables: RunTables, names: Mapping[str, int]) -> dict[str, int]:
     """Rubric -> choices that could be read; of a panel those of its members."""
     scores = tables.frame("scores", ["name", "label"])
-    labels = scores[scores["label"].isin(_CHOICES)]["name"].astype(str).value_counts()
+    labels = scores[scores["label"].isin(tuple(WON.values()))]["name"].astype(str).value_counts()
     found = {}
     for name in names:
         members = sum(int(n) for one, n in labels.items() if _is_member(str(one), name))

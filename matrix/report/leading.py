@@ -50,11 +50,7 @@ def leading_pair(judged: Judged, against: int | None = None) -> Lead | None:
 
 def cube_of(judged: Judged, values: Floats) -> Floats:
     """A value of every session of the complete prefix, [rounds, strata, variants]; NaN if none."""
-    table, matchup = judged.table, judged.matchup
-    cube = np.full((table.prefix_length, table.n_scenarios, table.n_variants), np.nan)
-    inside = matchup.units < table.prefix_length
-    cube[matchup.units[inside], matchup.places[inside], matchup.sides[inside]] = values[inside]
-    return cube
+    return judged.matchup.cube(judged.table, values)
 
 
 def costs_by_round(judged: Judged) -> Floats:

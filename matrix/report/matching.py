@@ -12,7 +12,7 @@ import numpy.typing as npt
 from matrix.engine.registry import load_kind
 from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.metrics import TurnLimit, judged_outcome
+from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
 from matrix.model.spec import RunSpec
 from matrix.report.matchup import Matchup, labels
 from matrix.report.pairing import pairing_of
@@ -296,27 +296,31 @@ def _told(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
+def _ends(data: Any) -> list[tuple[Any, str]]:
+    """How each session ended: outcome and error class."""
+    classes = data["error_class"].fillna("").astype(str)
+    return list(zip(data["outcome"].astype(str), classes, strict=True))
+
+
 def _outcomes(data: Any, turn_limit: TurnLimit, *, needless: bool) -> npt.NDArray[np.object_]:
     """What each session's end means to a verdict."""
-    classes = data["error_class"].fillna("").astype(str)
-    ends = zip(data["outcome"].astype(str), classes, strict=True)
-    found = np.array([judged_outcome(one, why, turn_limit) for one, why in ends], dtype=object)
-    if needless:
-        found[data["error_class"].isin(NEEDLESS).to_numpy(dtype=bool)] = "dropped"
-    return found
+    found = [
+        "dropped" if needless and why in NEEDLESS else judged_outcome(outcome, why, turn_limit)
+        for outcome, why in _ends(data)
+    ]
+    return np.array(found, dtype=object)
 
 
 def _at_limit(data: Any) -> npt.NDArray[np.bool_]:
     """Which sessions had all their turns."""
-    classes = data["error_class"].fillna("").astype(str)
-    return np.array((data["outcome"].astype(str) == "timeout") & (classes == ""), dtype=np.bool_)
+    return np.array([at_turn_limit(*end) for end in _ends(data)], dtype=np.bool_)
 
 
 def _whole(run: RunFile) -> int:
     """Planned units that have all their sessions: a last partial round can never be complete."""
-    units = pairing_of(run).units
+    pairing = pairing_of(run)
     whole = run.plan.sessions // max(run.plan.cells, 1)
-    return min(units, whole) if pairing_of(run).unit == "round" else units
+    return min(pairing.units, whole) if pairing.unit == "round" else pairing.units
 
 
 def _unlaunched(

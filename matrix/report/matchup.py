@@ -207,6 +207,18 @@ class Matchup:
         places = zip(self.units[missing], self.places[missing], strict=True)
         return self._laid_out(values, outcomes), len(set(places))
 
+    def cube(self, table: RoundTable, values: Floats) -> Floats:
+        """A value of every session of the prefix, [rounds, strata, variants]; NaN if there is none.
+
+        Args:
+            table: Complete rounds of these sessions.
+            values: One per session.
+        """
+        laid_out = np.full((table.prefix_length, table.n_scenarios, table.n_variants), np.nan)
+        inside = self.units < table.prefix_length
+        laid_out[self.units[inside], self.places[inside], self.sides[inside]] = values[inside]
+        return laid_out
+
     def _laid_out(self, values: Floats, outcomes: npt.NDArray[Any]) -> RoundTable:
         later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
         return complete_rounds(

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from matrix.engine.judges import names_of
+from matrix.judging.choice import WON
 from matrix.model.errors import BadInput
 from matrix.report.compare import compare_factor
 from matrix.report.text import number, plural
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile, results_flag
 from matrix.store.tables import factor_columns
-
-_WORDS: Final = ("WIN", "TIE", "LOSS")
 
 
 class VariantMean(NamedTuple):
@@ -62,7 +61,7 @@ def _levels(tables: RunTables, run: RunFile) -> Any:
 
 def _one(tables: RunTables, run: RunFile, name: str, rows: Any, levels: Any) -> Rejudged:
     there = rows[rows["value"].notna()]
-    choice = bool(rows["label"].isin(_WORDS).any())
+    choice = bool(rows["label"].isin(tuple(WON.values())).any())
     if levels is None:
         mean = float(there["value"].mean()) if len(there) else None
         return Rejudged(name, choice, (VariantMean("all", len(there), mean),), "")

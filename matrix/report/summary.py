@@ -29,7 +29,7 @@ from matrix.report.savings import (
     cache_use,
     prompt_cache_use,
 )
-from matrix.report.unscored import Unscored, unscored_in
+from matrix.report.unscored import Unscored
 from matrix.store.reader import RunTables
 from matrix.store.recovery import tables_lag
 from matrix.store.run_folder import RunFile
@@ -131,6 +131,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     calls = tables.frame("calls", used)
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
+    whole = _whole(tables, run)
+    compared = comparison or whole
     lagging = run.status != "complete" and tables_lag(run_dir)
     return Summary(
         run=run,
@@ -156,8 +158,8 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         comparison=comparison,
         no_comparison=no_comparison,
         replayed=replayed_of(run_dir, run),
-        whole=_whole(tables, run),
-        unscored=unscored_in(tables, run),
+        whole=whole,
+        unscored=() if compared is None else compared.unscored,
         unfinished=run.status in ("incomplete", "failed")
         and (len(sessions) < run.plan.sessions or lagging),
         journal_nano=None if run.status == "complete" else charged_in(run_dir),

@@ -10,11 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from matrix.model.errors import BadInput
-from matrix.report.matching import factor_matchup, whole_matchup
 from matrix.report.matchup import Matchup
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
 
 
 class Unscored(NamedTuple):
@@ -45,20 +41,6 @@ def unscored_of(matchup: Matchup, metric: str) -> tuple[Unscored, ...]:
         Unscored(level, int(lost), int(of))
         for level, lost, of in zip(matchup.variants, *counts, strict=True)
     )
-
-
-def unscored_in(tables: RunTables, run: RunFile) -> tuple[Unscored, ...]:
-    """The same of a run on its declared metric: of each compared variant, or of the whole run.
-
-    Empty where there is nothing to count, because no session has the metric yet.
-    """
-    try:
-        if run.plan.compared is not None:
-            return unscored_of(factor_matchup(tables, run), run.plan.metric)
-        (whole,) = unscored_of(whole_matchup(tables, run), run.plan.metric)
-        return (whole._replace(level="all"),)
-    except BadInput:
-        return ()
 
 
 def unscored_told(counts: Sequence[Unscored], metric: str, *, named: bool = True) -> str:

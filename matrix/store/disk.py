@@ -25,14 +25,13 @@ class Disk:
         Raises:
             OSError: No space, a quota, or a broken disk.
         """
-        try:
-            with path.open("wb") as handle:
-                fill(handle)
-                handle.flush()
-                self.sync_file(handle)
-        except Exception:
-            path.unlink(missing_ok=True)
-            raise
+
+        def filled_durably(handle: IO[bytes]) -> None:
+            fill(handle)
+            handle.flush()
+            self.sync_file(handle)
+
+        self._made(path, filled_durably)
 
     def put(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         """Write a new file that is durable from :meth:`sync_all` on; if it fails, none is left.
@@ -40,6 +39,9 @@ class Disk:
         Raises:
             OSError: No space, a quota, or a broken disk.
         """
+        self._made(path, fill)
+
+    def _made(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         try:
             with path.open("wb") as handle:
                 fill(handle)

@@ -189,8 +189,7 @@ async def test_estimates_are_made_as_if_there_were_no_cache(tmp_path: Path) -> N
     journal = JournalWriter(tmp_path / JOURNAL_NAME)
     journal.append([Opened(plan(), 0.0), *run.entries, ended()])
     journal.close()
-    past = Past("completed", 50.0, bought, 50.0, judged="completed")
-    assert earlier_lives(tmp_path).done == {"s1": past}
+    assert earlier_lives(tmp_path).done == {"s1": Past("completed", 50.0, bought, 50.0)}
 
 
 @pytest.mark.parametrize(
