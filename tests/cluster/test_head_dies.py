@@ -6,16 +6,16 @@ death; whoever waits for Ray comes too late.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from matrix.store.comparer import compare_tables
 from matrix.store.run_folder import read_run
-from tests.cluster.machines import TOKEN, Machine, Machines, machines, namespaces_allowed
-from tests.cluster.test_nodes import SESSIONS, events, pids_of_workers, slow_spec
-from tests.executors.programs import Done, Project, entries_of, finished, undisturbed, wait_for
+from tests.cluster.machines import Machine, Machines, namespaces_allowed
+from tests.cluster.programs import SESSIONS, events, pids_of_workers, slow_spec
+from tests.executors.programs import Done, Project, entries_of, finished, wait_for
 from tests.faults.laws import assert_books
 
 pytestmark = [
@@ -26,18 +26,6 @@ pytestmark = [
 ]
 
 HEADS_OWN = ("/gcs/gcs_server", "/raylet/raylet")
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run, undisturbed."""
-    return undisturbed(tmp_path_factory.mktemp("whole"), slow_spec())
-
-
-@pytest.fixture
-def cluster() -> Iterator[Machines]:
-    with machines(TOKEN) as made:
-        yield made
 
 
 def on_another_machine(cluster: Machines, folder: Path) -> tuple[Machine, Project]:

@@ -17,7 +17,7 @@ from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
 from matrix.store.run_folder import read_run
 from tests.cluster.machines import Machines, machines
-from tests.cluster.test_nodes import events, pids_of_workers
+from tests.cluster.programs import events, pids_of_workers
 from tests.executors.billing import bill, served_spec
 from tests.executors.programs import Project, counter_spec, entries_of, finished, wait_for
 from tests.faults.laws import assert_books

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,64 +15,23 @@ import matrix
 import matrix_actors
 from matrix.store.comparer import compare_tables
 from matrix.store.run_folder import read_run
-from tests.cluster.machines import RAY, TOKEN, Machine, Machines, machines
+from tests.cluster.machines import RAY, Machine, Machines
+from tests.cluster.programs import (
+    SESSIONS,
+    events,
+    pids_of_workers,
+    project_on,
+    workers_up,
+)
 from tests.executors.programs import (
-    Project,
     counter_spec,
     entries_of,
     finished,
-    undisturbed,
     wait_for,
 )
 from tests.faults.laws import assert_books
 
 pytestmark = pytest.mark.ray
-
-SESSIONS = 24
-
-
-def slow_spec(**changes: Any) -> dict[str, Any]:
-    """Sessions that last some twenty seconds, all at the same time."""
-    slow = {"time": "real", "latency": {"first_token_s": 1.0, "tokens_per_s": 1e6, "jitter": 0}}
-    options = {"turns": 20, "width": 1}
-    return counter_spec(per_cell=SESSIONS // 2, options=options, simulation=slow) | changes
-
-
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run, undisturbed."""
-    return undisturbed(tmp_path_factory.mktemp("whole"), slow_spec())
-
-
-@pytest.fixture
-def cluster() -> Iterator[Machines]:
-    with machines(TOKEN) as made:
-        yield made
-
-
-def project_on(cluster: Machines, folder: Path, **variables: str) -> Project:
-    environment = cluster.environment_of("head", MATRIX_RAY_ADDRESS=cluster.address, **variables)
-    project = Project(folder, environment)
-    project.write(slow_spec())
-    return project
-
-
-def events(run_dir: Path, *names: str) -> list[dict[str, Any]]:
-    """Lines of a run's log, of these events if any are named."""
-    path = run_dir / "log.jsonl"
-    lines = path.read_text().splitlines() if path.is_file() else []
-    found = [json.loads(line) for line in lines]
-    return [one for one in found if not names or one["event"] in names]
-
-
-def workers_up(run_dir: Path) -> int:
-    return sum(one["process"].startswith("worker") for one in events(run_dir, "process.started"))
-
-
-def pids_of_workers(run_dir: Path) -> set[int]:
-    started = events(run_dir, "process.started")
-    return {one["pid"] for one in started if one["process"].startswith("worker")}
-
 
 # --- nodes that do not fit ------------------------------------------------------------------------
 

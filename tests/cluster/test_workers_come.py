@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from matrix.store.comparer import compare_tables
-from tests.cluster.machines import TOKEN, Machine, Machines, machines
-from tests.cluster.test_nodes import events, pids_of_workers, project_on
+from tests.cluster.machines import Machine, Machines
+from tests.cluster.programs import events, pids_of_workers, project_on
 from tests.executors.programs import Project, counter_spec, finished, undisturbed, wait_for
 from tests.faults.laws import assert_books
 
 pytestmark = pytest.mark.ray
-
-
-@pytest.fixture
-def cluster() -> Iterator[Machines]:
-    with machines(TOKEN) as made:
-        yield made
 
 
 @pytest.fixture
