@@ -90,6 +90,7 @@ from matrix.stats.proportions import (
     newcombe_paired,
     wilson,
     wilson_clustered,
+    wilson_of_groups,
 )
 from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
 from matrix.stats.rounds import complete_rounds
@@ -239,4 +240,5 @@ __all__ = [
     "welch",
     "wilson",
     "wilson_clustered",
+    "wilson_of_groups",
 ]

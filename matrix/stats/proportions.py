@@ -9,7 +9,7 @@ All rates are fractions, not percentages. No observations means no interval: ``N
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from math import hypot, sqrt
 
@@ -82,6 +82,26 @@ def wilson_clustered(
         fewer = (z / t_quantile(1 - alpha / 2, clusters - 1)) ** 2
         effective = min(float(n), share * (1 - share) / variance * fewer)
     return Interval(*_wilson_ends(share * effective, effective, z), 1.0 - alpha)
+
+
+def wilson_of_groups(
+    trials: Iterable[tuple[Hashable, bool]], alpha: float = 0.05
+) -> tuple[Interval, int] | None:
+    """`wilson_clustered` for trials that each say which cluster they are of.
+
+    Args:
+        trials: Cluster, and whether it is a success; of each trial.
+        alpha: Two-sided error rate.
+
+    Returns:
+        The interval and the number of clusters; ``None`` without trials.
+    """
+    clusters: dict[Hashable, list[bool]] = {}
+    for cluster, success in trials:
+        clusters.setdefault(cluster, []).append(success)
+    each = clusters.values()
+    share = wilson_clustered([sum(one) for one in each], [len(one) for one in each], alpha)
+    return None if share is None else (share, len(clusters))
 
 
 def clopper_pearson(successes: int, n: int, alpha: float = 0.05) -> Interval | None:

@@ -16,7 +16,7 @@ from matrix.kinds.criteria.settings import Link, Options, Task
 from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
 from matrix.kinds.criteria.state import Result
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
-from matrix.stats.proportions import wilson_clustered
+from matrix.stats.proportions import wilson_of_groups
 
 UNPLAYED: Final = "not played"
 _WIDEST: Final = 120
@@ -241,16 +241,12 @@ def _rate(counted: Sequence[Cell], passed: int) -> str:
     if not judged:
         return f"none of {len(counted)} could be judged"
     told = f"{passed} of {len(judged)} passed ({passed / len(judged):.0%})"
-    verdicts: dict[str, list[bool]] = {}
-    for cell in judged:
-        verdicts.setdefault(cell["input"], []).append(cell["verdict"] == "PASS")
-    share = wilson_clustered(
-        [sum(one) for one in verdicts.values()], [len(one) for one in verdicts.values()]
-    )
-    assert share is not None
+    found = wilson_of_groups((cell["input"], cell["verdict"] == "PASS") for cell in judged)
+    assert found is not None
+    share, inputs = found
     return (
         f"{told}; as a sample of such inputs that is {share.low:.0%} to {share.high:.0%} "
-        f"(95 % interval, from {len(verdicts)} input{'s' * (len(verdicts) > 1)}){lost}"
+        f"(95 % interval, from {inputs} input{'s' * (inputs > 1)}){lost}"
     )
 
 

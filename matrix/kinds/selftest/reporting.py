@@ -14,7 +14,7 @@ from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, Rules
 from matrix.kinds.selftest.state import NOTHING_SAID, State, Step, short_of
 from matrix.model.records import JSON
-from matrix.stats.proportions import wilson_clustered
+from matrix.stats.proportions import wilson_of_groups
 
 FAILED: Final = "FAILED"
 """Status of a case whose system did not answer."""
@@ -152,23 +152,19 @@ def _lines(cases: Sequence[Mapping[str, Any]], passed: int) -> Iterator[str]:
 
 def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
     """What share passed, of what could be judged, and how sure that is of such cases."""
-    judged = sum(case["pass"] is not None for case in cases)
+    known = [(case["id"], case["pass"]) for case in cases if case["pass"] is not None]
+    judged = len(known)
     errored = len(cases) - judged
     lost = f"; {errored} of {len(cases)} could not be judged, and say nothing" if errored else ""
     if not judged:
         return f"none of {len(cases)} could be judged"
     told = f"{passed} of {judged} cases passed ({passed / judged:.0%})"
-    verdicts: dict[str, list[bool]] = {}
-    for case in cases:
-        if case["pass"] is not None:
-            verdicts.setdefault(case["id"], []).append(case["pass"])
-    share = wilson_clustered(
-        [sum(one) for one in verdicts.values()], [len(one) for one in verdicts.values()]
-    )
-    assert share is not None
-    several = len(verdicts) < judged  # repeats of a case are no further cases
+    found = wilson_of_groups(known)
+    assert found is not None
+    share, different = found
+    several = different < judged  # repeats of a case are no further cases
     told += f"; as a sample of such cases that is {share.low:.0%} to {share.high:.0%}"
-    told += f" (95 % interval{f', from {len(verdicts)} cases' if several else ''})"
+    told += f" (95 % interval{f', from {different} cases' if several else ''})"
     return told + lost
 
 
