@@ -12,10 +12,11 @@ import asyncio
 import gc
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import ray
 
@@ -24,7 +25,7 @@ from matrix.engine.executor import publish_pause
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import LostSession
 from matrix.engine.hosting import build_host, embedded_providers
-from matrix.engine.link import Mail
+from matrix.engine.link import Mail, Talker
 from matrix.engine.messages import LogLine, Picture
 from matrix.engine.node_folder import NodeFolder
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
@@ -44,6 +45,8 @@ from matrix.telemetry.log import Forward
 from matrix_actors.transport import RayBlobs, RayTransport
 from matrix_actors.variables import take_variables
 from matrix_actors.whereabouts import Whereabouts, here
+
+T = TypeVar("T")
 
 MAX_CONCURRENCY = 1000
 """Actor calls under way at once; two are parked per peer."""
@@ -67,6 +70,17 @@ def _settle_down() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def _once_begun(method: Callable[..., Awaitable[T]]) -> Callable[..., Coroutine[Any, Any, T]]:
+    """Of an actor that others know before it has begun to work: they wait until then."""
+
+    @wraps(method)
+    async def waiting(self: Any, *args: Any) -> T:
+        await self._begun.wait()
+        return await method(self, *args)
+
+    return waiting
+
+
 @_actor
 class GovernorActor:
     """Money, rates and the journal."""
@@ -74,6 +88,7 @@ class GovernorActor:
     def __init__(self, setup: RunSetup, alive: Sequence[str] = ()) -> None:
         """``alive`` are the processes that outlived the governor which this one replaces."""
         self._setup, self._alive = setup, alive
+        self._begun = asyncio.Event()
 
     async def start(self) -> Whereabouts:
         """Open the journal and begin to work; returns which process this is."""
@@ -81,26 +96,34 @@ class GovernorActor:
         self._governor = Governor(self._setup, alive=self._alive, log=self._telemetry.log)
         self._governor.start()
         _settle_down()
+        self._begun.set()
         return here()
 
+    @_once_begun
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
         await self._governor.post(peer, number, batch)
 
+    @_once_begun
     async def poll(self, peer: str, after: int) -> Mail:
         return await self._governor.poll(peer, after)
 
+    @_once_begun
     async def picture(self) -> Picture:
         return self._governor.picture()
 
+    @_once_begun
     async def drain(self) -> None:
         self._governor.drain()
 
+    @_once_begun
     async def record(self, look: Looked) -> None:
         await self._governor.record(look)
 
+    @_once_begun
     async def lose(self, peer: str) -> list[LostSession]:
         return await self._governor.lose(peer)
 
+    @_once_begun
     async def condemn(self, plan: SessionPlan, reason: str) -> None:
         await self._governor.condemn(plan, reason)
 
@@ -108,6 +131,7 @@ class GovernorActor:
         await self._governor.stop()
         await self._telemetry.close()
 
+    @_once_begun
     async def serve(self) -> None:
         """Parks for ever; its failure tells the driver that this process is gone."""
         await asyncio.Event().wait()
@@ -123,6 +147,7 @@ class ProviderClientActor:
         """``variables`` is where the driver gives its keys to processes on its machine."""
         self._name, self._provider, self._setup = name, provider, setup
         self._variables = variables
+        self._begun = asyncio.Event()
         self._transport = RayTransport(governor)
 
     async def start(self) -> Whereabouts:
@@ -136,14 +161,18 @@ class ProviderClientActor:
         self._client.start()
         forward.attach(lambda line: self._client.send(LogLine(line)))
         _settle_down()  # litellm alone is 300,000 objects to look through
+        self._begun.set()
         return here()
 
+    @_once_begun
     async def reconnect(self, governor: Any) -> None:
         await self._client.reconnect(RayTransport(governor))
 
+    @_once_begun
     async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
         await self._client.post(peer, number, batch)
 
+    @_once_begun
     async def poll(self, peer: str, after: int) -> Mail:
         return await self._client.poll(peer, after)
 
@@ -151,9 +180,10 @@ class ProviderClientActor:
         await self._client.stop()
         await self._telemetry.close()
 
+    @_once_begun
     async def serve(self) -> None:
-        """Parks for ever; see :meth:`GovernorActor.serve`."""
-        await asyncio.Event().wait()
+        """Parks until talking to the governor fails."""
+        await self._client.failed()
 
 
 @_actor
@@ -177,6 +207,7 @@ class SessionWorkerActor:
         ``None``, if no session keeps files; ``variables`` as for provider clients.
         """
         self._variables = variables
+        self._begun = asyncio.Event()
         self._name, self._seat, self._setup = name, seat, setup
         self._governor, self._clients, self._home = governor, clients, home
         self._remotes: dict[str, RemoteCalls] = {}
@@ -208,6 +239,7 @@ class SessionWorkerActor:
         worker.start(host=host, routes=routes)
         forward.attach(lambda line: worker.send(LogLine(line)))
         _settle_down()
+        self._begun.set()
         return here()
 
     async def _workspaces(self) -> Workspaces:
@@ -221,18 +253,23 @@ class SessionWorkerActor:
             return Workspaces(place, None)
         return Workspaces(place, RemoteBlobs(place, self._blobs), give_up=self._blobs.close)
 
+    @_once_begun
     async def open(self, plans: Sequence[SessionPlan]) -> None:
         self._worker.open(plans)
 
+    @_once_begun
     async def release(self, session_ids: Sequence[str]) -> list[str]:
         return await self._worker.release(session_ids)
 
+    @_once_begun
     async def reconnect(self, governor: Any) -> None:
         await self._worker.reconnect(RayTransport(governor))
 
+    @_once_begun
     async def reconnect_client(self, provider: str, client: Any) -> None:
         await self._remotes[provider].reconnect(RayTransport(client))
 
+    @_once_begun
     async def reconnect_blobs(self, blobs: Any) -> None:
         assert self._blobs is not None
         self._blobs.reconnect(RayBlobs(blobs))
@@ -245,9 +282,11 @@ class SessionWorkerActor:
         if self._elsewhere is not None:
             await asyncio.to_thread(self._elsewhere.close)
 
+    @_once_begun
     async def serve(self) -> None:
-        """Parks until talking to the governor fails."""
-        await self._worker.failed()
+        """Parks until talking to the governor or a client fails."""
+        talkers: list[Talker] = [self._worker, *self._remotes.values()]
+        await asyncio.gather(*(one.failed() for one in talkers))
 
 
 @_actor

@@ -14,7 +14,7 @@ import re
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -118,6 +118,7 @@ class Crew:
             for provider, count in setup.clients.items()
         }
         self.workers: dict[int, Member] = {}
+        self.suspects: Member | None = None
 
     @property
     def all_clients(self) -> list[Member]:
@@ -125,10 +126,16 @@ class Crew:
         return [member for members in self.clients.values() for member in members]
 
     @property
+    def all_workers(self) -> list[Member]:
+        """Session workers, and the one that plays suspects, once there is one."""
+        alone = [] if self.suspects is None else [self.suspects]
+        return [*self.workers.values(), *alone]
+
+    @property
     def members(self) -> list[Member]:
         """Everybody."""
         alone = [self.publisher] if self.blobs is None else [self.blobs, self.publisher]
-        return [self.governor, *self.all_clients, *alone, *self.workers.values()]
+        return [self.governor, *self.all_clients, *alone, *self.all_workers]
 
     # --- births -----------------------------------------------------------------------------------
 
@@ -153,14 +160,17 @@ class Crew:
         if member.name != name:
             return
         member.process = process
-        if member.kind == "worker":
-            await self._introduce(member)
+        await self._introduce(member)
 
     async def _introduce(self, member: Member) -> None:
-        """Tell a worker of whoever has taken a place since it was made."""
-        now = self._names()
+        """Tell a member of whoever has taken a place, and works, since it was made or told last.
+
+        What it has been told of is noted before it is told, without a pause in between, so that
+        two deaths at once make it know both heirs.
+        """
+        now = {one.place: one.name for one in self.members if one.process is not None}
         changed = [place for place, name in member.knows.items() if now.get(place, name) != name]
-        member.knows = now
+        member.knows |= {place: now[place] for place in changed}
         if self.governor.place in changed:
             await member.actor.reconnect.remote(self.governor.actor)
         if self.blobs is not None and self.blobs.place in changed:
@@ -170,12 +180,16 @@ class Crew:
             if mine.place in changed:
                 await member.actor.reconnect_client.remote(provider, mine.actor)
 
-    def _names(self) -> dict[str, str]:
-        return {one.place: one.name for one in self.members if one.kind != "worker"}
+    def _known_to(self, member: Member) -> dict[str, str]:
+        """Whom a member talks to, as they are now."""
+        if member.kind == "worker":
+            return {one.place: one.name for one in self.members if one.kind != "worker"}
+        talks = member.kind in self.clients
+        return {self.governor.place: self.governor.name} if talks else {}
 
     async def _create(self, member: Member) -> None:
         """Have Ray make an actor, beside the event loop: it may wait for its head meanwhile."""
-        name, knows = member.next_name, self._names() if member.kind == "worker" else {}
+        name, knows = member.next_name, self._known_to(member)
         member.live(name, await aside(self._making(member, name)), knows)
 
     def _making(self, member: Member, name: str) -> Callable[[], Any]:
@@ -186,7 +200,7 @@ class Crew:
         setup, governor = self._setup, self.governor.actor
         match member.kind:
             case "governor":
-                peers = (*self.all_clients, *self.workers.values())
+                peers = (*self.all_clients, *self.all_workers)
                 alive = [one.name for one in peers if one.process]
                 options = self._here()
                 return partial(actors.GovernorActor.options(**options).remote, setup, alive)
@@ -222,12 +236,8 @@ class Crew:
 
     # --- deaths -----------------------------------------------------------------------------------
 
-    async def replace(self, member: Member, extra: Sequence[Member] = ()) -> list[LostSession]:
+    async def replace(self, member: Member) -> list[LostSession]:
         """Put a new process in the place of one that died; a session worker is yet to begin.
-
-        Args:
-            member: Whose process died.
-            extra: Session workers besides the usual ones.
 
         Returns:
             The sessions that it played, if it was a session worker.
@@ -241,29 +251,30 @@ class Crew:
             why = f" ({member.cause})" if member.cause else ""
             often = f"{member.place} has died {len(member.deaths)} times in a minute{why}"
             raise ProcessGone(often)
-        peers = [one for one in (*self.workers.values(), *extra) if one.process is not None]
         if member.kind == "governor":
-            await self._new_governor([*self.all_clients, *peers])
+            await self._new_governor()
+            await self._introduce_all()
             return []
         lost = [] if member.kind in ("publisher", "blobs") else await self.lose(dead)
         await self._create(member)
         if member.kind == "worker":
             return lost
         await self.begin(member)
-        if member.kind == "blobs":
-            await _all(one.actor.reconnect_blobs.remote(member.actor) for one in peers)
-        elif member.kind != "publisher":
-            seats = len(self.clients[member.kind])
-            mine = [one for one in peers if one.index % seats == member.index]
-            await _all(one.actor.reconnect_client.remote(member.kind, member.actor) for one in mine)
+        await self._introduce_all()
         return lost
+
+    async def _introduce_all(self) -> None:
+        """Everybody who works is told; who does not work yet will be told when it does."""
+        # workers first: what clients ask for belongs to sessions that workers must rejoin
+        for group in (self.all_workers, self.all_clients):
+            await _all(self._introduce(one) for one in group if one.process is not None)
 
     async def lose(self, name: str) -> list[LostSession]:
         """Tell the governor of a death."""
         lost: list[LostSession] = await self.governor.actor.lose.remote(name)
         return lost
 
-    async def _new_governor(self, peers: Sequence[Member]) -> None:
+    async def _new_governor(self) -> None:
         deadline = self._clock() + LOCK_PATIENCE_S
         while True:
             await self._create(self.governor)
@@ -275,10 +286,6 @@ class Crew:
                 if not isinstance(cause, RunLocked) or self._clock() > deadline:
                     raise cause from None
                 await asyncio.sleep(0.2)
-        # workers first: what clients ask for belongs to sessions that workers must rejoin
-        for kind in (True, False):
-            group = [peer for peer in peers if (peer.kind == "worker") is kind and peer.process]
-            await _all(peer.actor.reconnect.remote(self.governor.actor) for peer in group)
 
 
 async def make_sure(member: Member) -> None:
@@ -340,6 +347,10 @@ def is_of_node(cause: str) -> bool:
     return cause in (UNREACHABLE, NODE_GONE)
 
 
-async def _all(replies: Any) -> None:
+async def _all(replies: Iterable[Awaitable[None]]) -> None:
     """Wait for all; one that has died meanwhile will be replaced in its turn."""
-    await asyncio.gather(*replies, return_exceptions=True)
+    from ray.exceptions import RayActorError
+
+    for result in await asyncio.gather(*replies, return_exceptions=True):
+        if isinstance(result, BaseException) and not isinstance(result, RayActorError):
+            raise result

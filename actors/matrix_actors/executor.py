@@ -7,12 +7,13 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from matrix.engine.background import Background
 from matrix.engine.executor import News
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.keys import key_needs, keys_among
@@ -98,9 +99,8 @@ class RayExecutor:
         self._seating = Seating()
         self._staffing: Staffing | None = None
         self._variables: VariableServer | None = None
-        self._suspects: Member | None = None
         self._link: Link | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._background = Background(self._on_failure)
         self._dead: asyncio.Queue[tuple[Member, str]] = asyncio.Queue()
         self._opening: asyncio.Queue[tuple[int, list[SessionPlan]]] = asyncio.Queue()
         self._governed: Governed | None = None
@@ -196,6 +196,7 @@ class RayExecutor:
             give=self._give_all,
             up=lambda worker: self._begin(self._watch(worker)),
             down=self._died,
+            failed=self._on_failure,
         )
         self._crew = crew = Crew(
             setup, server.place, one_node=local, worker_options=staffing.options
@@ -229,6 +230,7 @@ class RayExecutor:
         self._metrics = RunMetrics(setup.run_id)
         self._link = Link(DRIVER, RayTransport(self.crew.governor.actor), self._on_news)
         self._link.start()
+        self._begin(self._link.failed())
         self._begin(self._hand_out())
         self._begin(self._replace_the_dead())
         self._begin(self._staffing.keep())
@@ -287,10 +289,7 @@ class RayExecutor:
         self._stopping = True
         if self._starting is not None:
             await self._starting.give_up()
-        under_way = list(self._tasks)
-        for task in under_way:
-            task.cancel()
-        await asyncio.gather(*under_way, return_exceptions=True)
+        await self._background.stop()
         if self._staffing is not None:
             await self._staffing.stop()
         if self._variables is not None:
@@ -299,12 +298,11 @@ class RayExecutor:
             await self._link.stop()
         crew = self._crew
         if crew is not None and self.pids and not at_once and not self._ray.is_dead:
-            workers = [*crew.workers.values(), *self._extra]
-            for group in (workers, crew.all_clients, [crew.governor]):
+            for group in (crew.all_workers, crew.all_clients, [crew.governor]):
                 up = [member for member in group if member.process is not None]
                 await asyncio.gather(*(_stop(member.actor) for member in up))
         if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
-            for member in [*crew.members, *self._extra]:
+            for member in crew.members:
                 end_process(member)
         if self._starting is None or self._starting.is_over:
             await self._leave()
@@ -315,7 +313,7 @@ class RayExecutor:
             return
         with suppress(ImportError, TimeoutError):
             if self._crew is not None and not self._ray.is_dead:
-                actors = [one.actor for one in (*self._crew.members, *self._extra)]
+                actors = [one.actor for one in self._crew.members]
                 await patiently(aside(lambda: end_actors(actors)), STOP_TIMEOUT_S)
             await patiently(aside(leave_ray), LEAVE_S)
 
@@ -324,15 +322,12 @@ class RayExecutor:
 
     # --- sessions ---------------------------------------------------------------------------------
 
-    @property
-    def _extra(self) -> list[Member]:
-        return [] if self._suspects is None else [self._suspects]
-
     async def _hand_out(self) -> None:
         while True:
             seat, plans = await self._opening.get()
-            if (worker := self.crew.workers.get(seat)) is not None:
-                await self._give(worker, plans)
+            mine = [plan for plan in plans if self._seating.seat_of(plan.session_id) == seat]
+            if (worker := self.crew.workers.get(seat)) is not None:  # as it is by now
+                await self._give(worker, mine)
 
     async def _give(self, worker: Member, plans: Sequence[SessionPlan]) -> None:
         """Give sessions to a worker; one that has died gives them to its heir later."""
@@ -406,7 +401,7 @@ class RayExecutor:
             come = partial(self._tell, ProcessReplaced(name, told))
             try:
                 await self._ray.needed_by(self._replace(member))
-                if member.kind != "worker" or member is self._suspects:
+                if member.kind != "worker" or member is self.crew.suspects:
                     come()
                 else:
                     assert self._staffing is not None
@@ -431,7 +426,7 @@ class RayExecutor:
     async def _replace(self, member: Member) -> None:
         if member.process is None and self._staffing is not None:
             await self._staffing.look()  # nobody knows where it was to be; that may be gone
-        lost = await self.crew.replace(member, self._extra)
+        lost = await self.crew.replace(member)
         if member.kind != "worker":
             self._begin(self._watch(member))
         if member.kind == "governor":
@@ -444,7 +439,7 @@ class RayExecutor:
                     plan, "its worker died again and again at the same turn, with nobody else in it"
                 )
             self._give_all(fates.again)
-            if member is self._suspects:
+            if member is self.crew.suspects:
                 await self._bring_up_suspects(member)
             await self._play_next_suspect()
 
@@ -464,16 +459,23 @@ class RayExecutor:
         """Sessions that may kill their worker are played one at a time, in one of their own."""
         if not self._seating.has_suspect:
             return
-        if self._suspects is None:
-            self._suspects = Member("worker-suspects", "worker", QUARANTINE)
-            await self.crew.hire(self._suspects)
-            await self._bring_up_suspects(self._suspects)
+        if (worker := self.crew.suspects) is None:
+            worker = Member("worker-suspects", "worker", QUARANTINE)
+            await self.crew.hire(worker)
+            self.crew.suspects = worker
+            await self._bring_up_suspects(worker)
         plan = self._seating.next_suspect()
-        await self._give(self._suspects, [] if plan is None else [plan])
+        await self._give(worker, [] if plan is None else [plan])
 
     async def _bring_up_suspects(self, worker: Member) -> None:
-        await self.crew.begin(worker)
-        self._begin(self._watch(worker))
+        from ray.exceptions import RayActorError
+
+        try:
+            await self.crew.begin(worker)
+        except RayActorError as error:
+            self._died(worker, error)
+        else:
+            self._begin(self._watch(worker))
 
     def _is_told(self, member: Member) -> bool:
         """Whether another death on the same node was told of a moment ago; it is told of now."""
@@ -497,10 +499,18 @@ class RayExecutor:
         if self._failed is not None:
             raise ProcessGone(self._failed.message)
 
-    def _begin(self, work: Any) -> None:
-        task = asyncio.create_task(work)
-        self._tasks.append(task)
-        task.add_done_callback(self._tasks.remove)
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        self._background.begin(work)
+
+    def _on_failure(self, error: Exception) -> None:
+        """Something that the run depends on goes on no more: the run ends, and says why."""
+        if not self._stopping and not isinstance(error, RayDied):
+            self._begin(self._fail(error))
+
+    async def _fail(self, error: Exception) -> None:
+        with suppress(RayDied):  # whoever waits for something is told of that
+            await self._ray.rule_out_for(error)
+            self._on_news(RunFailed(type(error).__name__, str(error)))
 
 
 async def _stop(actor: Any) -> None:

@@ -128,14 +128,18 @@ class RayWatch:
                 raise self._error
             return await doing
         except Exception as error:
-            if _is_of_ray_itself(error):
-                await self.rule_out()
+            await self.rule_out_for(error)
             raise
         finally:
             doing.cancel()
             dying.cancel()
             if doing.done() and not doing.cancelled():
                 doing.exception()  # looked at here: what Ray's death made fail, nobody else asks
+
+    async def rule_out_for(self, error: Exception) -> None:
+        """As :meth:`rule_out`, if this failure is one that Ray's death may have caused."""
+        if _is_of_ray_itself(error):
+            await self.rule_out()
 
     async def rule_out(self) -> None:
         """Something failed of which Ray's death may be the cause: return when it was not.

@@ -57,6 +57,11 @@ class Seating:
         """Open seats."""
         return sorted(self._load)
 
+    def seat_of(self, session_id: str) -> int | None:
+        """Where a session was seated last; ``None`` if it is not out."""
+        one = self._seated.get(session_id)
+        return None if one is None else one.seat
+
     def at(self, seat: int) -> list[str]:
         """The sessions of a seat."""
         return [key for key, one in self._seated.items() if one.seat == seat]

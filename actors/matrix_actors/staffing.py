@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
+from matrix.engine.background import Background
 from matrix.engine.executor import News
 from matrix.engine.messages import NodeNews
 from matrix.model.records import SessionPlan
@@ -68,6 +69,7 @@ class Staffing:
         give: Callable[[Batches], None],
         up: Callable[[Member], None],
         down: Callable[[Member, Exception], None],
+        failed: Callable[[Exception], None],
         wait_s: float = WAIT_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -81,6 +83,7 @@ class Staffing:
             give: Takes sessions for workers.
             up: Told of every worker that begins to work.
             down: Told of every worker that died before it could.
+            failed: Told of what nobody can mend.
             wait_s: Longest wait for a first worker.
             clock: Seconds.
         """
@@ -90,7 +93,7 @@ class Staffing:
         self._crew: Crew | None = None
         self._next = 0
         self._leaving: set[int] = set()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._background = Background(failed)
         self._refused: Exception | None = None
         self._looking = asyncio.Lock()
 
@@ -262,11 +265,14 @@ class Staffing:
 
     async def keep(self) -> None:
         """See which nodes there are, again and again, and have workers accordingly."""
+        from ray.exceptions import RayError
+
         while self._nodes is not None:
             await asyncio.sleep(LOOK_S)
-            await self.look()
-            self._let_go()
-            await self._adjust()
+            with suppress(RayError):  # its head may be away for a moment
+                await self.look()
+                self._let_go()
+                await self._adjust()
 
     async def look(self) -> None:
         """See which nodes there are now, and tell what is new."""
@@ -294,14 +300,9 @@ class Staffing:
         for member in waiting[: max(0, len(staying) - wanted)]:
             self._dismiss(member)
 
-    def _follow(self, work: Any) -> asyncio.Task[None]:
-        task: asyncio.Task[None] = asyncio.create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return task
+    def _follow(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        return self._background.begin(work)
 
     async def stop(self) -> None:
         """Follow nothing any more."""
-        for task in list(self._tasks):
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._background.stop()

@@ -138,6 +138,8 @@ class Driver:
                 picture = await self._executor.picture()
                 end = self._end(picture)
                 await self._executor.finish(self._prepared.plan, why_unfinished(end.reason))
+                await self._take_the_rest()
+                end = replace(end, processes_lost=len(self._died), nodes_lost=self._nodes_lost)
                 at_once = False
                 self._telling.ended(end)
                 return end
@@ -189,9 +191,18 @@ class Driver:
                 self._listener.progress(self._progress(picture))
                 await self._check_time()
         finally:
-            news.cancel()
-            with suppress(asyncio.CancelledError):
-                await news
+            await self._take_at_once(news)
+
+    async def _take_the_rest(self) -> None:
+        """Processes may have died and been replaced while the run came to its end."""
+        await self._take_at_once(asyncio.ensure_future(self._executor.news()))
+
+    async def _take_at_once(self, news: asyncio.Future[list[News]]) -> None:
+        """Take what is there by now, and wait for nothing."""
+        await asyncio.sleep(0)
+        news.cancel()
+        with suppress(asyncio.CancelledError):
+            self._take(await news)
 
     async def _launch(self, picture: Picture) -> None:
         while True:

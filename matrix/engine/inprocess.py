@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from matrix.engine.background import Background
 from matrix.engine.executor import News, publish_pause
 from matrix.engine.governor import Governor
 from matrix.engine.governor_core import DRIVER
 from matrix.engine.hosting import build_host, embedded_providers
-from matrix.engine.link import Link
+from matrix.engine.link import Link, Talker
 from matrix.engine.messages import Picture, RunFailed
 from matrix.engine.provider_client import ProviderClient, RemoteCalls
 from matrix.engine.publishing import open_publisher
@@ -42,6 +43,7 @@ class InProcessExecutor:
         self._publisher: Publisher | None = None
         self._publishing: asyncio.Task[None] | None = None
         self._closing = asyncio.Event()
+        self._watching = Background(self._on_failure)
         self._telemetry: list[Telemetry] = []
 
     async def start(self, setup: RunSetup) -> None:
@@ -66,6 +68,9 @@ class InProcessExecutor:
         worker.start(host=host, routes={**routes, **dict.fromkeys(embedded, host)})
         self._link = Link(DRIVER, governor, self._on_news)
         self._link.start()
+        talkers: list[Talker] = [worker, *self._clients, *self._remotes, self._link]
+        for talker in talkers:
+            self._watching.begin(talker.failed())
         self._publisher = await asyncio.to_thread(open_publisher, Path(setup.run_dir))
         self._publishing = asyncio.create_task(self._publish())
 
@@ -98,6 +103,7 @@ class InProcessExecutor:
         await asyncio.to_thread(self._publisher.finalize, planned, reason)
 
     async def stop(self, *, at_once: bool = False) -> None:
+        await self._watching.stop()
         await self._stop_publishing()
         if self._worker is not None:
             await self._worker.stop()
@@ -129,7 +135,7 @@ class InProcessExecutor:
             try:
                 await asyncio.to_thread(self._publisher.step, flush=True)
             except Exception as error:
-                self._on_news(RunFailed(type(error).__name__, str(error)))
+                self._on_failure(error)
                 return
 
     async def _stop_publishing(self) -> None:
@@ -137,6 +143,9 @@ class InProcessExecutor:
         task, self._publishing = self._publishing, None
         if task is not None:
             await task  # never cancelled: its thread may be in the middle of a part
+
+    def _on_failure(self, error: Exception) -> None:
+        self._on_news(RunFailed(type(error).__name__, str(error)))
 
     def _on_news(self, message: News) -> None:
         self._news.append(message)

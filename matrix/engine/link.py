@@ -58,6 +58,14 @@ class Transport(Protocol):
         ...
 
 
+class Talker(Protocol):
+    """Whoever depends on a link to go on."""
+
+    async def failed(self) -> None:
+        """Return only by raising, when talking has failed for good."""
+        ...
+
+
 class Mailboxes:
     """Server side: one ordered mailbox per peer, and duplicate batches told apart."""
 
@@ -138,6 +146,7 @@ class Link:
         self._something = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._failure: asyncio.Future[None] | None = None
+        self._reconnecting = asyncio.Lock()
 
     def start(self) -> None:
         """Begin to post and to poll."""
@@ -165,11 +174,18 @@ class Link:
         ``last``. Messages may so come twice; the server must take that. ``first`` and ``last`` are
         asked for when no more mail of the old server can arrive; they are true at this moment only,
         and never repeated to the next server.
+
+        Servers may be replaced faster than a client goes over to them; it ends up with the last.
         """
-        await self.stop()
+        async with self._reconnecting:
+            await self.stop()
+            self._go_on_with(transport, first(), last())
+
+    def _go_on_with(
+        self, transport: Transport, before: Sequence[Any], after: Sequence[Any]
+    ) -> None:
         again = [message for _, batch in self._kept for message in batch]
         new = [message for message in self._out if id(message) not in self._passing]
-        before, after = first(), last()
         self._passing = {id(message): message for message in (*before, *after)}
         self._out = [*before, *again, *new, *after]
         self._kept.clear()

@@ -83,6 +83,10 @@ class ProviderClient:
         """Finished calls of this worker; parks until there are some."""
         return await self._mailboxes.collect(peer, after)
 
+    async def failed(self) -> None:
+        """Return only by raising, when talking to the governor has failed."""
+        await self._link.failed()
+
     async def stop(self) -> None:
         """Drop what is in flight and stop talking."""
         for task in self._tasks:
@@ -124,6 +128,10 @@ class RemoteCalls:
     async def reconnect(self, client: Transport) -> None:
         """Go on with another client; every call that has no answer yet is asked again."""
         await self._link.reconnect(client, last=self._unanswered)
+
+    async def failed(self) -> None:
+        """Return only by raising, when talking to the client has failed."""
+        await self._link.failed()
 
     def _unanswered(self) -> list[Call]:
         return [call for call, future in self._waiting.values() if not future.done()]

@@ -185,3 +185,18 @@ async def test_a_server_that_is_gone_is_noticed_by_whoever_watches_the_link() ->
     with pytest.raises(ConnectionError, match="gone"):
         await asyncio.wait_for(link.failed(), PATIENCE_S)
     await link.stop()
+
+
+async def test_servers_replaced_faster_than_a_client_goes_over_leave_it_with_the_last() -> None:
+    first, second, third, heard = SlowLine(), SlowLine(), SlowLine(), list[int]()
+    link = Link("peer", first, heard.append)
+    link.start()
+    link.send(0)
+    await settled()
+    await asyncio.gather(link.reconnect(second), link.reconnect(third))
+    for line in (first, second, third):
+        line.door.set()
+    link.send(1)
+    await until(lambda: heard == [0, 1])
+    assert [line.polling for line in (first, second, third)] == [0, 0, 1]
+    await link.stop()

@@ -131,9 +131,22 @@ def test_each_kind_of_process_is_replaced_and_the_run_goes_on(
     assert said["hurt"] == wounds
     assert (said["status"], said["reason"]) == ("complete", "done")
     log = map(json.loads, (project.path("hurt") / "log.jsonl").read_text().splitlines())
-    told = [line["dead"] for line in log if line["event"] == "process.replaced"]
+    told = [line["dead"] for line in log if line["event"] == "process.died"]
     for wound in wounds:
-        assert any(name.startswith(wound.place) for name in told), (wound, told)
+        assert wound.place in told, (wound, told)
+        assert said["lives"][wound.place] > 1
+    assert_unhurt(project, whole)
+    go_on(project, chaos, whole)
+
+
+def test_a_client_that_dies_while_an_heir_that_needs_it_comes_up_is_no_end_of_anything(
+    tmp_path: Path, shared_ray: SharedRay, whole: Path, chaos: Chaos
+) -> None:
+    project = Project(tmp_path)
+    wounds = [hurting.Wound(60, place, "SIGKILL") for place in ("worker-0", "client-sim-0")]
+    said = play(project, shared_ray, chaos, wounds)
+    assert said["hurt"] == wounds
+    assert (said["status"], said["reason"]) == ("complete", "done")
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
