@@ -99,6 +99,7 @@ async def test_a_run_whose_account_dies_stays_open_and_a_resume_pays_nothing_twi
     assert_books(run.path)
 
 
+@pytest.mark.slow
 async def test_a_resume_before_anything_was_mended_ends_the_same(
     service: Service, spec: Path
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.cli.forked import run_forked
+from tests.forked import may_be_forked, run_forked
 from tests.patience import PATIENCE_S
 
 PROGRAM = Path(sys.executable).with_name("matrix")
@@ -69,7 +69,7 @@ def run_program(
     folder: Path, *args: str, variables: Mapping[str, str] | None = None, stdin: str = ""
 ) -> Result:
     """Run ``matrix`` in a folder: a process of its own, forked from one that has loaded it."""
-    if not any(name.startswith("PYTHON") for name in variables or {}):
+    if may_be_forked(variables or {}):
         return Result(*run_forked(folder, args, environment(folder, variables), stdin))
     done = subprocess.run(
         [PROGRAM, *args],

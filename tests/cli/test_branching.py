@@ -192,6 +192,7 @@ def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -
     assert [run.file.plan.sessions for run in runs] == [128, 32]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "started"), [("n\n", False), ("y\n", True)])
 def test_on_a_terminal_it_asks(project: Path, answer: str, started: bool) -> None:
     args = (*MANY, "--times", "4", "--in-process", "--run-id", "many")

@@ -23,6 +23,7 @@ def drawn(matrix: Matrix) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_run_draws_what_it_spent_and_the_next_may_spend_what_is_left(
     project: Path, matrix: Matrix
 ) -> None:

@@ -46,6 +46,7 @@ def runs(here: Path, compared: Path) -> Path:
     return here
 
 
+@pytest.mark.slow
 def test_a_run_is_compared_as_its_spec_declares(runs: Path, golden_run: GoldenRun) -> None:
     assert golden_run("compare", "compare", "planted").code == 0
 

@@ -96,6 +96,7 @@ def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matr
     assert "matrix resume it" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("flags", [(), ("--quiet",)])
 def test_why_the_kind_let_sessions_fail_is_told_with_the_newest(
     here: Path, flawed: Flawed, flags: tuple[str, ...]
@@ -164,6 +165,7 @@ def test_a_run_that_did_not_reach_its_end_ends_with_4_whatever_was_scored(flawed
 # --- gates ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_no_gate_passes_a_run_with_too_many_errors(
     here: Path, flawed: Flawed, matrix: Matrix
 ) -> None:
@@ -189,6 +191,7 @@ def test_errors_up_to_the_share_stop_no_gate(flawed: Flawed) -> None:
     assert (result.code, "gate passed: " in result.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_gate_that_fails_comes_after_a_run_that_scored_nothing(flawed: Flawed) -> None:
     gate = ("--threshold", "turns=100", "--fail-on", "threshold", "--fail-on", "not-enough-data")
     result = flawed({"flaw": "outage"}, *gate)
@@ -209,6 +212,7 @@ def test_a_share_without_a_gate_is_refused(flawed: Flawed) -> None:
     assert result.stderr.startswith("--allow-errored: is for a gate")
 
 
+@pytest.mark.slow
 def test_python_has_the_same_gate(here: Path, flawed: Flawed, installed: None) -> None:
     flawed({"flaw": "outage", "rounds": 3}, "--per-cell", "13")
     run = api.open_run("it", results=here / "results")

@@ -49,6 +49,7 @@ def test_a_planted_regression_fails_the_gate(nightly: Path, golden_run: GoldenRu
     assert golden_run("gate-regression", *RUN, *worse, *gate).code == 3
 
 
+@pytest.mark.slow
 def test_a_run_that_is_as_good_passes_and_a_threshold_that_is_not_met_fails(
     nightly: Path, matrix: Matrix
 ) -> None:

@@ -171,6 +171,7 @@ def test_a_broken_archetype_is_reported_with_its_line(broken: Path, golden: Gold
     golden("archetype", normalised("\n".join(found), broken))
 
 
+@pytest.mark.slow
 def test_each_kind_of_mistake_in_one_line(single: dict[str, list[str]], golden: Golden) -> None:
     said = [
         f"--- {name}\n{text}=>\n" + "\n".join(single[name]) + "\n" for name, text in SINGLE.items()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.program import GoldenRun, Matrix
 
 
@@ -12,6 +14,7 @@ def test_what_a_difference_takes(golden_run: GoldenRun) -> None:
     assert golden_run("power", "power", "--effect", "3", "--sd", "8").code == 0
 
 
+@pytest.mark.slow
 def test_what_a_budget_shows_with_the_plan_and_prices_of_a_spec(golden_run: GoldenRun) -> None:
     golden_run("power-budget", "power", "standard", "--budget", "40", "--sd", "8")
 

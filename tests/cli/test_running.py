@@ -138,6 +138,7 @@ def test_a_cap_that_binds_ends_the_run_with_every_session_accounted_for(
     assert "above its cap of $0.05" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
     project: Path, matrix: Matrix
 ) -> None:
@@ -166,6 +167,7 @@ def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
     assert (again.code, "of $50.00" in again.stdout) == (0, True)
 
 
+@pytest.mark.slow
 def test_a_cap_that_ends_a_run_in_whole_rounds_is_told_with_one_that_is_enough(
     project: Path, matrix: Matrix
 ) -> None:
@@ -211,6 +213,7 @@ def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matri
     assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 8
 
 
+@pytest.mark.slow
 def test_resuming_a_run_that_is_over_says_so_and_changes_nothing(
     finished: Path, matrix: Matrix
 ) -> None:

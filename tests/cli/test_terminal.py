@@ -45,6 +45,7 @@ def _read(terminal: int) -> bytes:
         return b""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
 def test_the_live_picture_is_drawn_and_the_summary_follows(project: Path, columns: int) -> None:
     written, code = on_terminal(project, *SMALL, "--per-cell", "6", columns=columns)

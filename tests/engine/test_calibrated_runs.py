@@ -25,6 +25,7 @@ def test_identical_variants_have_no_winner_and_are_played_to_the_end(engine: Eng
     assert ran.played == ran.planned == 2 * (MIN_ROUNDS + 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("engine", "runs"),
     [
@@ -42,6 +43,7 @@ def test_equal_variants_rarely_have_a_winner(engine: Engine, runs: int) -> None:
     assert all(one.looked == ROUNDS for one in ran if not one.winner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["planned", "open-ended"])
 def test_a_large_difference_is_found_long_before_the_plan_is_over(engine: Engine) -> None:
     spec = FAR_APART.run_spec(engine, 2 * ROUNDS)

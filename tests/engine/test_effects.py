@@ -90,6 +90,7 @@ async def test_killed_after_any_answer_or_effect_a_session_leaves_the_same_folde
         assert sum(done.values()) == 2 * TURNS + died_in_effect, "recorded ones are not done again"
 
 
+@pytest.mark.slow
 async def test_killed_again_and_again_a_session_leaves_the_same_folder(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     expected = await undisturbed(tmp_path / "whole")

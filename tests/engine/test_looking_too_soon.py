@@ -109,6 +109,7 @@ def estimated(runs: Sequence[Played], look: Callable[[Played], float]) -> Estima
     return Estimate(float(np.mean(seen)), float(np.std(seen)) / sqrt(len(runs)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("completions", "bias"), [(40, 0.10), (160, 0.04)])
 def test_completed_sessions_alone_make_the_variant_that_fails_slowly_look_better(
     runs: Sequence[Played], completions: int, bias: float

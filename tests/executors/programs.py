@@ -23,6 +23,7 @@ import yaml
 from matrix.model.errors import StoreError
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reader import RunTables
+from tests.forked import may_be_forked, run_forked
 from tests.patience import PATIENCE_S as PATIENCE_S
 
 PROGRAM = (sys.executable, "-c", "from matrix.cli.main import main; main()")
@@ -142,6 +143,10 @@ class Project:
 
     def matrix(self, *arguments: str, file_limit: int | None = None) -> Done:
         """Run ``matrix`` to its end."""
+        environment = _clean_environment() | dict(self.environment)
+        if not self.inside and file_limit is None and may_be_forked(self.environment):
+            out, err, code = run_forked(self.folder, arguments, environment)
+            return Done(code, out, err)
         with self.started(*arguments, file_limit=file_limit) as process:
             return finished(process)
 

@@ -153,6 +153,7 @@ async def test_the_processes_of_a_run_share_the_file(tmp_path: Path, shared_ray:
         assert db.execute("SELECT COUNT(*) FROM answers").fetchone() == (40,)
 
 
+@pytest.mark.slow
 async def test_a_rejudging_does_not_pay_again_for_what_the_run_judged(project: Project) -> None:
     """Also where the run kept no cache: its journal has what it bought."""
     (project.folder / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")

@@ -87,6 +87,7 @@ async def play(project: Project, executor: str = "in-process") -> None:
     assert "(simulated)" not in done.out, "as far as the run can tell, these models are real"
 
 
+@pytest.mark.slow
 async def test_a_run_pays_what_the_server_counted_and_keeps_to_its_limits(
     project: Project, executor: str
 ) -> None:

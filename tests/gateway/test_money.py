@@ -33,6 +33,7 @@ def charged(done: Done) -> int:
     return int(calls.cost_nano.sum() + calls.overrun_nano.sum())
 
 
+@pytest.mark.slow
 async def test_requests_go_out_byte_for_byte_and_what_they_cost_is_the_providers_bill(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -49,6 +50,7 @@ async def test_requests_go_out_byte_for_byte_and_what_they_cost_is_the_providers
     assert provider.headers[0]["authorization"] == "Bearer sk-real-openai-key-0001"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", [False, True])
 async def test_at_the_cap_requests_are_refused_in_the_providers_words_and_nothing_is_sent(
     gateway: Gateway, provider: Provider, stream: bool
@@ -190,6 +192,7 @@ REFUSED: dict[str, tuple[str, int, str]] = {
 }
 
 
+@pytest.mark.slow
 async def test_what_cannot_be_metered_is_refused_and_nothing_is_sent_or_spent(
     gateway: Gateway, provider: Provider
 ) -> None:
@@ -287,6 +290,7 @@ async def test_refusals_of_the_provider_are_free_and_told_as_they_are(
     assert charged(done) == 0
 
 
+@pytest.mark.slow
 async def test_a_command_has_no_key_and_none_is_in_anything_that_the_run_writes(
     gateway: Gateway, provider: Provider
 ) -> None:

@@ -117,6 +117,7 @@ def test_a_judge_that_agrees_too_little_is_warned_of(project: Project) -> None:
     assert "too little to be leant on" in found["sentence"]
 
 
+@pytest.mark.slow
 def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
     project: Project,
 ) -> None:

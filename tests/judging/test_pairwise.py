@@ -153,6 +153,7 @@ def test_only_what_both_orders_say_decides() -> None:
     assert preferred(a, None) is None
 
 
+@pytest.mark.slow
 def test_the_summary_says_who_won_and_how_many_choices_went_with_the_place(
     project: Project,
 ) -> None:

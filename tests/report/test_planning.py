@@ -21,6 +21,7 @@ from tests.report.synthetic import CENT, Row, make_run
 TWO = {"prompt": ("plain", "warm")}
 
 
+@pytest.mark.slow
 @given(
     st.floats(0.5, 50), st.floats(0.5, 50), st.integers(1, 20), st.integers(2, 5),
     st.sampled_from(["fixed", "planned", "open-ended"]),

@@ -28,6 +28,7 @@ def winners(
     return Counter(fixed_n_verdict(table_of(run), rules).winner for run in scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "runs"), [(2, 2500), (3, 1500), (4, 1000)])
 def test_equal_variants_name_a_winner_at_most_as_often_as_declared(
     table_of: Any, k: int, runs: int

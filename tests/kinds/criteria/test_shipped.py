@@ -61,6 +61,7 @@ def test_ten_prompts_that_lost_an_instruction_each_fail_on_every_input(tmp_path:
             assert agent in session["began_with"]
 
 
+@pytest.mark.slow
 def test_planted_labels_go_through_the_check_of_labels() -> None:
     told = measure("sim/gpt-4o-mini", "sim/gpt-4o-mini", None)
     assert "fails wrongly   0 of" in told
@@ -111,6 +112,7 @@ def test_nothing_is_keyed_to_the_names_and_words_of_the_shipped_chain(tmp_path: 
         assert "**ROOM-10**" in planner["output"]
 
 
+@pytest.mark.slow
 def test_a_run_that_its_cap_ended_is_resumed_to_the_same_end(tmp_path: Path) -> None:
     for name, more in (("whole", ()), ("cut", ("--max-cost", "0.002"))):
         folder = tmp_path / name

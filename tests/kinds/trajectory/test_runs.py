@@ -341,6 +341,7 @@ def test_what_cannot_be_kept_fails_the_turn(tmp_path: Path) -> None:
     assert "left what cannot be kept" in whys(report, "01-report")["t02.turn_ended"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("order", "told"),
     [

@@ -1,6 +1,6 @@
 """The program without its start: a process that has loaded it, and forks one for each command.
 
-Four hundred commands spend most of their time on loading what every one of them loads. A forked
+A thousand commands spend most of their time on loading what every one of them loads. A forked
 one has a process, a folder, an environment and streams of its own, as a started one has; only what
 is imported when Python starts is shared. Commands that change *that* are started (``PYTHONPATH``).
 """
@@ -32,14 +32,26 @@ LOADED = (
     "matrix.store.reader",
     "matrix.store.publisher",
     "matrix.engine.inprocess",
+    "matrix.api.gating",
+    "matrix.api.labelling",
+    "matrix.kinds.counter",
+    "matrix.kinds.criteria",
+    "matrix.kinds.selftest",
+    "matrix.kinds.trajectory",
+    "pythonjsonlogger",
     "pandas",
     "scipy.stats",
 )
 """What commands import sooner or later; Ray and litellm read their variables when they load."""
 
 
+def may_be_forked(variables: Mapping[str, str]) -> bool:
+    """Whether a command with these variables of its own may be forked."""
+    return not any(name.startswith("PYTHON") for name in variables)
+
+
 def run_forked(
-    folder: Path, args: tuple[str, ...], environment: Mapping[str, str], stdin: str
+    folder: Path, args: tuple[str, ...], environment: Mapping[str, str], stdin: str = ""
 ) -> tuple[str, str, int]:
     """Run a command in a folder: its standard output and error, and its exit code."""
     with tempfile.TemporaryDirectory() as streams:
@@ -64,7 +76,7 @@ class _Server:
             [sys.executable, "-c", f"from {__name__} import serve; serve()"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[2],
+            cwd=Path(__file__).parents[1],
             env=clean | {"LC_ALL": "C.UTF-8"},
             text=True,
         )
