@@ -130,6 +130,45 @@ def errors(runs: int) -> Iterator[Sequence[object]]:
                 yield engine, name, n, Rate(sum(one.winner is not None for one in found), runs)
 
 
+def unlike(runs: int) -> Iterator[Sequence[object]]:
+    """Equal means, and one variant has rare sessions that go very badly: who is named."""
+    yield "engine", "rare", "rounds", "false winners", "the risky one", "95 % intervals hold"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for share, drop in ((0.05, 60.0), (0.10, 40.0)):
+            for n in (10, 30, 100):
+                rng, named, hold = np.random.default_rng(n), [0, 0], 0
+                for _ in range(runs):
+                    scores = rng.normal(70, 3, (n, 1, 2))
+                    bad = rng.random((n, 1)) < share
+                    scores[:, :, 1] += share * drop - drop * bad
+                    found = _verdict(scores, rules)
+                    if found.winner is not None:
+                        named[found.winner] += 1
+                    interval = found.claims[0].interval
+                    hold += interval is not None and interval.low <= 0.0 <= interval.high
+                rare = f"{100 * share:.0f} % are {drop:.0f} lower"
+                rates = (Rate(sum(named), runs), Rate(named[1], runs), Rate(hold, runs))
+                yield engine, rare, n, *rates
+
+
+def missing(runs: int) -> Iterator[Sequence[object]]:
+    """Scenarios far apart, and one variant's scores missing at random from all but the first."""
+    yield "engine", "scenarios", "missing", "rounds", "false winners"
+    for engine in ENGINES:
+        rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+        for scenarios, share, n in ((2, 0.2, 12), (2, 0.35, 20), (3, 0.2, 40), (5, 0.05, 40)):
+            rng, named = np.random.default_rng(n), 0
+            for _ in range(runs):
+                scores = rng.normal(0, SD, (n, scenarios, 2)) + rng.normal(0, SD, (n, 1, 1))
+                scores += np.array([80.0, 35.0, 50.0, 60.0, 20.0])[:scenarios, None]
+                gone = rng.random((n, scenarios)) < share
+                gone[:, 0] = False
+                scores[:, :, 1][gone] = np.nan
+                named += _verdict(scores, rules).winner is not None
+            yield engine, scenarios, f"{100 * share:.0f} %", n, Rate(named, runs)
+
+
 def zeros(runs: int) -> Iterator[Sequence[object]]:
     """The trap: crashes of one variant counted as 0, its other scores better by as much."""
     yield "engine", "rounds", "false winners"
@@ -281,6 +320,8 @@ def _intervals(
 
 SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "errors": errors,
+    "unlike": unlike,
+    "missing": missing,
     "zeros": zeros,
     "several": several,
     "promised": promised,

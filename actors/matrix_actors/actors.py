@@ -258,6 +258,11 @@ class SessionWorkerActor:
         self._worker.open(plans)
 
     @_once_begun
+    async def sessions(self) -> list[str]:
+        """What is played here, or will be."""
+        return self._worker.sessions
+
+    @_once_begun
     async def release(self, session_ids: Sequence[str]) -> list[str]:
         return await self._worker.release(session_ids)
 

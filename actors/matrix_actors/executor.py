@@ -20,6 +20,7 @@ from matrix.engine.keys import key_needs, keys_among
 from matrix.engine.link import Link
 from matrix.engine.messages import (
     AskEnded,
+    NodeNews,
     Picture,
     ProcessDied,
     ProcessReplaced,
@@ -68,6 +69,9 @@ HANG_S = 60.0
 """A governor that says nothing for so long is taken for dead, and made so."""
 
 
+LOOK_AFTER_S = 10.0
+"""Pause between looks at whether every worker has the sessions that it was given."""
+
 TOLD_S = 30.0
 """Deaths on one node within so many seconds are told of by their first, as they have one cause."""
 
@@ -111,6 +115,7 @@ class RayExecutor:
         self._metrics: RunMetrics | None = None
         self._outcomes: Counter[Outcome] = Counter()
         self._told: dict[str, float] = {}
+        self._told_dead: dict[str, tuple[ProcessDied, bool]] = {}
 
     @property
     def pids(self) -> dict[str, int]:
@@ -233,6 +238,7 @@ class RayExecutor:
         self._begin(self._link.failed())
         self._begin(self._hand_out())
         self._begin(self._replace_the_dead())
+        self._begin(self._look_after())
         self._begin(self._staffing.keep())
         for member in self.crew.members:
             if member.kind != "worker":
@@ -326,8 +332,44 @@ class RayExecutor:
         while True:
             seat, plans = await self._opening.get()
             mine = [plan for plan in plans if self._seating.seat_of(plan.session_id) == seat]
-            if (worker := self.crew.workers.get(seat)) is not None:  # as it is by now
+            if (worker := self._at(seat)) is not None:  # as it is by now
                 await self._give(worker, mine)
+
+    def _at(self, seat: int) -> Member | None:
+        return self.crew.suspects if seat == QUARANTINE else self.crew.workers.get(seat)
+
+    async def _look_after(self) -> None:
+        """See, again and again, that every worker has the sessions that it was given.
+
+        A session that was lost on its way, for whatever reason, would otherwise wait for ever.
+        """
+        while True:
+            await asyncio.sleep(LOOK_AFTER_S)
+            up = [one for one in self.crew.all_workers if one.process is not None]
+            await asyncio.gather(*map(self._compare, up))
+            if self._draining:
+                self._let_go(self._seating.waiting)
+
+    async def _compare(self, worker: Member) -> None:
+        from ray.exceptions import RayActorError
+
+        name = worker.name
+        with suppress(RayActorError, TimeoutError):
+            held = await patiently(worker.actor.sessions.remote(), LOOK_AFTER_S)
+            if worker.name == name and (again := self._seating.astray(worker.index, held)):
+                self._give_again(worker, again)
+
+    def _give_again(self, worker: Member, sessions: list[SessionPlan]) -> None:
+        if self._draining:  # nobody plays them any more
+            self._let_go(sessions)
+            return
+        self._opening.put_nowait((worker.index, sessions))
+        told = f"{plural(len(sessions), 'session')} did not reach {worker.name}; given again"
+        self._tell(NodeNews("sessions.given_again", told))
+
+    def _let_go(self, sessions: Sequence[SessionPlan]) -> None:
+        for session in sessions:
+            self._on_news(SessionSuspended(session))
 
     async def _give(self, worker: Member, plans: Sequence[SessionPlan]) -> None:
         """Give sessions to a worker; one that has died gives them to its heir later."""
@@ -395,9 +437,7 @@ class RayExecutor:
                 continue
             if member.kind == "governor":
                 self.governed.end()
-            told = self._is_told(member)
-            died = ProcessDied(name, self._called(member), member.cause)
-            self._tell(died)
+            died, told = self._tell_death(member, name)
             come = partial(self._tell, ProcessReplaced(name, told))
             try:
                 await self._ray.needed_by(self._replace(member))
@@ -422,6 +462,18 @@ class RayExecutor:
                     return
                 self._dead.put_nowait((member, member.name))  # others are down as well
                 await asyncio.sleep(PAUSE_S)
+
+    def _tell_death(self, member: Member, name: str) -> tuple[ProcessDied, bool]:
+        """Tell of a death once, however many attempts it takes to replace who died.
+
+        Returns:
+            What was told, and whether the death was told with another one.
+        """
+        if name not in self._told_dead:
+            died = ProcessDied(name, self._called(member), member.cause)
+            self._told_dead[name] = died, self._is_told(member)
+            self._tell(died)
+        return self._told_dead[name]
 
     async def _replace(self, member: Member) -> None:
         if member.process is None and self._staffing is not None:

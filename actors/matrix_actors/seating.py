@@ -46,6 +46,8 @@ class Seating:
     _strikes: Strikes = field(default_factory=Strikes)
     _suspects: deque[str] = field(default_factory=deque)
     _alone: str | None = None
+    _leaving: set[str] = field(default_factory=set)
+    _astray: dict[str, int] = field(default_factory=dict)
 
     @property
     def seated(self) -> list[SessionPlan]:
@@ -62,6 +64,11 @@ class Seating:
         one = self._seated.get(session_id)
         return None if one is None else one.seat
 
+    @property
+    def waiting(self) -> list[SessionPlan]:
+        """Sessions that wait for a worker to come."""
+        return [self._seated[key].plan for key in self._waiting if key in self._seated]
+
     def at(self, seat: int) -> list[str]:
         """The sessions of a seat."""
         return [key for key, one in self._seated.items() if one.seat == seat]
@@ -77,18 +84,44 @@ class Seating:
         self._load.pop(seat, None)
 
     def surplus(self, seat: int) -> dict[int, list[str]]:
-        """Seat -> sessions which, if they went to ``seat``, would leave all about equally full."""
+        """Seat -> sessions which, if they went to ``seat``, would leave all about equally full.
+
+        They count as leaving until they are moved, and are asked of nobody twice.
+        """
         if seat not in self._load:
             return {}
         share = sum(self._load.values()) // len(self._load)
         lacking = share - self._load[seat]
         found: dict[int, list[str]] = {}
         for other in sorted(self._load, key=lambda one: -self._load[one]):
-            count = min(lacking, self._load[other] - share)
+            staying = [key for key in self.at(other) if key not in self._leaving]
+            count = min(lacking, len(staying) - share)
             if count > 0 and other != seat:
-                found[other] = self.at(other)[-count:]
+                found[other] = staying[-count:]
+                self._leaving.update(found[other])
                 lacking -= count
         return found
+
+    def stay(self, session_ids: Iterable[str]) -> None:
+        """Sessions were asked for, and are not let go after all."""
+        self._leaving.difference_update(session_ids)
+
+    def astray(self, seat: int, held: Iterable[str]) -> list[SessionPlan]:
+        """Sessions of a seat that its worker does not have: to be given to it again.
+
+        What was not there when it was last asked about, either, was lost between the two; before
+        that, it may be on its way.
+
+        Args:
+            seat: The seat.
+            held: What its worker says it has.
+        """
+        theirs = set(self.at(seat)) - self._leaving
+        missing = theirs.difference(held)
+        again = [key for key in sorted(missing) if self._astray.get(key) == seat]
+        self._astray = {key: at for key, at in self._astray.items() if at != seat}
+        self._astray |= dict.fromkeys(missing.difference(again), seat)
+        return [self._seated[key].plan for key in again]
 
     def seat(self, plans: Sequence[SessionPlan]) -> dict[int, list[SessionPlan]]:
         """Seat -> sessions for it; where no seat is open, they wait."""
@@ -98,6 +131,7 @@ class Seating:
         """Sessions were let go by their worker, and are for others."""
         mine = [self._seated[key] for key in session_ids if key in self._seated]
         for one in mine:
+            self._leaving.discard(one.plan.session_id)
             self._unload(one)
         return self._place([one.plan for one in mine])
 
@@ -122,6 +156,8 @@ class Seating:
     def leave(self, session_id: str) -> bool:
         """A session is over or let go; whether it was the suspect under way."""
         one = self._seated.pop(session_id, None)
+        self._leaving.discard(session_id)
+        self._astray.pop(session_id, None)
         if one is not None:
             self._unload(one)
         self._strikes.forget([session_id])
@@ -140,6 +176,7 @@ class Seating:
         alone = seat == QUARANTINE
         self.close(seat)
         mine = {key: one for key, one in self._seated.items() if one.seat == seat}
+        self._leaving.difference_update(mine)
         known = {key: at for key, at in reached.items() if key in mine}
         judged = self._strikes.died(known, alone=alone)
         if alone:

@@ -236,7 +236,8 @@ class Staffing:
         self._up(member)
         self._give(self._seating.open(member.index))
         for seat, sessions in self._seating.surplus(member.index).items():
-            self._follow(self._move(self.crew.workers[seat], sessions))
+            for session in sessions:  # each by itself: none waits for another's turn to end
+                self._follow(self._move(self.crew.workers[seat], [session]))
 
     async def _move(self, worker: Member, sessions: Sequence[str]) -> None:
         """Have sessions played on by others; one that dies meanwhile loses them anyway."""
@@ -245,6 +246,7 @@ class Staffing:
         with suppress(RayError):
             gone = await worker.actor.release.remote(sessions)
             self._give(self._seating.move(gone))
+        self._seating.stay(sessions)
 
     async def _retire(self, member: Member) -> None:
         """Take a worker off a node that is leaving, without a death."""

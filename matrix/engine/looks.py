@@ -50,7 +50,8 @@ def declared_rules(
     chosen = metric or compare.metric
     return Rules(
         alpha=round(1.0 - compare.confidence, 12),
-        delta=margin if margin is not None else compare.margin,
+        # a margin is in units of what it was declared for
+        delta=compare.margin if margin is None and chosen == compare.metric else margin,
         higher_is_better=not lower_is_better(
             chosen, kind.lower_is_better | lower_is_better_of(spec)
         ),

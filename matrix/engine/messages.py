@@ -300,11 +300,18 @@ class ProcessReplaced(NamedTuple):
     told: bool = False
 
 
-NodeEvent = Literal["node.unfit", "node.joined", "node.leaving", "node.lost", "workers.waiting"]
+NodeEvent = Literal[
+    "node.unfit",
+    "node.joined",
+    "node.leaving",
+    "node.lost",
+    "workers.waiting",
+    "sessions.given_again",
+]
 
 
 class NodeNews(NamedTuple):
-    """To the driver: something about the nodes of a cluster, in a sentence."""
+    """To the driver: something about the nodes of a cluster or who plays there, in a sentence."""
 
     event: NodeEvent
     text: str

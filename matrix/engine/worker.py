@@ -115,6 +115,11 @@ class SessionWorker:
                 self._plans[plan.session_id] = plan
                 self.send(OpenSession(plan))
 
+    @property
+    def sessions(self) -> list[str]:
+        """Those that it has taken on, and not ended or let go."""
+        return list(self._plans)
+
     async def release(self, session_ids: Sequence[str]) -> list[str]:
         """Let sessions go at the end of the turn that each is in, to be played on elsewhere.
 

@@ -114,7 +114,12 @@ def _overstated(judged: Judged) -> Iterator[str]:
     interval = found.interval if rising else found.interval.negated()
     unit = unit_of(judged.metric)
     low, high = ends(interval)
-    size = f"{judged.sign * found.estimate:.{decimals_for(interval)}f}{f' {unit}' if unit else ''}"
+    shown = f"{judged.sign * found.estimate:.{decimals_for(interval)}f}"
+    if pair.interval is not None and (low, high) == ends(_interval(pair)):
+        return  # it could not have ended any earlier, so nothing was picked
+    if float(shown) >= judged.sign * found.unadjusted:
+        return
+    size = f"{shown}{f' {unit}' if unit else ''}"
     yield (
         "A lead that ended a run early is overstated, as it was looked at until it was large: "
         f"allowing for that it is about {size} ({percent(interval)} interval {low} to {high}; "

@@ -163,6 +163,12 @@ class Judged:
         """1 if more of the metric is better, -1 if less."""
         return 1 if self.verdict.rules.higher_is_better else -1
 
+    @property
+    def by_late_margin(self) -> bool:
+        """Whether an equivalence rests on a margin that nobody declared before launch."""
+        declared = declared_rules(self.matchup.spec, self.matchup.kind, metric=self.metric).delta
+        return self.verdict.kind == "equivalent" and self.verdict.rules.delta != declared
+
 
 def judge(matchup: Matchup, metric: str | None = None, margin: float | None = None) -> Judged:
     """Give the verdict on one metric, the declared one if left out.
@@ -200,18 +206,21 @@ def comparison_of(judged: Judged) -> FactorComparison:
             for index, summary in enumerate(verdict.variants)
         ),
         verdict=verdict,
-        sentence=verdict_sentence(
-            verdict,
-            matchup.variants,
-            name_of(metric),
-            unit_of(metric),
-            matchup.unit,
-        ),
+        sentence=_sentence(judged),
         rests_on=_rests_on(judged),
         cautions=cautions_of(judged),
         unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
     )
+
+
+def _sentence(judged: Judged) -> str:
+    matchup, metric = judged.matchup, judged.metric
+    said = verdict_sentence(
+        judged.verdict, matchup.variants, name_of(metric), unit_of(metric), matchup.unit
+    )
+    late = " The margin was given after launch, so this describes, and proves nothing."
+    return said + late if judged.by_late_margin else said
 
 
 def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -97,7 +97,7 @@ def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> Cos
         for one, other, sides in ((a, b, scored[:, ::-1]), (b, a, scored)):
             if _dominates(judged, sides, one, other, ratios[other, one]):
                 dominating.append((names[one], names[other]))
-    means = table.round_means()
+    means = table.together(range(len(names)))
     together = ~np.isnan(means).any(axis=1) & ~np.isnan(costs).any(axis=1)
     on, share = _frontier(judged, means[together], costs[together], rng)
     rows_told = tuple(

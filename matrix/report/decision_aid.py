@@ -9,6 +9,10 @@ import numpy as np
 from matrix.model.seeds import derive_seed
 from matrix.report.compare import Judged
 from matrix.stats.decision import decision_aid
+from matrix.stats.round_table import FloatArray, RoundTable
+
+FEWEST_SHARE = 0.5
+"""A variant with scores in a smaller share of the places than the fullest one is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
         return None
     rng = np.random.default_rng(derive_seed("compare", "decision aid"))
     higher = verdict.rules.higher_is_better
-    found = decision_aid(table.round_means(), rng, higher_is_better=higher)
+    found = decision_aid(_compared(table), rng, higher_is_better=higher)
     if found is None:
         return None
     rows = [
@@ -66,3 +70,17 @@ def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
     ]
     rows.sort(key=lambda row: np.inf if row.expected_loss is None else row.expected_loss)
     return Risk(tuple(rows), found.prior_sd, found.rounds)
+
+
+def _compared(table: RoundTable) -> FloatArray:
+    """Scores by round, [rounds, variants], where all that are compared have one; NaN elsewhere.
+
+    On the same scenarios and rounds for all, as differences are; each on its own would be compared
+    by what it is missing.
+    """
+    scored = (~np.isnan(table.scores)).sum(axis=(0, 1))
+    used = np.flatnonzero(scored >= FEWEST_SHARE * scored.max(initial=1))
+    found = np.full((table.prefix_length, table.n_variants), np.nan)
+    if used.size > 1:
+        found[:, used] = table.together(used.tolist())
+    return found

@@ -41,6 +41,9 @@ def settling_of(judged: Judged) -> Settling:
     verdict = judged.verdict
     each = _round_nano(judged)
     unit = judged.matchup.unit
+    if judged.by_late_margin:
+        told = "Nothing is settled by a margin that was given after launch; declare it before one."
+        return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
         return Settling(0, 0, 0, each, f"Settled: this verdict needs no more {unit}s.")
     if verdict.kind == "no_difference":

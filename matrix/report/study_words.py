@@ -11,7 +11,8 @@ from matrix.stats.figures import decimals_for, ends
 from matrix.stats.rules import Flag, Reason
 
 REASONS: Mapping[Reason, str] = {
-    "too few rounds": "below ten complete {unit}s, chance alone can look like anything.",
+    "too few rounds": "with scores from fewer than ten {unit}s, chance alone can look like "
+    "anything.",
     "plan not over": "the plan is not over, so this is not the last word.",
     "too few discordant pairs": "the variants came out alike in almost all pairs of sessions, and "
     "only those that differ say anything.",
@@ -33,8 +34,8 @@ REASONS: Mapping[Reason, str] = {
 """What each reason of a verdict says to people."""
 
 FLAGS: Mapping[Flag, str] = {
-    "fragile": "fragile. Some sessions have no score, because they failed or were lost. If those "
-    "had gone as badly, or as well, as can be, the verdict would be another.",
+    "fragile": "fragile. Some sessions have no score, because they failed, were lost or could not "
+    "be judged. If those had gone as badly, or as well, as can be, the verdict would be another.",
     "these scenarios only": "this is about the scenarios that were played, not about others like "
     "them.",
 }

@@ -1,13 +1,14 @@
 """Is every variant of a run good enough by itself? Thresholds for rates and means.
 
 A score that is yes or no (0 or 1 in every session, with a threshold between them) is a pass rate,
-and a session that failed has not passed. Any other is a mean of round means; failed sessions have
-no score and are counted beside it.
+and a session that failed has not passed. Any other is a mean over scenarios; failed sessions have
+no score and are counted beside it. What is left of a variant of which many sessions have no score
+may be the lucky part, so then nothing passes.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from matrix.report.text import (
 from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
 from matrix.stats.figures import percent
 
+MOST_UNSCORED = 0.2
+"""Larger shares of sessions without a score, and a variant passes no threshold."""
+
 
 @dataclass(frozen=True, slots=True)
 class VariantThreshold:
@@ -34,6 +38,8 @@ class VariantThreshold:
         interval: One-sided bounds around it; ``None`` where none can be stated.
         n: Sessions of a rate, rounds of a mean.
         failed: Sessions without a score because they failed.
+        unscored: Further ones without a score: of a judge that could not be read.
+        sessions: All that were at risk of either.
     """
 
     level: str
@@ -42,6 +48,13 @@ class VariantThreshold:
     interval: Interval | None
     n: int
     failed: int
+    unscored: int = 0
+    sessions: int = 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether so many have no score that no figure about the others can pass."""
+        return self.unscored > MOST_UNSCORED * self.sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +113,13 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
         bounds = (alpha, alpha / len(matchup.variants))
         judge = _rate if rate else _mean
-        found.append(judge(level, scores, lost, threshold, bounds, lower))
+        one = judge(level, scores, lost, threshold, bounds, lower)
+        missing, sessions = int(table.unscored[index]), int(table.sessions[index])
+        # of a rate, sessions that failed count, as they have not passed
+        one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
+        if one.too_few and one.kind == "pass":
+            one = replace(one, kind="not_enough_data")
+        found.append(one)
     return Threshold(
         metric=metric,
         threshold=threshold,
@@ -142,10 +161,8 @@ def _mean(
     alphas: tuple[float, float],
     lower: bool,
 ) -> VariantThreshold:
-    kept = scores[~np.isnan(scores).all(axis=1)]
-    rounds = np.nanmean(kept, axis=1) if len(kept) else np.empty(0)
     passing, failing = (
-        mean_threshold(rounds, threshold, alpha, higher_is_better=not lower) for alpha in alphas
+        mean_threshold(scores, threshold, alpha, higher_is_better=not lower) for alpha in alphas
     )
     kind = _either(passing.kind, failing.kind)
     return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)
@@ -171,6 +188,10 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
     text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
     if one.failed and found.metric != FAILED:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
+    if one.unscored and found.metric != FAILED:
+        text += f", {one.unscored:,} of {plural(one.sessions, 'session')} without a score"
+    if one.too_few:
+        text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     return text
 
 
@@ -192,6 +213,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "high": None if one.interval is None else one.interval.high,
                 "n": one.n,
                 "failed": one.failed,
+                "unscored": one.unscored,
             }
             for one in found.variants
         ],

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from matrix.stats.balancing import weighing
 from matrix.stats.means import ROUNDING
+from matrix.stats.own_mean import own_mean
 from matrix.stats.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rules import MIN_ROUNDS, MIN_ROUNDS_OF_SESSIONS, MIN_SESSIONS, Unit
 
@@ -57,10 +59,12 @@ class Differences:
 def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> Differences:
     """The differences of two variants over a table's prefix.
 
-    With rounds as the unit, a round's mean difference over its scored pairs is one observation:
-    ``se = sd / sqrt(n)`` with n - 1 degrees of freedom. With sessions, pairs are pooled within
-    their scenario and scenarios weigh equally: ``se^2 = sum(var_s / n_s) / S^2``, with the degrees
-    of freedom of Satterthwaite (1946), Biometrics Bull 2:110.
+    With rounds as the unit, a round's mean difference is one observation: ``se = sd / sqrt(n)``
+    with n - 1 degrees of freedom. Where pairs are missing, the mean is that of the scenarios'
+    means, with the error and the degrees of freedom of `matrix.stats.own_mean`; scenarios with a
+    single pair do not count yet. With sessions, pairs are pooled within their scenario and
+    scenarios weigh equally: ``se^2 = sum(var_s / n_s) / S^2``, with the degrees of freedom of
+    Satterthwaite (1946), Biometrics Bull 2:110.
 
     Args:
         table: Complete prefix of rounds.
@@ -72,14 +76,43 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     info = np.cumsum(table.both_live(a, b)).astype(np.int64)
     rounds = np.cumsum(scored.any(axis=1)).astype(np.int64)
     pairs = np.cumsum(scored.sum(axis=1)).astype(np.int64)
-    if unit == "round":
-        sides = table.sides(a, b)
-        columns = (sides[:, 1] - sides[:, 0])[:, None]
+    columns = np.where(scored, table.scores[:, :, b] - table.scores[:, :, a], np.nan)
+    sizes, live = _sizes(table, a, b), table.both_live(a, b)
+    if unit == "session":
+        mean, se, df = _pooled(columns, sizes)
+    elif scored[live].all():
+        mean, se, df = _pooled(_means(columns), sizes)
     else:
-        of_a, of_b = table.scores[:, :, a], table.scores[:, :, b]
-        columns = np.where(scored, of_b - of_a, np.nan)
-    mean, se, df = _pooled(columns, _sizes(table, a, b))
+        return _balanced(columns, scored, sizes, info)
     return Differences(unit, rounds, pairs, mean, se, df, info)
+
+
+def _means(columns: FloatArray) -> FloatArray:
+    """Mean of each round that has any, NaN for others, shape [P, 1]."""
+    return np.asarray(np.where(np.isnan(columns[:, :1]), np.nan, columns.mean(axis=1)[:, None]))
+
+
+def _balanced(
+    columns: FloatArray, scored: BoolArray, sizes: FloatArray, info: IntArray
+) -> Differences:
+    """By rounds, where pairs are missing: the mean of the scenarios' means."""
+    mean, df = np.zeros(len(columns)), np.zeros(len(columns))
+    se = np.full(len(columns), np.nan)
+    rounds, pairs = np.zeros((2, len(columns)), np.int64)
+    for last in range(len(columns)):
+        seen = slice(0, last + 1)
+        used = weighing(scored[seen])
+        if not used.any():
+            continue
+        own = own_mean(columns[seen][:, used])
+        mean[last] = 0.0 if own.mean is None else own.mean
+        rounds[last], pairs[last] = own.n_rounds, own.sessions
+        if own.fewest < 2:
+            continue
+        flat = own.se is None or own.se * np.sqrt(own.n_rounds) <= ROUNDING * sizes[last]
+        se[last] = 0.0 if flat else own.se
+        df[last] = own.n_rounds - 1.0 if own.df is None else own.df
+    return Differences("round", rounds, pairs, mean, se, df, info)
 
 
 def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-FloatArray: TypeAlias = npt.NDArray[np.float64]
-BoolArray: TypeAlias = npt.NDArray[np.bool_]
+from matrix.stats.balancing import BoolArray as BoolArray
+from matrix.stats.balancing import FloatArray as FloatArray
+from matrix.stats.balancing import balanced
 
 OUTCOMES = ("completed", "timeout", "failed", "errored", "censored", "dropped")
 """Names of outcomes; an outcome's code is its place here. ``dropped``: planned, but a look decided
@@ -93,15 +95,20 @@ class RoundTable:
         return np.asarray(~lost & self.both_live(a, b)[:, None])
 
     def sides(self, a: int, b: int) -> FloatArray:
-        """Mean scores of both variants over each round's scored pairs, shape [P, 2].
+        """Scores of both variants by round, over their scored pairs, shape [P, 2].
 
-        NaN in rounds without one. Scenarios weigh equally, the same ones for both. The difference
+        NaN in rounds without one. Scenarios weigh equally, whichever pairs are missing
+        (`matrix.stats.balancing`); where none is, these are the means of the round. The difference
         of the two columns is the independent observation of every comparison.
         """
-        scored = self.scored(a, b)
-        kept = np.where(scored[:, :, None], self.scores[:, :, [a, b]], 0.0)
-        counts = scored.sum(axis=1)[:, None]
-        return np.asarray(np.where(counts > 0, kept.sum(axis=1) / np.maximum(counts, 1), np.nan))
+        return balanced(self.scores[:, :, [a, b]], self.scored(a, b))
+
+    def together(self, variants: Sequence[int]) -> FloatArray:
+        """As `sides`, of any variants where all of them are scored, shape [P, v]."""
+        chosen = list(variants)
+        scores = self.scores[:, :, chosen]
+        live = np.asarray(self.live[:, chosen].all(axis=1))
+        return balanced(scores, np.asarray(~np.isnan(scores).any(axis=2) & live[:, None]))
 
     def paired(self, a: int, b: int) -> FloatArray:
         """The rows of `sides` in rounds that have a scored pair, shape [n, 2]."""

@@ -15,7 +15,8 @@ one scenario in one round. What becomes of a third variant does not touch it.
   the pair leaves the score means of that round, is counted, and stays in the failures.
 - A session that a look decided not to launch (``dropped``) was never at risk: its variant takes no
   part in that round or any later one, and nothing of the round waits for it.
-A round's difference is the mean over its remaining pairs; a round without any is no observation.
+A round's difference is over its remaining pairs, scenarios weighing equally over all rounds
+(`matrix.stats.balancing`); a round without any is no observation.
 """
 
 from __future__ import annotations

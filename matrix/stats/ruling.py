@@ -39,7 +39,7 @@ def too_early(table: RoundTable, rules: Rules, *, plan_over: bool) -> Ruling | N
     short = rules.first_look - table.prefix_length
     if short <= 0 and plan_over:
         return None
-    waiting = not plan_over and table.prefix_end == "open session"
+    waiting = not plan_over and (rules.engine == "fixed" or table.prefix_end == "open session")
     left = table.n_rounds_planned - table.prefix_length if waiting else 0
     reasons: tuple[Reason, ...] = ("too few rounds",) if short > 0 else ()
     reasons += () if plan_over else ("plan not over",)

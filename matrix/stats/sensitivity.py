@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from matrix.stats.boundary import Boundary
 from matrix.stats.comparisons import Comparison
 from matrix.stats.differences import differences_of
 from matrix.stats.round_table import FloatArray, RoundTable
 from matrix.stats.rules import Rules
 from matrix.stats.ruling import inside
+from matrix.stats.student import t_quantile
 
 if TYPE_CHECKING:
     from matrix.stats.sequential import Finding
@@ -70,7 +72,7 @@ def sensitivities(finding: Finding, table: RoundTable, rules: Rules) -> tuple[Se
         return tuple(_of_equivalence(pair, table, rules, bounds) for pair in pairs)
     if kind != "winner" or winner is None:
         return ()
-    out = {one.variant for one in finding.beaten if one.why == "failures"}
+    out = {one.variant for one in finding.beaten if one.why != "score"}
     pairs = [p if p.b == winner else p.reversed() for p in finding.claims if winner in (p.a, p.b)]
     return tuple(
         _of_lead(pair, table, rules, (worst, best))
@@ -129,12 +131,15 @@ def _still_leads(pair: Comparison, filled: RoundTable, rules: Rules) -> bool:
 
 
 def _at_end(pair: Comparison, filled: RoundTable, rules: Rules) -> tuple[float, float]:
-    """Mean difference with scores filled in, and its half-width, in as many standard errors."""
+    """Mean difference with scores filled in, and its half-width by the same look."""
     found = differences_of(filled, pair.a, pair.b, rules.unit)
-    assert pair.interval is not None
-    assert pair.se
-    half = pair.interval.half_width * float(found.se[-1]) / pair.se
-    return float(found.mean[-1]), half
+    if rules.engine == "fixed":
+        radius = t_quantile(1.0 - pair.level / 2, float(found.df[-1]))
+    else:
+        boundary = Boundary(rules.engine, pair.level, filled.n_rounds_planned, rules.first_look)
+        look = boundary.last_look(filled.prefix_length) - 1
+        radius = float(boundary.radii(found.info[[look]], found.df[[look]])[0])
+    return float(found.mean[-1]), radius * float(found.se[-1])
 
 
 def _filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:

@@ -46,14 +46,16 @@ def verdict_sentence(
 def _winner(words: Wording) -> str:
     if words.verdict.reasons[0] == "others fail too often":
         return _only_one_left(words)
-    others = len(words.names) - 1
+    out = sum(one.why != "score" for one in words.verdict.beaten)
+    others, left = len(words.names) - 1 - out, " left" * bool(out)
     beaten = ""
+    if len(words.names) > 2:
+        beaten = words.beaten(before=words.verdict.decided_at if words.sequential else None)
     if others == 1:
         whom, closest = words.worse, ""
     else:
-        whom = f"{'both' if others == 2 else f'all {others}'} other variants"
+        whom = f"{'both' if others == 2 else f'all {others}'} other variants{left}"
         closest = f", the closest being {words.worse},"
-        beaten = words.beaten(before=words.verdict.decided_at if words.sequential else None)
     fragile = ", but fragile: the sessions without a score could overturn it"
     return (
         f"{words.better} beats {whom}{words.on_metric}{closest} by {words.lead} over "
@@ -156,10 +158,12 @@ def _too_few_rounds(words: Wording) -> str:
     verdict = words.verdict
     complete = count(verdict.rounds_complete, f"complete {words.paired_on}")
     so_far = f"{complete} so far"
-    fewest = min(pair.n for pair in verdict.claims)
-    if fewest < verdict.rounds_complete:
-        so_far = f"{so_far}, {fewest:,} with scores of every two variants"
-    least = f"{so_far}, and at least {verdict.rules.first_look} are needed"
+    pair = min(verdict.claims, key=lambda pair: pair.n)
+    needed = "are needed"
+    if pair.n < verdict.rounds_complete:
+        both = f"{words.names[pair.a]} and {words.names[pair.b]}"
+        so_far, needed = f"{so_far}, {pair.n:,} with scores of both {both}", "of those are needed"
+    least = f"{so_far}, and at least {verdict.rules.first_look} {needed}"
     wins, extra = verdict.winner_rounds, verdict.extra_rounds
     if wins is None or extra is None or wins <= extra:
         return least

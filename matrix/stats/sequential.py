@@ -45,12 +45,13 @@ class Beaten:
         at: Length of the prefix at the look that showed it.
         why: ``score``: the other is shown to be better, and not to fail noticeably more often.
             ``failures``: it is shown to fail more often than the other by more than the margin.
+            ``unscored``: none of its sessions has a score, so it cannot be compared.
     """
 
     variant: int
     by: int
     at: int
-    why: Literal["score", "failures"] = "score"
+    why: Literal["score", "failures", "unscored"] = "score"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +68,11 @@ class Finding:
 def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
     """Make all looks at ``table`` and tell the first that decides, or how things stand at the last.
 
-    **Out of the race.** Variant b is beaten by a at the first look by which a's score was shown to
-    be better at ``alpha / (k - 1)``, and a's failure rate to be at most the margin above b's, each
-    at that look or an earlier one, and at which a's mean is still the better one; or at which b is
-    shown, at ``alpha / (k - 1)``, to fail more often than a by more than the margin. Each of the
+    **Out of the race.** Variant b is beaten by a at the first look that shows a's score to be
+    better at ``alpha / (k - 1)``, and by which a's failure rate was shown to be at most the margin
+    above b's; or at which b is shown, at ``alpha / (k - 1)``, to fail more often than a by more
+    than the margin. What an earlier look showed of the scores, before the failures were known well
+    enough, does not count: a claim has its own look's interval behind it. Each of the
     k (k - 1) ways in which one variant can be shown to be better than another is a one-sided test
     at ``alpha / (2 (k - 1))`` over all looks together, so a single best variant is beaten by scores
     with chance ``alpha / 2`` at most.
@@ -97,7 +99,7 @@ def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
     claims = tracks
     if strict != rules.alpha:
         claims = {pair: one.at_level(rules.alpha) for pair, one in tracks.items()}
-    beaten = _eliminations(tracks, table.n_variants, rules)
+    beaten = _eliminations(tracks, table, rules)
     gone = _gone(beaten, table)
     equal_at = _first_equivalence(tracks, gone)
     won = _first_winner(claims, gone, rules)
@@ -162,28 +164,43 @@ def _sides(tracks: Tracks, rules: Rules) -> Iterator[tuple[Track, int, int, int,
         yield track, a, b, -better, False
 
 
-def _eliminations(tracks: Tracks, n_variants: int, rules: Rules) -> tuple[Beaten, ...]:
+def without_scores(table: RoundTable, length: int) -> list[Beaten]:
+    """Variants without any score in so many rounds, as long as two others have some.
+
+    They are missing from every comparison, and would keep the others waiting for ever.
+    """
+    scored = ~np.isnan(table.scores[:length]).all(axis=(0, 1))
+    if table.prefix_length < length or int(scored.sum()) < 2:
+        return []
+    first = int(scored.argmax())
+    return [Beaten(int(one), first, length, "unscored") for one in np.flatnonzero(~scored)]
+
+
+def _eliminations(tracks: Tracks, table: RoundTable, rules: Rules) -> tuple[Beaten, ...]:
     """Who is out of the race, by whom and when, in that order; at most all but one."""
-    found = []
+    n_variants = table.n_variants
+    found: list[Beaten] = []
     for track, by, loser, sign, by_is_b in _sides(tracks, rules):
         exceeds = _first_from(track.beyond[int(not by_is_b)], rules.first_look)
         if exceeds is not None:
             found.append(Beaten(loser, by, exceeds, "failures"))
-        shown = track.shown_at(sign)
-        gate = None if shown is None else _first_from(track.within[int(by_is_b)], rules.first_look)
-        if shown is None or gate is None:
-            continue
-        at = track.still_shown_at(sign, max(shown, gate))
+        better = np.asarray(track.shows(sign) & track.within[int(by_is_b)])
+        at = _first_from(better, rules.first_look)
         if at is not None:
             found.append(Beaten(loser, by, at))
+    found += without_scores(table, rules.first_look)
     gone: dict[int, Beaten] = {}
-    for one in sorted(found, key=lambda one: (one.at, -_beaten_by(one, found), one.variant)):
+    for one in sorted(found, key=lambda one: _order(one, found)):
         beater = gone.get(one.by)
         # Whoever was beaten earlier takes part no more; of two that beat each other, one stays.
         out = beater is not None and (beater.at < one.at or beater.by == one.variant)
         if one.variant not in gone and not out and len(gone) < n_variants - 1:
             gone[one.variant] = one
     return tuple(gone.values())
+
+
+def _order(one: Beaten, found: Sequence[Beaten]) -> tuple[int, bool, int, int]:
+    return one.at, one.why == "unscored", -_beaten_by(one, found), one.variant
 
 
 def _beaten_by(one: Beaten, found: Sequence[Beaten]) -> int:
@@ -232,7 +249,7 @@ def _won(
     found = tuple(track.comparison(end) for track in tracks.values())
     claimed = tuple(track.comparison(end, by_itself=True) for track in claims.values())
     by_then = tuple(one for one in beaten if one.at <= end)
-    failing = {one.variant for one in by_then if one.why == "failures"}
+    failing = {one.variant for one in by_then if one.why != "score"}
     left = set(_left(tracks, by_then))
     return Finding(crowned(claimed, winner, left, failing, rules), found, claimed, end, by_then)
 

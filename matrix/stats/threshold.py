@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.stats.interval import Interval, check_alpha
-from matrix.stats.means import summarize
+from matrix.stats.own_mean import own_mean
 from matrix.stats.proportions import clopper_pearson_lower, clopper_pearson_upper
 from matrix.stats.rules import MIN_ROUNDS
 from matrix.stats.samples import refuse
@@ -76,27 +76,29 @@ class MeanThreshold:
 
 
 def mean_threshold(
-    rounds: npt.ArrayLike,
+    scores: npt.ArrayLike,
     threshold: float,
     alpha: float = 0.05,
     *,
     higher_is_better: bool = True,
 ) -> MeanThreshold:
-    """Verdict from one look at the means of rounds, by one-sided t bounds.
+    """Verdict from one look at a mean over scenarios, by one-sided bounds of `own_mean`.
 
     PASS: the mean is shown to reach the threshold (or, where lower is better, not to exceed it).
     FAIL: it is shown not to. Below ten rounds, and without any spread, nothing is shown.
 
     Args:
-        rounds: Mean of each round, shape [n], finite.
+        scores: Shape [rounds, scenarios], or [rounds] of one; NaN where there is none. Scenarios
+            weigh equally.
         threshold: Mean asked for, in units of the score.
         alpha: One-sided error rate of each bound, below 0.5.
         higher_is_better: Direction of the score.
     """
     _check_alpha_and(threshold, alpha)
-    known = summarize(rounds, 2 * alpha)
+    table = np.asarray(scores, dtype=np.float64)
+    known = own_mean(table[:, None] if table.ndim == 1 else table, 2 * alpha)
     kind: ThresholdKind = "not_enough_data"
-    if known.interval is not None and known.n >= MIN_ROUNDS:
+    if known.interval is not None and known.n_rounds >= MIN_ROUNDS:
         low, high = known.interval.low - threshold, known.interval.high - threshold
         if not higher_is_better:
             low, high = -high, -low
@@ -104,7 +106,7 @@ def mean_threshold(
             kind = "pass"
         elif high < 0:
             kind = "fail"
-    return MeanThreshold(kind, known.n, threshold, known.mean, known.interval)
+    return MeanThreshold(kind, known.n_rounds, threshold, known.mean, known.interval)
 
 
 def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) -> ThresholdVerdict:

@@ -79,11 +79,6 @@ class Track:
         """First prefix length at which the mean difference is shown to have this sign."""
         return _first(self.shows(sign))
 
-    def still_shown_at(self, sign: int, length: int) -> int | None:
-        """First prefix of at least ``length`` rounds with the mean on that side of 0."""
-        later = _first(sign * self.seen.mean[length - 1 :] > 0)
-        return None if later is None else length + later - 1
-
     def inside(self) -> BoolArray:
         """Whether the interval lies inside the margin, shape [P]."""
         delta = self.rules.delta

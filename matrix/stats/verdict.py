@@ -21,7 +21,7 @@ from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.ruling import Ruling, crowned, decide, too_early
 from matrix.stats.sensitivity import Sensitivity, sensitivities
-from matrix.stats.sequential import Beaten, Finding, look
+from matrix.stats.sequential import Beaten, Finding, look, without_scores
 
 DEFAULT_RULES = Rules()
 
@@ -88,7 +88,8 @@ class Verdict:
         decided_at: Length of the prefix at the first look that decided, for a winner or for
             equivalence; ``None`` for other verdicts. Later rounds never change the verdict.
         beaten: Variants that cannot win any more, in the order in which that was shown; they may
-            be left out of rounds to come. With the fixed engine, those that fail too often.
+            be left out of rounds to come. With the fixed engine, those that fail too often or have
+            no score.
     """
 
     kind: VerdictKind
@@ -167,21 +168,23 @@ def fixed_n_verdict(
     early = too_early(table, rules, plan_over=plan_over)
     if early is not None:
         return _assembled(table, rules, Finding(early, found, claims, None, ()))
-    failing = _failing(found, table, rules, strict)
+    failing = _out(found, table, rules, strict)
     ruling = _ruled(found, claims, failing, table, rules)
     decided = table.prefix_length if ruling.kind in ("winner", "equivalent") else None
     return _assembled(table, rules, Finding(ruling, found, claims, decided, failing))
 
 
-def _failing(
+def _out(
     pairs: tuple[Comparison, ...], table: RoundTable, rules: Rules, strict: float
 ) -> tuple[Beaten, ...]:
-    """Variants that are shown to fail more often than another by more than the margin."""
+    """Variants that have no score, or are shown to fail more often by more than the margin."""
     gone: dict[int, Beaten] = {}
     for pair in pairs:
         for one in (pair, pair.reversed()):
             if one.failures.b_exceeds(rules.failure_margin, strict):
                 gone.setdefault(one.b, Beaten(one.b, one.a, table.prefix_length, "failures"))
+    for mute in without_scores(table, table.prefix_length):
+        gone.setdefault(mute.variant, mute)
     return tuple(gone.values())
 
 

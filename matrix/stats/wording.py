@@ -88,13 +88,19 @@ class Wording:
         """Who was beaten by whom and when, as a second half of a sentence; empty if nobody was.
 
         Args:
-            before: Leave out those beaten at this look or later.
+            before: Leave out those whose scores were beaten at this look or later.
         """
-        said = [self._gone(one) for one in self.verdict.beaten if before is None or one.at < before]
+        said = [
+            self._gone(one)
+            for one in self.verdict.beaten
+            if before is None or one.at < before or one.why != "score"
+        ]
         return "; " + ", ".join(said) if said else ""
 
     def _gone(self, one: Beaten) -> str:
         name, other, when = self.names[one.variant], self.names[one.by], self.paired_on
+        if one.why == "unscored":
+            return f"{name} is out, as none of its sessions has a score"
         if one.why == "score":
             return f"{name} was beaten by {other} after {when} {one.at:,}"
         if not self.sequential:

@@ -134,3 +134,32 @@ def test_no_session_is_ever_at_two_seats_or_at_none_while_one_is_open(steps: lis
         if seating.seats:
             placed = [key for seat in seating.seats for key in seating.at(seat)]
             assert sorted(placed) == sorted(out)
+
+
+def test_a_session_that_never_arrived_is_given_again_once_it_is_surely_not_on_its_way() -> None:
+    seating = Seating()
+    seating.open(0)
+    seating.open(1)
+    seating.seat([plan(f"s{number}", order=number) for number in range(4)])
+    here = seating.at(0)
+    assert seating.astray(0, here[:1]) == [], "it may be on its way"
+    assert seating.astray(1, []) == [], "neither of them was asked about before"
+    assert [one.session_id for one in seating.astray(0, here[:1])] == here[1:]
+    assert seating.astray(0, here[:1]) == [], "it was given again just now"
+    assert seating.astray(0, here) == []
+    seating.leave(seating.at(1)[0])
+    assert [one.session_id for one in seating.astray(1, [])] == seating.at(1)
+
+
+def test_a_session_is_asked_of_one_worker_once_and_while_it_leaves_it_is_nowhere_missed() -> None:
+    seating = Seating()
+    seating.open(0)
+    seating.seat([plan(f"s{number}", order=number) for number in range(9)])
+    seating.open(1)
+    seating.open(2)
+    first, second = seating.surplus(1)[0], seating.surplus(2)[0]
+    assert not set(first) & set(second)
+    staying = [key for key in seating.at(0) if key not in (*first, *second)]
+    assert [seating.astray(0, staying) for _ in range(3)] == [[]] * 3
+    seating.stay(first)
+    assert [len(seating.astray(0, staying)) for _ in range(2)] == [0, len(first)]

@@ -20,6 +20,7 @@ from matrix.stats import (
     verdict_of,
 )
 from matrix.stats.comparisons import lost_pairs
+from matrix.stats.differences import differences_of
 from tests.sampling import examples
 
 DROPPED, FAILED, TIMEOUT, ERRORED = (
@@ -153,7 +154,9 @@ def test_a_table_cut_short_is_the_table_of_its_first_rounds(normal_table: Any) -
     table = normal_table([0, 3], n_rounds=20, fail={0: 5})
     cut, first = table.up_to(12), normal_table([0, 3], n_rounds=20, fail={0: 5})
     assert (cut.prefix_length, cut.prefix_end) == (12, "open session")
-    assert np.array_equal(cut.sides(0, 1), first.sides(0, 1)[:12], equal_nan=True)
+    seen, whole = differences_of(cut, 0, 1), differences_of(first, 0, 1)
+    for name in ("mean", "se", "df"):
+        assert np.array_equal(getattr(seen, name), getattr(whole, name)[:12], equal_nan=True)
     assert table.up_to(20) is table
     assert cut.failures.tolist() == [5, 0]
 

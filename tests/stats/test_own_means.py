@@ -133,10 +133,11 @@ def test_the_interval_holds_students_and_reaches_further_on_one_side(
     half = t_quantile(1 - alpha / 2, found.df) * found.se
     below, above = found.mean - ends(found)[0], ends(found)[1] - found.mean
     assert min(below, above) == pytest.approx(half)
+    digits = 1e-9 * half  # at two degrees of freedom a tail may move by less than rounding does
     if (found.skewness or 0.0) > 1e-3:
-        assert above > half
+        assert above > half - digits
     if (found.skewness or 0.0) < -1e-3:
-        assert below > half
+        assert below > half - digits
 
 
 @given(st.floats(-6, 6), st.floats(-1.5, 1.5))

@@ -120,5 +120,5 @@ def test_a_variant_that_fails_beyond_the_margin_rarely_wins(table_of: Any, engin
         failed = rng.random(shape) < np.array([0.05, 0.05 + margin])
         outcomes = np.where(failed, "failed", "completed")
         named[verdict_of(table_of(scores, outcomes), rules).winner] += 1
-    assert named[0] == 0
+    assert named[0] <= 2, "only where nearly all of the better one's sessions failed"
     assert named[1] / runs <= 0.05 + 3 * sqrt(0.05 * 0.95 / runs)

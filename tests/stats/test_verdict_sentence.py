@@ -112,8 +112,8 @@ def test_too_few_rounds_say_how_many_more(normal_table: Any) -> None:
 def test_rounds_without_a_score_are_told_apart_from_complete_ones(normal_table: Any) -> None:
     lost = normal_table([0, 9], n_rounds=7, n_scenarios=1, fail={1: 2})
     assert verdict_sentence(fixed_n_verdict(lost), NAMES[:2]).startswith(
-        "Not enough data to name a winner: 7 complete rounds so far, 5 with scores of every "
-        "two variants, and at least 10 are needed "
+        "Not enough data to name a winner: 7 complete rounds so far, 5 with scores of both "
+        f"{NAMES[0]} and {NAMES[1]}, and at least 10 of those are needed "
     )
 
 
