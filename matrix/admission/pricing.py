@@ -52,6 +52,13 @@ def input_of(call: Call) -> int:
     return input_bound(call.messages, call.params) if call.raw is None else call.raw.size
 
 
+def texts_of(call: Call) -> int:
+    """UTF-8 bytes of the texts in a call's messages, whatever shape its request has."""
+    if call.raw is not None:
+        return call.raw.texts
+    return sum(_bytes(message.content) for message in call.messages)
+
+
 def _bytes_of_tools(message: ChatMessage) -> int:
     called = sum(sum(map(_bytes, call)) + TOOL_OVERHEAD_TOKENS for call in message.tool_calls)
     return called + _bytes(message.carry) + _bytes(message.tool_call_id) + TOOL_OVERHEAD_TOKENS
@@ -81,18 +88,20 @@ def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
     )
 
 
-def too_small(usage: Usage, messages: Sequence[ChatMessage], text: str) -> bool:
+def too_small(usage: Usage, texts: int, text: str) -> bool:
     """Whether a usage report says less than request and answer can have taken.
 
-    ``text`` is all that the model wrote, arguments of tools included.
-
     Long tokens have some tens of bytes; :data:`MOST_BYTES_OF_A_TOKEN` is beyond all of them.
+
+    Args:
+        usage: A usable report.
+        texts: UTF-8 bytes of the request's texts, of :func:`texts_of`.
+        text: All that the model wrote, thoughts and arguments of tools included.
     """
-    read = sum(_bytes(message.content) for message in messages)
     counted = max(usage.input, usage.cached + usage.cache_write)
     return any(
         found * MOST_BYTES_OF_A_TOKEN < size
-        for found, size in ((counted, read), (usage.output, _bytes(text)))
+        for found, size in ((counted, texts), (usage.output, _bytes(text)))
     )
 
 

@@ -1,4 +1,7 @@
-"""What an answer in any shape reports: tokens, who answered, why it ended; whole or as events."""
+"""What an answer in any shape reports: tokens, who answered, why it ended; whole or as events.
+
+Tokens are read by the rule that every answer is read by, :func:`matrix.dialects.usage.usage_from`.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from matrix.dialects.texts import written, written_in_events
+from matrix.dialects.usage import usage_from
 from matrix.model.records import Shape, Usage
 
 _DATA = b"data:"
@@ -24,6 +29,7 @@ class Reported(NamedTuple):
         finish_reason: Why it ended, as the provider words it.
         whole: Whether it came to its end.
         error: What went wrong in the middle of a stream, if the provider says so.
+        written: All that the model wrote: text, thoughts and calls of tools.
     """
 
     usage: Usage | None = None
@@ -31,6 +37,7 @@ class Reported(NamedTuple):
     finish_reason: str = ""
     whole: bool = False
     error: str = ""
+    written: str = ""
 
 
 def reported(shape: Shape, body: bytes, *, stream: bool) -> Reported:
@@ -43,8 +50,13 @@ def reported(shape: Shape, body: bytes, *, stream: bool) -> Reported:
         return Reported()
     if not isinstance(data, dict):
         return Reported()
+    text = written(shape, data)
     return Reported(
-        _usage(shape, data.get("usage")), _text(data, "model"), _ended(shape, data), whole=True
+        _usage(shape, data.get("usage"), said=bool(text)),
+        _text(data, "model"),
+        _ended(shape, data),
+        whole=True,
+        written=text,
     )
 
 
@@ -60,10 +72,12 @@ def _is_usage(event: bytes) -> bool:
 
 
 def _of_events(shape: Shape, body: bytes) -> Reported:
-    found = Reported(whole=shape == "chat" and b"data: [DONE]" in body)
+    events = list(_data(body))
+    text = written_in_events(shape, events)
+    found = Reported(whole=shape == "chat" and b"data: [DONE]" in body, written=text)
     counted: dict[str, Any] = {}
     final = shape != "messages"  # whose first event counts the output as 1
-    for data in _data(body):
+    for data in events:
         kind = _text(data, "type")
         if kind == "error" or (shape == "chat" and data.get("error")):
             found = found._replace(error=str(data.get("error") or data)[:_LONGEST_ERROR])
@@ -75,7 +89,7 @@ def _of_events(shape: Shape, body: bytes) -> Reported:
             finish_reason=_ended(shape, part) or found.finish_reason,
             whole=found.whole or kind in _LAST,
         )
-    return found._replace(usage=_usage(shape, counted) if final else None)
+    return found._replace(usage=_usage(shape, counted, said=bool(text)) if final else None)
 
 
 def _part_of(shape: Shape, data: dict[str, Any], kind: str) -> dict[str, Any]:
@@ -113,23 +127,21 @@ def _ended(shape: Shape, data: Mapping[str, Any]) -> str:
     return _text(_mapping(first), "finish_reason")
 
 
-def _usage(shape: Shape, usage: object) -> Usage | None:
-    """Tokens, on the dear side where a report contradicts itself; ``None`` without a count."""
+def _usage(shape: Shape, usage: object, *, said: bool) -> Usage | None:
     told = _mapping(usage)
     chat = shape == "chat"
     read = _count(told, "prompt_tokens" if chat else "input_tokens")
-    written = _count(told, "completion_tokens" if chat else "output_tokens")
-    if read is None or written is None:
-        return None
+    output = _count(told, "completion_tokens" if chat else "output_tokens")
     if shape == "messages":
         cached = _count(told, "cache_read_input_tokens") or 0
         stored = _count(told, "cache_creation_input_tokens") or 0
-        return Usage(read + cached + stored, written, cached, stored)
+        read = None if read is None else read + cached + stored
+        return usage_from(read, output, said=said, cached=cached, stored=stored)
     given = _mapping(told.get("prompt_tokens_details" if chat else "input_tokens_details"))
     gave = _mapping(told.get("completion_tokens_details" if chat else "output_tokens_details"))
     cached, thought = _count(given, "cached_tokens") or 0, _count(gave, "reasoning_tokens") or 0
     total = _count(told, "total_tokens") or 0
-    return Usage(max(read, cached), max(written, thought, total - read), cached, 0, thought)
+    return usage_from(read, output, said=said, total=total, cached=cached, thought=thought)
 
 
 def _count(told: Mapping[str, Any], name: str) -> int | None:

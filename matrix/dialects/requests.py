@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from matrix.dialects.texts import sent
 from matrix.model.records import Shape
 
 MAX_BODY: Final = 32 << 20
@@ -70,6 +71,7 @@ class Wanted(NamedTuple):
         choices: Answers that it asks for.
         images: Images in it, or named by it.
         refers: Whether it brings in text that is kept elsewhere.
+        texts: UTF-8 bytes of the texts in its messages.
     """
 
     model: str
@@ -79,6 +81,7 @@ class Wanted(NamedTuple):
     choices: int
     images: int
     refers: bool
+    texts: int
 
 
 def wanted(shape: Shape, body: bytes) -> Wanted:
@@ -130,6 +133,7 @@ def wanted(shape: Shape, body: bytes) -> Wanted:
         max(choices, default=1),
         sum(kinds[kind] for kind in _IMAGES),
         refers,
+        sent(shape, data),
     )
 
 

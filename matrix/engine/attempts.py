@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from matrix.admission.pricing import FAR_BEYOND, implausible, input_of, too_small, usable
+from matrix.admission.pricing import (
+    FAR_BEYOND,
+    implausible,
+    input_of,
+    texts_of,
+    too_small,
+    usable,
+)
 from matrix.agents.answers import BAD_COST
 from matrix.engine.catalogue import AGENT
 from matrix.engine.setup import ModelEntry
@@ -39,7 +46,7 @@ class Report(NamedTuple):
         if usage is None or not usable(usage):
             return cls(None)
         size = input_of(call)
-        small = text is not None and too_small(usage, call.messages, text)
+        small = text is not None and too_small(usage, texts_of(call), text)
         if small or implausible(usage, size, call.params.max_tokens):
             return cls(None, IMPLAUSIBLE)
         return cls(usage)
@@ -98,7 +105,7 @@ class FailedAttempt(NamedTuple):
             pause = UNASKED_PAUSE_S
         if isinstance(error, AgentFailed):
             return cls._of_agent(error, entry)
-        usage = Report.of(error.usage, call).usage
+        usage = Report.of(error.usage, call, error.written).usage
         if usage is not None:
             return cls(name, error.retryable, "settled", usage, entry.tariff.cost(usage), pause)
         disposition: Disposition = "released" if error.unsent else "presumed"

@@ -163,6 +163,7 @@ def _raw(
         hides,
         tuple((name, headers[name]) for name in KEPT_HEADERS if name in headers),
         query,
+        asked.texts,
     )
     return Request(upstream.name, raw, (), CallParams(upstream.output_bound(asked)))
 

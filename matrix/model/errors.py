@@ -162,17 +162,24 @@ class ProviderError(MatrixError):
             a 4xx), so that its hold may be released rather than presumed spent.
         retry_after_s: Seconds the provider asked to wait, where it said so.
         usage: What it billed all the same, where it said so: the attempt is then settled at that.
+        written: What the model had written by then, where that is known.
     """
 
     retryable: ClassVar[bool] = False
     unsent: ClassVar[bool] = False
 
     def __init__(
-        self, message: str, *, retry_after_s: float | None = None, usage: Usage | None = None
+        self,
+        message: str,
+        *,
+        retry_after_s: float | None = None,
+        usage: Usage | None = None,
+        written: str | None = None,
     ) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
         self.usage = usage
+        self.written = written
 
 
 class RateLimited(ProviderError):

@@ -111,6 +111,7 @@ class RawRequest(NamedTuple):
         hides_usage: The client did not ask for the usage that ends the stream.
         headers: Headers that mean something to the service; never a key.
         query: What follows the address, e.g. ``beta=true``.
+        texts: UTF-8 bytes of the texts in its messages.
     """
 
     shape: Shape
@@ -121,6 +122,7 @@ class RawRequest(NamedTuple):
     hides_usage: bool = False
     headers: tuple[tuple[str, str], ...] = ()
     query: str = ""
+    texts: int = 0
 
 
 class CallKey(NamedTuple):

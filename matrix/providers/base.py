@@ -23,6 +23,7 @@ class Reply(NamedTuple):
     has answered, if it says so. ``reasoning``, ``carry``, ``media``
     and ``effect`` are as in :class:`Answer`. ``billed`` is what an agent says its turn cost,
     ``None`` if it does not say; of models the tariff says it. ``doubt`` is why it is not believed.
+    ``wrote`` is what the model wrote in an answer whose ``text`` is a body in a client's shape.
     """
 
     text: str
@@ -38,13 +39,16 @@ class Reply(NamedTuple):
     billed: NanoUSD | None = None
     doubt: str = ""
     effect: str = ""
+    wrote: str = ""
 
     @property
     def written(self) -> str:
         """All that the model wrote and was billed for, as far as it can be seen."""
         if self.media:  # a body in somebody else's shape, most of which is no text of the model's
-            return ""
-        return "".join((self.text, *(call.name + call.arguments for call in self.tool_calls)))
+            return self.wrote
+        return "".join(
+            (self.text, self.reasoning, *(call.name + call.arguments for call in self.tool_calls))
+        )
 
 
 class Provider(Protocol):

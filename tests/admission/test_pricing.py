@@ -118,5 +118,4 @@ def test_a_call_that_was_dearer_than_its_bound_fits_the_next_hold_however_often_
 def test_less_than_any_tokenizer_makes_of_the_text_is_not_believed(
     request_bytes: int, answer_bytes: int, usage: Usage, small: bool
 ) -> None:
-    messages = [ChatMessage("user", "x" * request_bytes)]
-    assert too_small(usage, messages, "x" * answer_bytes) is small
+    assert too_small(usage, request_bytes, "x" * answer_bytes) is small

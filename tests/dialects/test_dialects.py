@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from matrix.dialects.answers import reported, without_usage_event
 from matrix.dialects.requests import BadRequest, telling_usage, under_name, wanted
 from matrix.dialects.shapes import FAULTS, error_body, error_event
+from matrix.dialects.usage import MOST_UNEXPLAINED
 from matrix.model.records import Shape, Usage
 from tests.gateway.provider import EVENTS, USED, WHOLE
 
@@ -74,6 +75,133 @@ def test_the_dear_side_of_a_report_that_contradicts_itself_counts() -> None:
              "completion_tokens_details": {"reasoning_tokens": 40}}  # fmt: skip
     found = reported("chat", orjson.dumps({"usage": usage}), stream=False)
     assert found.usage == Usage(5, 85, 0, 0, 40)
+
+
+def streamed(*events: dict[str, Any]) -> bytes:
+    return b"".join(b"data: " + orjson.dumps(event) + b"\n\n" for event in events)
+
+
+def chunks(*deltas: dict[str, Any]) -> bytes:
+    return streamed(*({"choices": [{"delta": delta}]} for delta in deltas))
+
+
+def block(kind: str, *deltas: str, **begun: Any) -> list[dict[str, Any]]:
+    """One block of an answer in Anthropic's shape, as events."""
+    opened = {"type": "content_block_start", "content_block": {"type": kind, **begun}}
+    field = {"text": "text", "thinking": "thinking", "tool_use": "partial_json"}[kind]
+    return [opened, *({"type": "content_block_delta", "delta": {field: text}} for text in deltas)]
+
+
+CALL = {"id": "c" * 90, "function": {"name": "read", "arguments": '{"path":"a"}'}}
+WRITTEN: dict[str, tuple[Shape, dict[str, Any], bytes, str]] = {
+    "chat": (
+        "chat",
+        {"choices": [{"message": {"reasoning_content": "hm", "content": "yes", "refusal": None,
+                                  "tool_calls": [CALL], "role": "assistant"}}]},
+        chunks({"role": "assistant", "reasoning_content": "h"}, {"reasoning_content": "m"},
+               {"content": "yes"}, {"tool_calls": [CALL]}, {}),
+        'hmyesread{"path":"a"}',
+    ),
+    "several answers": (
+        "chat",
+        {"choices": [{"message": {"content": "yes"}}, {"message": {"content": "no"}}]},
+        chunks({"content": "yes"}, {"content": "no"}),
+        "yesno",
+    ),
+    "blocks of content": (
+        "chat",
+        {"choices": [{"message": {"content": [
+            {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+            {"type": "text", "text": "yes"}]}}]},
+        chunks({"content": [{"type": "text", "text": "hm"}]}, {"content": "yes"}),
+        "hmyes",
+    ),
+    "a refusal": (
+        "chat",
+        {"choices": [{"message": {"content": None, "refusal": "no"}}]},
+        chunks({"refusal": "no"}),
+        "no",
+    ),
+    "responses": (
+        "responses",
+        {"instructions": "be brief", "text": {"format": {"type": "text"}}, "output": [
+            {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}],
+             "encrypted_content": "x" * 90},
+            {"type": "message", "content": [{"type": "output_text", "text": "yes"}]},
+            {"type": "function_call", "name": "read", "arguments": "{}", "call_id": "c" * 90}]},
+        streamed(
+            {"type": "response.reasoning_summary_text.delta", "delta": "hm"},
+            {"type": "response.output_text.delta", "delta": "yes"},
+            {"type": "response.output_text.done", "text": "yes"},
+            {"type": "response.function_call_arguments.delta", "delta": "read{}"},
+            {"type": "response.completed", "response": {"output": []}},
+        ),
+        "hmyesread{}",
+    ),
+    "messages": (
+        "messages",
+        {"content": [
+            {"type": "thinking", "thinking": "hm", "signature": "x" * 90},
+            {"type": "text", "text": "yes", "citations": None},
+            {"type": "tool_use", "id": "c" * 90, "name": "read", "input": {"path": "a"}}]},
+        streamed(
+            {"type": "message_start", "message": {"content": []}},
+            *block("thinking", "h", "m"),
+            *block("text", "yes", text=""),
+            *block("tool_use", '{"path":', '"a"}', name="read"),
+            {"type": "message_delta", "delta": {"stop_reason": "tool_use"}},
+        ),
+        'hmyesread{"path":"a"}',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", list(WRITTEN))
+def test_all_that_a_model_wrote_is_read_thoughts_and_tools_and_nothing_beside(name: str) -> None:
+    shape, whole, events, written = WRITTEN[name]
+    assert reported(shape, orjson.dumps(whole), stream=False).written == written
+    assert reported(shape, events, stream=True).written == written
+
+
+@pytest.mark.parametrize("path", list(OF_PATH))
+def test_what_a_stream_says_twice_was_written_once(path: str) -> None:
+    found = reported(OF_PATH[path], b"".join(EVENTS[path]({})), stream=True)
+    assert found.written == "well met"
+
+
+def test_counts_that_say_nothing_of_what_was_written_are_no_report() -> None:
+    def of(read: int, written: int, text: str, total: int = 0) -> Usage | None:
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": total}
+        body = {"usage": usage, "choices": [{"message": {"content": text}}]}
+        return reported("chat", orjson.dumps(body), stream=False).usage
+
+    assert of(5, 0, "") == Usage(5, 0)
+    assert of(5, 0, "yes") is of(0, 5, "yes") is of(0, 0, "") is None
+    assert of(5, 1, "yes", MOST_UNEXPLAINED + 6) == Usage(5, MOST_UNEXPLAINED + 1)
+    assert of(5, 1, "yes", MOST_UNEXPLAINED + 7) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "body"),
+    [
+        ("chat", {"messages": [
+            {"role": "system", "content": "four"},
+            {"role": "user", "content": [{"type": "text", "text": "hé"}, {
+                "type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}]},
+        ]}),
+        ("responses", {"instructions": "four", "input": "hé", "metadata": {"text": "x"}}),
+        ("responses", {"input": [
+            {"role": "user", "content": [{"type": "input_text", "text": "fourhé"}]}]}),
+        ("messages", {"system": [{"type": "text", "text": "four"}], "messages": [
+            {"role": "user", "content": [{"type": "tool_result", "content": "hé"}, {
+                "type": "image", "source": {"type": "base64", "data": "AAAA"}}]}]}),
+    ],
+)  # fmt: skip
+def test_the_texts_of_a_request_are_counted_in_bytes_without_its_images(
+    shape: Shape, body: dict[str, Any]
+) -> None:
+    found = wanted(shape, orjson.dumps({"model": "m", "max_tokens": 5, **body}))
+    assert found.texts == len("fourhé".encode())
 
 
 def test_usage_that_nobody_asked_for_is_taken_out_of_the_stream_again() -> None:

@@ -201,6 +201,13 @@ def test_a_timeout_may_have_been_billed_and_a_429_was_not() -> None:
     assert (ProviderTimeout.unsent, RateLimited.unsent) == (False, True)
 
 
+async def test_an_answer_that_broke_off_is_believed_as_little_as_a_whole_one() -> None:
+    broken = MalformedAnswer("broke off", usage=Usage(20, 1), written="word " * 100)
+    world = World(fails(1, lambda: broken))
+    assert (await world.host.ask(call())).text == "6"
+    assert world.settlements[0] == ("presumed", BOUND, "MalformedAnswer")
+
+
 @pytest.mark.parametrize(
     "usage",
     [None, Usage(-1, 1), Usage(1, -1), Usage(1, 1, cached=-5)],

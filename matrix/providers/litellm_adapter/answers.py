@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from matrix.dialects.usage import usage_from
 from matrix.model.errors import MalformedAnswer
 from matrix.model.records import ToolCall, Usage
 from matrix.providers.base import Reply
@@ -90,22 +91,10 @@ def _why_empty(target: str, finish: str) -> str:
     return f"{target}: an answer without text (finish reason {finish!r})"
 
 
-MOST_UNEXPLAINED = 100_000
-"""Tokens of a total that may be neither read nor written by the same report: reasoning that is not
-counted apart. More of them are a report that contradicts itself, and counts as none."""
-
-
 def usage_of(response: Any, text: str = "") -> Usage | None:
-    """Tokens as reported, on the dear side where the report contradicts itself.
-
-    litellm fills in zeros when the provider reports nothing, so a report without input tokens, or
-    without output tokens although there is text, counts as none at all.
-    """
+    """Tokens as reported, as far as :func:`usage_from` takes them for a report."""
     usage = getattr(response, "usage", None)
     read, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
-    total = _count(usage, "total_tokens") or 0
-    if not read or written is None or (not written and text):
-        return None
     given, gave = _part(usage, "prompt_tokens_details"), _part(usage, "completion_tokens_details")
     cached = _count(given, "cached_tokens") or _count(usage, "cache_read_input_tokens") or 0
     stored = (
@@ -114,11 +103,15 @@ def usage_of(response: Any, text: str = "") -> Usage | None:
         or _count(usage, "cache_creation_input_tokens")
         or 0
     )
-    thought = _count(gave, "reasoning_tokens") or 0
-    read = max(read, cached + stored)
-    if total - read - max(written, thought) > MOST_UNEXPLAINED:
-        return None
-    return Usage(read, max(written, thought, total - read), cached, stored, thought)
+    return usage_from(
+        read,
+        written,
+        said=bool(text),
+        total=_count(usage, "total_tokens") or 0,
+        cached=cached,
+        stored=stored,
+        thought=_count(gave, "reasoning_tokens") or 0,
+    )
 
 
 def usage_in(body: bytes) -> Usage | None:

@@ -148,7 +148,7 @@ class Direct:
         said = reported(raw.shape, answer.body, stream="event-stream" in media)
         if not said.whole:
             told = said.error or "the answer broke off before its end"
-            raise MalformedAnswer(f"{model}: {told}", usage=said.usage)
+            raise MalformedAnswer(f"{model}: {told}", usage=said.usage, written=said.written)
         shown = without_usage_event(answer.body) if raw.hides_usage else answer.body
         return Reply(
             shown.decode(errors="replace"),
@@ -158,6 +158,7 @@ class Direct:
             only_limits(answer.headers),
             said.model,
             media=media,
+            wrote=said.written,
         )
 
     def _key(self, endpoint: Endpoint, api_key: str | None) -> str | None:

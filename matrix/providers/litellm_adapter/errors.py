@@ -152,7 +152,9 @@ def _cleaned(error: ProviderError, redactor: Redactor) -> ProviderError:
     text = redactor.text(said)[:LONGEST_MESSAGE]
     if text == said:
         return error
-    return type(error)(text, retry_after_s=error.retry_after_s, usage=error.usage)
+    return type(error)(
+        text, retry_after_s=error.retry_after_s, usage=error.usage, written=error.written
+    )
 
 
 def _kind(
