@@ -129,6 +129,6 @@ def turn_of(agent: AgentSpec, call: Call, folder: Path, environment: Mapping[str
         call.messages,
         folder,
         environment,
-        call.timeout_s or agent.timeout_s,
+        agent.longest_turn_s(call.timeout_s),
         call.fields,
     )

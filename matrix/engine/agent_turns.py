@@ -18,7 +18,13 @@ from matrix.agents.folder_tools import FolderTools
 from matrix.agents.sandbox import PORT
 from matrix.agents.turns import WorkingTime, carried, facts_of
 from matrix.model.agents import AgentSpec
-from matrix.model.errors import AgentFailed, CallFailed, ProviderError, UndeclaredConcurrency
+from matrix.model.errors import (
+    AgentFailed,
+    AgentTimedOut,
+    CallFailed,
+    ProviderError,
+    UndeclaredConcurrency,
+)
 from matrix.model.records import JSON, Answer, Call, ChatMessage, Usage
 
 if TYPE_CHECKING:
@@ -104,6 +110,7 @@ async def turn_with_tools(scope: Scope, agents: Agents, agent: AgentSpec, call: 
             )
             if not answer.tool_calls:
                 return answer._replace(duration_s=scope.elapsed_s - began)
+            _check_time(agent, call, scope.elapsed_s - began)
             messages.append(answer.message)
             messages += [
                 ChatMessage("tool", tools.use(one), tool_call_id=one.id)
@@ -114,6 +121,20 @@ async def turn_with_tools(scope: Scope, agents: Agents, agent: AgentSpec, call: 
         f"agent {call.model!r}: had not ended after {agent.steps} requests; allow more `steps`",
         call.role,
     )
+
+
+def _check_time(agent: AgentSpec, call: Call, worked_s: float) -> None:
+    """See that a built-in agent that goes on has time left; what a test says is for each request.
+
+    Raises:
+        CallFailed: It has none.
+    """
+    if agent.timeout_s is not None and worked_s > agent.timeout_s:
+        raise CallFailed(
+            AgentTimedOut.__name__,
+            f"agent {call.model!r}: still worked after {agent.timeout_s:g} s, and was ended",
+            call.role,
+        )
 
 
 async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Call) -> Answer:

@@ -22,6 +22,9 @@ from matrix.model.records import JSON
 MAX_TURN_USD: Final = 10_000.0
 """Most dollars that one turn may be held at."""
 
+LONGEST_TURN_S: Final = 600.0
+"""Longest working time of a turn that nobody bounds, in seconds."""
+
 FOLDER_TOOLS: Final = ("read", "write", "edit", "list", "search")
 """What the built-in agent can be given."""
 
@@ -148,8 +151,14 @@ class AgentSpec(_Part):
         default="own",
         description="equivalent: under a subscription; its dollars are not billed, but count.",
     )
-    timeout_s: float = Field(
-        default=600.0, gt=0, le=86_400, description="Longest working time of a turn, in seconds."
+    timeout_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=86_400,
+        description=(
+            "Longest working time of a turn, in seconds; of this and what a test says the shorter. "
+            "Without both 600; only `steps` bounds the built-in agent then."
+        ),
     )
     pass_env: tuple[Variable, ...] = Field(
         default=(),
@@ -198,6 +207,11 @@ class AgentSpec(_Part):
     def most(self) -> NanoUSD:
         """What a turn is held at by itself; 0 if it is free, or its calls are held one by one."""
         return 0 if self.max_usd is None else from_usd(self.max_usd)
+
+    def longest_turn_s(self, asked: float | None) -> float:
+        """Seconds that a turn may work: its own bound or the one ``asked`` for, the shorter."""
+        bounds = [one for one in (self.timeout_s, asked) if one is not None]
+        return min(bounds, default=LONGEST_TURN_S)
 
     @property
     def expected(self) -> NanoUSD:

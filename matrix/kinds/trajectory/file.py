@@ -343,7 +343,7 @@ def _run(
     }
     bare = not scaffolds and request.path.name == EXPECTED
     options["scaffold"] = next(iter(scaffolds), SHIPPED_SCAFFOLD if bare else "")
-    roles, params = _roles(file, given), _params(file, settings, agents)
+    roles, params = _roles(file, given), _params(file, spec, settings, agents)
     counted = {"per_cell", "sessions"} & spec.keys() and RUNS not in settings
     runs = {} if counted else {"per_cell": int(settings.get(RUNS, 1))}
     several = {"factors": {"scaffold": list(scaffolds)}} if len(scaffolds) > 1 else {}
@@ -382,16 +382,26 @@ def _roles(file: AdapterFile, given: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def _levels(spec: Mapping[str, Any], role: str) -> list[str]:
+    """Who is compared in a role, if several are."""
+    factors = spec.get("factors")
+    levels = factors.get(role) if isinstance(factors, dict) else None
+    return [one for one in levels if isinstance(one, str)] if isinstance(levels, list) else []
+
+
 def _params(
-    file: AdapterFile, settings: Mapping[str, float], agents: Mapping[str, JSON]
+    file: AdapterFile,
+    spec: Mapping[str, Any],
+    settings: Mapping[str, float],
+    agents: Mapping[str, JSON],
 ) -> dict[str, dict[str, JSON]]:
-    """Longest turn and judging; an agent has a longest turn of its own unless one is asked for."""
+    """Longest turn and judging; a default that nobody wrote must not cut an agent's own."""
     params: dict[str, dict[str, JSON]] = {AGENT: {}, JUDGE: {}}
     for role, who, flag, said, default in (
         (AGENT, file.agent, TURN_TIMEOUT, file.turn_timeout_s, TURN_TIMEOUT_S),
         (JUDGE, file.judge, JUDGE_TIMEOUT, file.judge_timeout_s, JUDGE_TIMEOUT_S),
     ):
-        of_agent = who in agents or who == CLAUDE
+        of_agent = who == CLAUDE or not {who, *_levels(spec, role)}.isdisjoint(agents)
         if flag in settings or said != default or not of_agent or who == CLAUDE:
             params[role]["timeout_s"] = settings.get(flag, said)
     if file.judge not in agents and file.judge != CLAUDE:

@@ -45,7 +45,8 @@ async def work(turn: Turn) -> Reply:
             place.write_text("x")
             os.utime(place, (10**10, 10**10))
     seen = sorted(str(p.relative_to(turn.folder)) for p in turn.folder.rglob("*") if p.is_file())
-    return Reply(f"asked {turn.prompt!r}; date {turn.fields['date']!r}; files {seen}", 0.01)
+    told = f"asked {turn.prompt!r}; date {turn.fields['date']!r}; files {seen}"
+    return Reply(f"{told}; {turn.timeout_s:g} s", 0.01)
 
 async def judge(turn: Turn) -> Reply:
     asked = turn.prompt

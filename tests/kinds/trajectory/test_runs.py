@@ -236,6 +236,47 @@ def test_an_agent_that_fails_every_turn_has_failed(tmp_path: Path) -> None:
     )
 
 
+MINE = {"python": "mine:work", "max_usd": 0.05}
+TIMED = {"short": {**MINE, "timeout_s": 7}, "long": {**MINE, "timeout_s": 900}, "any": MINE}
+ONE_TURN = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]}
+
+
+@pytest.mark.parametrize(
+    ("more", "seconds"),
+    [
+        ({}, {"short": 7, "long": 900, "any": 600}),
+        ({"turn_timeout_s": 20}, {"short": 7, "long": 20, "any": 20}),
+    ],
+)
+@pytest.mark.parametrize("compared", [False, True])
+def test_of_an_agents_own_longest_turn_and_the_tests_the_shorter_holds_wherever_it_stands(
+    more: dict[str, Any], seconds: dict[str, int], compared: bool, tmp_path: Path
+) -> None:
+    who = {"factors": {"agent": list(TIMED)}} if compared else {"agent": "short"}
+    adapter = {"version": 1, "scenarios": "scenarios", "rubrics": "judges", "agents": TIMED}
+    made = project(tmp_path, {**adapter, **who, **more})
+    scenario(tmp_path, "01", {"turn-01-x.md": "WRITE a.md | x"}, ONE_TURN)
+    done, _ = played(made, "trajectory.yaml", "--skip-content")
+    assert done.code == 0, done.out + done.err
+    said = made.tables("it").frame("messages").text
+    found = sorted(int(text.split("; ")[-1].removesuffix(" s")) for text in said if " s" in text)
+    assert found == sorted(seconds.values() if compared else [seconds["short"]])
+
+
+@pytest.mark.parametrize(
+    ("timeout_s", "told"), [(0.001, "still worked after 0.001 s, and was ended"), (86_400, "")]
+)
+def test_the_built_in_agent_has_a_longest_turn_too(
+    timeout_s: float, told: str, tmp_path: Path
+) -> None:
+    built = {"tools": ["write", "list"], "model": "sim/haiku", "timeout_s": timeout_s}
+    made = project(tmp_path, {**ADAPTER, "agent": "built", "agents": {"built": built}})
+    scenario(tmp_path, "01", {"turn-01-x.md": "An interview."}, ONE_TURN)
+    _, report = played(made, "trajectory.yaml", "--skip-content")
+    assert whys(report, "01").get("t01.turn_ended", "").endswith(told)
+    assert ("t01.turn_ended" in words(report, "01")) is bool(told)
+
+
 def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> None:
     made = project(tmp_path)
     expected = {"turns": [{"turn": 1, "content": [says("broken", "judge raises")]}]}
