@@ -15,6 +15,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, NoReturn, cast
 
 from matrix.agents.answers import read_reply
@@ -29,7 +30,7 @@ _EXIT: Final = os._exit
 
 
 def load_function(reference: str, project: Path) -> Function:
-    """The function behind ``module:function``; the project's own modules come first.
+    """The function behind ``module:function``, which may be a module of the project.
 
     Raises:
         AgentMissing: There is none, or it is not async.
@@ -37,19 +38,38 @@ def load_function(reference: str, project: Path) -> Function:
     module, colon, name = reference.partition(":")
     if not colon or not module or not name:
         raise AgentMissing(f"{reference!r} names no function; write module:function")
-    if str(project) not in sys.path:
-        sys.path.insert(0, str(project))
+    see_project(project)
     try:
-        function = getattr(importlib.import_module(module), name)
-    except AttributeError:
-        raise AgentMissing(f"module {module!r} has no {name!r}") from None
-    except Exception as error:
+        found = importlib.import_module(module)
+    except (Exception, SystemExit) as error:
         raise AgentMissing(
             f"module {module!r} cannot be imported: {type(error).__name__}: {error}"
         ) from None
+    function = getattr(found, name, None)
+    if function is None:
+        raise AgentMissing(f"module {module!r} has no {name!r}{_taken(found, project)}")
     if not inspect.iscoroutinefunction(function):
         raise AgentMissing(f"{reference} is no async function; write `async def {name}(turn)`")
     return cast(Function, function)
+
+
+def see_project(project: Path) -> None:
+    """Let modules of the project be found, after all that Python and its packages have.
+
+    Before them a file of the project would be taken for the module of its name by whoever imports
+    that, this program included. Ray puts the folder that a run is started in there by itself.
+    """
+    folder = str(project)
+    if sys.path[-1:] != [folder]:
+        sys.path[:] = [*(one for one in sys.path if one != folder), folder]
+
+
+def _taken(module: ModuleType, project: Path) -> str:
+    """Why a file of the project is not the module that was found, if there is one of its name."""
+    own = project / f"{module.__name__.replace('.', '/')}.py"
+    if not own.is_file() or own.samefile(getattr(module, "__file__", None) or project):
+        return ""
+    return f": it is not {own.name} of the project, whose name is taken; give it another"
 
 
 async def run_function(reference: str, turn: Turn, worked: WorkedFor, *, project: Path) -> Played:

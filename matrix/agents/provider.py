@@ -10,6 +10,7 @@ from typing import Protocol
 
 import orjson
 
+from matrix.agents.functions import see_project
 from matrix.agents.playing import play
 from matrix.agents.turns import Place, Played, Turn, WallTime, carried, facts_of, prompt_of
 from matrix.model.agents import AgentSpec
@@ -66,6 +67,8 @@ class AgentProvider:
             variables: Where the variables of ``pass_env`` are found.
             clock: For measuring turns, in seconds.
         """
+        if any(agent.python is not None for agent in agents.values()):
+            see_project(project)
         self._clock = clock
         self._agents, self._places = agents, places
         self._project, self._variables = project, variables

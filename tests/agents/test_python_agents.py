@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from tests.cli.program import run_program
 from tests.executors.programs import Project
 
 KEY, TOKEN = "sk-proj-Ab12Cd34Ef56Gh78Ij90Kl12", "Zq7hJx81vLmWp0plainvalue"
@@ -209,3 +212,66 @@ def test_what_went_wrong_is_told_as_it_was(system: str, told: str, tmp_path: Pat
 def test_a_process_that_it_forked_ends_as_it_says(tmp_path: Path) -> None:
     project, _ = played(tmp_path, "forks")
     assert "It left with 7." in project.tables("it").frame("messages").text.str.cat()
+
+
+STARTED = {"PYTHONNOUSERSITE": "1"}
+"""So that the program is started, and finds modules as it does for everybody."""
+HERE = sorted(name for name in sys.stdlib_module_names if find_spec(name) is not None)
+HELPED = """
+import cmd, imaplib, statistics, click
+import own_helper
+async def reply(turn):
+    assert cmd.Cmd and imaplib.IMAP4 and click.Command
+    return str(statistics.mean([1, 3]) * own_helper.TEN)
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        (("--in-process",), [*HERE, "click", "yaml", "ray"]),
+        pytest.param((), ["cmd", "imaplib", "statistics", "click"], marks=pytest.mark.slow),
+    ],
+    ids=["in-process", "on-ray"],
+)
+def test_files_of_the_project_stand_in_for_no_module_of_python_or_its_packages(
+    flags: tuple[str, ...], names: list[str], tmp_path: Path
+) -> None:
+    for name in names:
+        (tmp_path / f"{name}.py").write_text("raise SystemExit(7)")
+    (tmp_path / "own_helper.py").write_text("TEN = 10")
+    (tmp_path / "helped.py").write_text(HELPED)
+    spec = {
+        "kind": "counter",
+        "scenarios": ["one"],
+        "agents": {"it": {"python": "helped:reply", "free": True}},
+        "roles": {"counter": "it"},
+        "per_cell": 1,
+        "limits": {"cost_usd": 1, "turns": 1},
+    }
+    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    done = run_program(tmp_path, "run", *flags, "--run-id", "it", variables=STARTED)
+    assert done.code == 0, done
+    said = Project(tmp_path).tables("it").frame("messages").text.str.cat()
+    assert "20" in said, done
+
+
+@pytest.mark.parametrize(
+    ("module", "told"),
+    [
+        (
+            "cmd",
+            "module 'cmd' has no 'reply': it is not cmd.py of the project, whose name is taken",
+        ),
+        ("leaves", "module 'leaves' cannot be imported: SystemExit: 7"),
+    ],
+)
+def test_a_module_that_cannot_be_the_agents_is_told_before_anything_starts(
+    module: str, told: str, tmp_path: Path
+) -> None:
+    (tmp_path / "cmd.py").write_text("async def reply(turn): ...")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(7)")
+    played(tmp_path, "it", agents={"it": {"python": f"{module}:reply", "free": True}})
+    done = run_program(tmp_path, "run", "selftest.yaml", "--in-process", variables=STARTED)
+    assert done.code == 2
+    assert told in " ".join(done.stderr.split())
