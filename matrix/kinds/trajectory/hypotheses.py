@@ -13,7 +13,7 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from matrix.kinds.trajectory.folder import View
-from matrix.kinds.trajectory.notes.markdown import without_paths
+from matrix.kinds.trajectory.notes.markdown import FRONT, prose, without_paths
 from matrix.kinds.trajectory.notes.notebook import (
     Hypothesis,
     Layout,
@@ -29,6 +29,8 @@ from matrix.kinds.trajectory.notes.paths import plain
 
 class Gone(BaseModel):
     """A hypothesis that was there after an earlier turn, and is no longer.
+
+    One whose file has lost all evidence and its status is no longer there either.
 
     Attributes:
         path: Its file.
@@ -88,7 +90,10 @@ def gone_after(
     A file with another name and id that has all evidence of one that vanished in the same turn is
     that hypothesis renamed.
     """
-    now, old = hypotheses_of(view, layout), old_hypotheses(view, layout)
+    files, old = hypotheses_of(view, layout), old_hypotheses(view, layout)
+    full = {one.path for one in old if one.status and one.count(against=False)}
+    full |= {one.path for one in earlier}
+    now = [one for one in files if one.evidence or one.status or one.path not in full]
     paths, ids = {one.path for one in now}, {one.id.casefold() for one in now}
     known = {one.path for one in old}
     new = [_rows_of(one.evidence) for one in now if one.path not in known]
@@ -124,7 +129,8 @@ def _rows_of(rows: Sequence[Row] | Iterator[Row]) -> set[str]:
 def change_of(view: View, layout: Layout, name: str, gone: Sequence[Gone]) -> Change | str:
     """What a turn did to the evidence of the hypothesis that a name stands for; or why for none."""
     now, old = hypotheses_of(view, layout), old_hypotheses(view, layout)
-    left = [Hypothesis(one.path, one.id, "") for one in gone]
+    there = {one.path for one in now}  # a file that was emptied is itself what was
+    left = [Hypothesis(one.path, one.id, "") for one in gone if one.path not in there]
     times = {one.path: one.time for one in gone} | dict(view.now)
     one = resolve(name, now, left, times)
     if isinstance(one, str):
@@ -148,8 +154,15 @@ def _counts(one: Hypothesis) -> tuple[int, int]:
 def is_told_of(one: Gone, view: View, layout: Layout) -> bool:
     """Whether a decision, another hypothesis or a row of evidence names one that is gone."""
     folders = (layout.decisions, layout.hypotheses)
-    texts = [view.text(p) for folder in folders for p in entries_in(folder, view.now, layout)]
+    notes = {p for folder in folders for p in entries_in(folder, view.now, layout)} - {one.path}
+    texts = [_words(view.text(path)) for path in sorted(notes)]
     texts += [row.text for row in evidence_of(view, layout)]
     names = "|".join(re.escape(name) for name in {one.id, stem(one.path)})
     said = re.compile(rf"(?<![\w-])(?:{names})(?![\w])", re.IGNORECASE)
     return any(said.search(text) for text in texts)
+
+
+def _words(text: str) -> str:
+    """What a note says, in front matter too: no code, and no comment."""
+    front = FRONT.match(text)
+    return "\n".join([front[1] if front else "", *prose(text)])

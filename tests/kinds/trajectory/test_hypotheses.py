@@ -97,6 +97,32 @@ def test_a_removal_of_what_was_supported_is_a_demotion(
         assert found.seen == f"removed with its support, and nothing says so: H-V1 ({ONE})"
 
 
+GUTTED = "# H-V1: Small teams drop the report\n"
+
+
+@pytest.mark.parametrize(
+    ("emptied", "more", "holds"),
+    [
+        (GUTTED, {}, False),
+        ("", {}, False),
+        (GUTTED, {NOTE: "# Drop H-V1\n"}, True),
+        (GUTTED, {NOTE: "# Drop\n\n<!-- H-V1 dropped -->\n"}, False),  # a comment
+        (GUTTED, {NOTE: "# Drop\n\n```\nH-V1\n```\n"}, False),  # code
+        (GUTTED, {NOTE: "---\nabout: H-V1\n---\n# Drop\n"}, True),
+        (GUTTED, {"source/log.md": hypothesis()}, True),  # its evidence is kept elsewhere
+        (GUTTED + "\nStatus: proposed\n", {}, True),  # it still says what it is
+        (hypothesis(0, "demoted", AGAINST), {}, True),
+    ],
+)
+def test_taking_evidence_and_status_out_of_a_hypothesis_is_removing_it(
+    tmp_path: Path, emptied: str, more: dict[str, str], holds: bool
+) -> None:
+    view = look(tmp_path, BOTH | {ONE: emptied} | more, BOTH)
+    found = ask(view, SILENT)
+    assert found.holds is holds, found.seen
+    assert ask(view, UNCHANGED, "H-V1").seen.startswith(f"{ONE} had 1 for it")
+
+
 def line(path: str, text: str) -> str:
     escaped = text.replace("\n", "\\n")
     return f"WRITE {path} | {escaped}\n"
@@ -124,3 +150,17 @@ def test_what_is_gone_stays_gone_over_the_weeks(tmp_path: Path) -> None:
         assert "is gone" in whys(report, "01")[f"{turn}.{INCREASED}"]
     assert found[f"t04.{INCREASED}"] == "PASS"  # it is there again
     assert found[f"final.{SILENT}"] == "PASS"
+
+
+def test_what_was_emptied_stays_so_until_it_says_something_again(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inputs = {
+        "turn-01-a.md": "".join(line(path, text) for path, text in BOTH.items()),
+        "turn-02-b.md": line(ONE, GUTTED),
+        "turn-03-c.md": line("notes/x.md", "another week"),
+        "turn-04-d.md": line(ONE, BOTH[ONE]),
+    }
+    turns = [{"turn": n, "structural": [SILENT]} for n in (1, 2, 3, 4)]
+    scenario(tmp_path, "01", inputs, {"turns": turns})
+    _, report = played(made, "scenarios", "--skip-content")
+    assert list(words(report, "01").values()) == ["PASS", "FAIL", "FAIL", "PASS"]

@@ -229,6 +229,13 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("**Reversal condition:** we will revisit as needed", False),
         ("**Reversal condition:** when the situation changes and new information emerges", False),
         ("**Reversal condition:** later", False),
+        ("## Reversal condition\n\nIf things get worse.", False),
+        ("Reversal condition: when we feel like it", False),
+        ("Reversal condition: if it ever goes badly, we go back", False),
+        ("Reversal condition: if it gets worse than 5 % churn", True),
+        ("Reversal condition: if the queue at the desk gets worse", True),
+        ("Reversal condition: when we want to renew the lease", True),
+        ("Reversal condition: if the pilot team asks for the export again", True),
         ("We may reverse it. The reversal was discussed.", False),  # a word in passing
         ("## Rationale\n\nfewer than five sign-ups by May", False),
         ("```\n**Reversal condition:** if 3 of 10 teams ask again\n```", False),

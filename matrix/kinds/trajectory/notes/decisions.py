@@ -81,7 +81,11 @@ _VAGUE: Final = re.compile(
     r"(?:if|when|should|unless) (?:(?:things|circumstances|something|anything|conditions|needs|"
     r"priorities|it|the (?:situation|context|market|data|evidence)) )?(?:ever )?"
     r"(?:changes?|doesn'?t work(?: out)?|does not work(?: out)?|fails?|goes wrong|needed|necessary|"
-    r"required|appropriate|new (?:information|evidence|data)\b)"
+    r"required|appropriate|new (?:information|evidence|data)\b|"
+    r"(?:(?:gets?|becomes?) (?:any |much |even )?(?:worse|bad)|worsens?|deteriorates?|"
+    r"go(?:es)? (?:wrong|badly|south))(?=\W*$|\s*[.;,]))"
+    r"|(?:if|when|whenever) (?:we|i) (?:ever )?(?:feel like(?: it)?|want(?: to| it)?|like|"
+    r"see fit|think so|change our minds?)(?=\W*$|\s*[.;,])"
     r"|as (?:needed|necessary|appropriate)|later on|at some point|to be (?:decided|determined|seen)"
     r"|we(?:'ll| will) (?:see|revisit|reconsider)|time will tell|new (?:information|evidence|data) "
     r"(?:emerges|appears|comes|arrives|suggests)|depends",
