@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from matrix.model.seeds import derive_seed
+from matrix.report.judge_bias import BiasDifference, BiasRow, bias_of
 from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     Interval,
     cohen_kappa,
     kappa_interval,
     krippendorff_alpha,
-    summarize,
-    welch,
     wilson,
 )
 from matrix.store.labels import JudgeId, Label, Transcript
@@ -53,28 +51,6 @@ class Share:
     count: int
     n: int
     interval: Interval | None
-
-
-@dataclass(frozen=True, slots=True)
-class BiasRow:
-    """How much higher than people the judge is, on the transcripts of one variant."""
-
-    level: str
-    n: int
-    people: float
-    judge: float
-    bias: float
-    interval: Interval | None
-
-
-@dataclass(frozen=True, slots=True)
-class BiasDifference:
-    """Two variants for which the judge errs differently: ``first`` minus ``second``."""
-
-    first: str
-    second: str
-    difference: float
-    interval: Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +123,7 @@ def check_judge(
     judge = np.array([group[-1].judge_value for group in told], dtype=np.float64)
     levels = [(variants or {}).get(group[-1].place, "") for group in told]
     rng = np.random.default_rng(derive_seed("labels", metric))
-    bias, differs = _bias(people, judge, levels)
+    bias, differs = bias_of(people, judge, levels)
     verdicts = bool(told) and set(people) | set(judge) <= {0.0, 1.0}
     return JudgeCheck(
         metric=metric,
@@ -293,30 +269,3 @@ def _confusion(people: Floats, judge: Floats) -> Confusion | None:
 def _share(these: npt.NDArray[np.bool_], among: npt.NDArray[np.bool_]) -> Share:
     count, n = int((these & among).sum()), int(among.sum())
     return Share(count, n, wilson(count, n) if n else None)
-
-
-def _bias(
-    people: Floats, judge: Floats, levels: Sequence[str]
-) -> tuple[tuple[BiasRow, ...], tuple[BiasDifference, ...]]:
-    names = [name for name in dict.fromkeys(sorted(levels)) if name]
-    where = {name: np.array([level == name for level in levels]) for name in names}
-    errors = {name: (judge - people)[mine] for name, mine in where.items()}
-    rows = tuple(
-        BiasRow(
-            level=name,
-            n=int(mine.sum()),
-            people=float(people[mine].mean()),
-            judge=float(judge[mine].mean()),
-            bias=float(errors[name].mean()),
-            interval=summarize(errors[name]).interval,
-        )
-        for name, mine in where.items()
-    )
-    pairs = list(combinations(names, 2))
-    found = []
-    for first, second in pairs:
-        apart = welch(errors[second], errors[first], 0.05 / len(pairs))
-        if apart.interval is not None and not apart.interval.contains(0.0):
-            assert apart.difference is not None
-            found.append(BiasDifference(first, second, apart.difference, apart.interval))
-    return rows, tuple(found)

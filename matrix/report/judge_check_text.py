@@ -105,8 +105,7 @@ def _bias(check: JudgeCheck, width: int) -> str:
     ]
     told = [
         f"The judge errs differently for {one.first} and {one.second}, by {one.difference:+.2f} "
-        f"({interval(one.interval.low, one.interval.high, 2)}): what it says of them is no "
-        "comparison."
+        f"({one.sure}): what it says of them is no comparison."
         for one in check.differs
     ] or ["It is not shown to err differently for different variants."]
     table = columns(headers, rows, right=(1, 2, 3, 4))
@@ -122,5 +121,12 @@ def _meaning(check: JudgeCheck) -> str:
         return (
             f"Below {AGREEMENT_WARN_BELOW:g}: do not lean on this judge. Say more in the rubric, "
             "or take another model; then `matrix rejudge`, and check again with the same labels."
+        )
+    if check.differs:
+        pairs = ", ".join(f"{one.first} and {one.second}" for one in check.differs)
+        return (
+            f"It agrees with people well enough, but do not lean on it between {pairs}: it errs "
+            "differently for them. Say in the rubric what it may not go by, or take another model; "
+            "then `matrix rejudge`, and check again with the same labels."
         )
     return "Good enough to lean on, for this model and this rubric."

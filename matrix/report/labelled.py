@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matrix.report.compare import Judged
-from matrix.report.judge_check import BiasDifference, Standing, check_judge, standing_of
+from matrix.report.judge_bias import BiasDifference
+from matrix.report.judge_check import Standing, check_judge, standing_of
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.labels import JudgeId, Label, Transcript, judges_of, people_say, read_labels
 from matrix.store.reader import RunTables

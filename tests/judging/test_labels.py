@@ -92,6 +92,15 @@ def filled(project: Project, metric: str, wrong: int, sessions: int = 40) -> Any
     return done
 
 
+def label_all(project: Project, metric: str, people: dict[str, float]) -> None:
+    """What people say of every session."""
+    work = labelling(
+        project.folder / "results" / "it", metric=metric, sessions=len(people), rater="ana"
+    )
+    work.take((one, value, "") for one, value in people.items())
+    work.close()
+
+
 def compared(project: Project, run: str, metric: str) -> Any:
     done = project.matrix("compare", run, "--metric", metric, "--json")
     assert done.code == 0, done
@@ -252,7 +261,34 @@ def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
     ]
     (found,) = check_judge("m", unfair, variants).differs
     assert (found.first, found.second) == ("a", "b")
+    assert found.interval is not None
     assert found.interval.contains(-1.0)
+
+
+def test_a_check_tells_of_a_judge_whose_error_for_each_variant_never_varies(
+    project: Project,
+) -> None:
+    """Points: a point too much for step 2, always. Verdicts: it agrees, but on step 2 never."""
+    frame = project.tables("it").frame("sessions", ["session_id", "step"])
+    step = dict(zip(frame.session_id, frame.step, strict=True))
+    for metric in ("tone", "ends"):
+        judge = given_by_judge(project, "it", metric)
+        label_all(
+            project,
+            metric,
+            {
+                one: value if step[one] == "1" else value - 1 if metric == "tone" else 1 - value
+                for one, value in judge.items()
+            },
+        )
+        done = project.matrix("label", "it", "--metric", metric, "--check")
+        assert "The judge errs differently for 1 and 2" in done.out, done.out
+        assert "not shown" not in done.out
+        assert "Good enough" not in done.out
+        done = project.matrix("label", "it", "--metric", metric, "--check", "--json")
+        (check,) = json.loads(done.out)["checks"]
+        (found,) = check["differs"]
+        assert (found["first"], found["second"]) == ("1", "2")
 
 
 def test_a_judge_is_checked_for_its_model_and_rubric_alone() -> None:
