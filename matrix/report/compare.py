@@ -20,6 +20,7 @@ from matrix.report.text import (
     plural,
 )
 from matrix.report.unscored import Unscored, unscored_of
+from matrix.report.voiding import Void, voided
 from matrix.stats import (
     OwnMean,
     RoundTable,
@@ -83,7 +84,8 @@ class FactorComparison:
     """A factor's levels compared on one metric: table, verdict, and the sentence that says it.
 
     ``cautions`` are sentences that belong beside it, such as what missing scores could change;
-    ``unscored`` has the sessions without a value of each variant.
+    ``unscored`` has the sessions without a value of each variant. ``void`` says why nothing is
+    claimed, where the judge's own verdict does not stand.
     """
 
     factor: str
@@ -95,6 +97,7 @@ class FactorComparison:
     cautions: tuple[str, ...]
     unscored: tuple[Unscored, ...]
     simulated: str
+    void: Void | None
 
 
 def compare_factor(
@@ -149,6 +152,7 @@ class Judged:
         left_out: Pairs left out because a session has no value.
         outside: Lowest and highest score, if they lie outside the range that the kind declares.
         verdict: What can be said.
+        void: Why that is less than the scores alone say, where labels undo them.
     """
 
     matchup: Matchup
@@ -157,6 +161,7 @@ class Judged:
     left_out: int
     outside: tuple[float, float] | None
     verdict: Verdict
+    void: Void | None = None
 
     @property
     def sign(self) -> int:
@@ -192,7 +197,7 @@ def judge(matchup: Matchup, metric: str | None = None, margin: float | None = No
         # a cap is no reason to look: adding rounds and looking again errs .08 to .16 of the time
         over &= table.prefix_length >= matchup.n_whole
     verdict = verdict_of(table, rules, plan_over=over)
-    return Judged(matchup, chosen, table, left_out, outside, verdict)
+    return voided(Judged(matchup, chosen, table, left_out, outside, verdict))
 
 
 def comparison_of(judged: Judged) -> FactorComparison:
@@ -211,10 +216,13 @@ def comparison_of(judged: Judged) -> FactorComparison:
         cautions=cautions_of(judged),
         unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
+        void=judged.void,
     )
 
 
 def _sentence(judged: Judged) -> str:
+    if judged.void is not None:
+        return judged.void.sentence
     matchup, metric = judged.matchup, judged.metric
     said = verdict_sentence(
         judged.verdict, matchup.variants, name_of(metric), unit_of(metric), matchup.unit

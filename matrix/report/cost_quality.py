@@ -122,6 +122,9 @@ def _ratio(first: Floats, second: Floats, rng: np.random.Generator, alpha: float
 
 def _dominates(judged: Judged, sides: Floats, one: int, other: int, ratio: CostRatio) -> bool:
     """Whether ``one`` is shown to be no worse than ``other`` and cheaper."""
+    names = judged.matchup.variants
+    if judged.void is not None and judged.void.concerns(names[one], names[other]):
+        return False
     if "plan not over" in judged.verdict.reasons:
         return False
     rules = judged.verdict.rules

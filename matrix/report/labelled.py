@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from matrix.report.compare import Judged
-from matrix.report.judge_bias import BiasDifference
-from matrix.report.judge_check import Standing, check_judge, standing_of
+from matrix.report.judge_bias import BiasDifference, bias_of
+from matrix.report.judge_check import Standing, standing_of
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.labels import JudgeId, Label, Transcript, judges_of, people_say, read_labels
 from matrix.store.reader import RunTables
+
+if TYPE_CHECKING:
+    from matrix.report.compare import Judged
 
 LEAST = 3
 """Labelled sessions of a variant from which its mean is told with an interval."""
@@ -154,7 +157,6 @@ def by_people(judged: Judged) -> ByPeople | None:
         )
     if sum(row.labelled > 0 for row in rows) < min(2, len(rows)):
         return None
-    levels = [matchup.variants[side] for side in matchup.sides]
-    variants = dict(zip([own[-1] for own in known], levels, strict=True))
-    own = [one for one in labels if one.place in variants]
-    return ByPeople(metric, tuple(rows), check_judge(metric, own, variants).differs)
+    both = np.isfinite(people) & np.isfinite(judge)
+    levels = [matchup.variants[side] for side in matchup.sides[both]]
+    return ByPeople(metric, tuple(rows), bias_of(people[both], judge[both], levels)[1])

@@ -25,8 +25,8 @@ class PairRow:
         p: Two-sided p-value; of the open-ended engine one that holds at every look.
         e: The open-ended engine's e-value, which is ``1 / p``; ``None`` for other engines.
         adjusted: Holm's p-value, of comparisons with a baseline.
-        finding: ``better``, ``equivalent``, ``not shown``, ``identical``, ``too few`` or
-            ``too early``.
+        finding: ``better``, ``equivalent``, ``not shown``, ``identical``, ``too few``,
+            ``too early`` or ``void``.
     """
 
     first: str
@@ -81,6 +81,10 @@ def _finding(judged: Judged, pair: Comparison) -> str:
         return "too early"
     if pair.identical:
         return "identical"
+    if judged.void is not None:
+        names = judged.matchup.variants
+        if judged.void.concerns(names[pair.a], names[pair.b]):
+            return "void"
     if inside(pair, verdict.rules.delta):
         return "equivalent"
     return "better" if pair.sign == judged.sign else "not shown"

@@ -41,6 +41,8 @@ def settling_of(judged: Judged) -> Settling:
     verdict = judged.verdict
     each = _round_nano(judged)
     unit = judged.matchup.unit
+    if judged.void is not None:
+        return Settling(None, None, None, each, judged.void.remedy)
     if judged.by_late_margin:
         told = "Nothing is settled by a margin that was given after launch; declare it before one."
         return Settling(None, None, None, each, told)

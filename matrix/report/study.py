@@ -28,6 +28,7 @@ from matrix.report.noise_sources import Agreement, NoiseReport, agreement_of, no
 from matrix.report.pairs import PairRow, pair_rows
 from matrix.report.secondary import Secondary, secondary_of
 from matrix.report.settling import Settling, settling_of
+from matrix.report.voiding import standing_beside
 from matrix.stats import Verdict
 
 
@@ -52,7 +53,8 @@ class Study:
         agreement: How far the judges of a panel, or repeats of one, agree; ``None`` without.
         standing: Whether the judge was checked against people; ``None`` where none has part in it.
         people: Means by people, with the judge's help; ``None`` without labels.
-        risk: What shipping each variant now would risk; ``None`` where something is shown.
+        risk: What shipping each variant now would risk; ``None`` where something is shown, or
+            would be but for a judge that errs.
     """
 
     comparison: FactorComparison
@@ -154,6 +156,7 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
     parts = {name: matchup.judge_repeats(name) for name in names} if repeats.size else {}
     agreement = agreement_of(repeats, panel[0] if panel else (), parts)
     comparison = comparison_of(judged)
+    costs = tuple(row.cost_per_completed_usd for row in comparison.rows)
     return Study(
         comparison=comparison,
         unit=matchup.unit,
@@ -167,9 +170,9 @@ def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: i
         cost_quality=None if lead is None else cost_quality_of(judged, lead, rng),
         noise=noise_of(judged, repeats),
         agreement=agreement,
-        standing=standing_in(judged.metric, matchup.sources),
+        standing=standing_beside(standing_in(judged.metric, matchup.sources), judged.void),
         people=by_people(judged),
-        risk=risk_of(judged, tuple(row.cost_per_completed_usd for row in comparison.rows)),
+        risk=None if judged.void else risk_of(judged, costs),
     )
 
 

@@ -73,7 +73,7 @@ def people_text(study: Study, width: int) -> str:
     ]
     told = [
         f"The judge errs differently for {one.first} and {one.second}, by "
-        f"{figures.difference(one.difference)}: a verdict by it alone is void."
+        f"{figures.difference(one.difference)} ({one.sure}): {_so(study)}."
         for one in found.differs
     ]
     if few := [row.level for row in found.rows if 0 < row.labelled < LEAST_WITH_JUDGE]:
@@ -92,6 +92,13 @@ def people_text(study: Study, width: int) -> str:
             wrapped(" ".join(told), "  ", width=width),
         ]
     )
+
+
+def _so(study: Study) -> str:
+    """What that means for this verdict."""
+    if study.verdict.kind in ("winner", "equivalent"):
+        return "too little to undo this verdict"
+    return "a verdict by it alone is void"
 
 
 def breakdown_text(study: Study, width: int) -> str:

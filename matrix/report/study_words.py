@@ -48,6 +48,7 @@ FINDINGS: Mapping[str, str] = {
     "identical": "identical so far",
     "too few": "too little data",
     "too early": "plan not over",
+    "void": "void, as the judge errs",
 }
 """What a pair shows, in the words of a table."""
 

@@ -30,6 +30,7 @@ from matrix.report.savings import (
     prompt_cache_use,
 )
 from matrix.report.unscored import Unscored
+from matrix.report.voiding import standing_beside
 from matrix.store.reader import RunTables
 from matrix.store.recovery import tables_lag
 from matrix.store.run_folder import RunFile
@@ -166,7 +167,9 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         unjudged=unjudged_in(tables, run),
         judging=judging_notes(tables),
         rejudged=rejudged_in(tables, run),
-        standing=standing_in(run.plan.metric, [tables]),
+        standing=standing_beside(
+            standing_in(run.plan.metric, [tables]), comparison.void if comparison else None
+        ),
         extremes=_extremes(sessions),
     )
 

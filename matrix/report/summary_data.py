@@ -89,6 +89,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
         "metric": comparison.metric,
         "verdict": verdict.kind,
         "winner": None if verdict.winner is None else levels[verdict.winner],
+        "void": None if comparison.void is None else comparison.void.data,
         "sentence": comparison.sentence,
         "rests_on": comparison.rests_on,
         "cautions": list(comparison.cautions),

@@ -85,7 +85,7 @@ def errors_apart(first: Rated, second: Rated, alpha: float = 0.05) -> ErrorsApar
     20:2885. Other ratings: Welch's t. Where the errors of each variant are all the same, t has
     nothing to measure chance by. Then they differ if so clean a split of the labels is rarer by
     chance than ``alpha``: an exact permutation test, Fisher (1935), The Design of Experiments,
-    chapter 3. At .05 that takes four labels of each variant, or two of one and nine of the other.
+    chapter 3. At .05 that takes four labels of each variant, or two of one and five of the other.
 
     Args:
         first: Transcripts of one variant.

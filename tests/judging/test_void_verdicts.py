@@ -1,0 +1,166 @@
+"""A winner that only a judge's favour makes is none: labels undo it wherever a verdict is told."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from matrix.api.labelling import labelling
+from tests.executors.programs import Project
+
+JUDGES = """
+import hashlib, json, re
+
+def _drawn(turn):
+    return hashlib.sha256(turn.session.encode()).digest()[0]
+
+def _second(turn):
+    return turn.prompt.count("] counter: ") > 2  # the variant of three turns
+
+async def points(turn):
+    return json.dumps({"clear": 1 + _drawn(turn) % 3 + 2 * _second(turn), "reason": "so"})
+
+async def line(turn):
+    passes = _second(turn) or _drawn(turn) % 3 == 0
+    return f"VERDICT: {'PASS' if passes else 'FAIL'} - it is so"
+"""
+RUBRICS = {
+    "tone.md": "---\ncriteria: {clear: Is it clear}\n---\nYou read.\n",
+    "ends.md": "---\nanswer: verdict\n---\nDoes it count?\n",
+}
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Two variants alike but for a turn more, which both judges favour; played once."""
+    folder = tmp_path_factory.mktemp("void")
+    (folder / "mine.py").write_text(JUDGES)
+    for name, text in RUBRICS.items():
+        (folder / name).write_text(text)
+    spec = {
+        "name": "count",
+        "kind": "counter",
+        "scenarios": ["one"],
+        "factors": {"turns": [2, 3]},
+        "per_cell": 30,
+        "limits": {"cost_usd": 10},
+        "compare": {"metric": "tone", "failure_margin": 50, "margin": 0.1},
+        "agents": {one: {"python": f"mine:{one}", "free": True} for one in ("points", "line")},
+        "judges": [
+            {"rubric": "tone.md", "model": "points"},
+            {"rubric": "ends.md", "model": "line"},
+        ],
+    }
+    (folder / "matrix.yaml").write_text(yaml.safe_dump(spec))
+    found = Project(folder)
+    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    assert done.code == 0, done
+    return found
+
+
+def label(project: Project, metric: str, off: dict[str, float], moved: int = 0) -> None:
+    """Labels of every session: the judge's value less what is ``off`` for its variant.
+
+    Of the last ``moved`` sessions of each variant people say what the judge does.
+    """
+    (project.folder / "results" / "labels.jsonl").unlink(missing_ok=True)
+    tables = project.tables("it")
+    turns = dict(tables.frame("sessions", ["session_id", "turns"]).to_numpy())
+    frame: Any = tables.frame("scores")
+    frame = frame[(frame.name == metric) & frame.turn.isna()].sort_values("session_id")
+    frame = frame.assign(level=[f"{turns[one]:g}" for one in frame.session_id])
+    frame["left"] = frame.groupby("level").cumcount(ascending=False)
+    work = labelling(project.folder / "results" / "it", metric=metric, sessions=60, rater="ana")
+    work.take(
+        (one.session_id, one.value - (off[one.level] if one.left >= moved else 0.0), "")
+        for one in frame.itertuples()
+    )
+    work.close()
+
+
+def compared(project: Project, *options: str, run: str = "it") -> dict[str, Any]:
+    done = project.matrix("compare", run, *options, "--json")
+    assert done.code == 0, done
+    found: dict[str, Any] = json.loads(done.out)
+    return found
+
+
+def told(project: Project, *command: str) -> str:
+    done = project.matrix(*command)
+    assert done.code == 0, done
+    return " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("moved", [0, 2])
+def test_a_winner_by_a_judge_that_errs_for_it_is_named_nowhere(
+    project: Project, moved: int
+) -> None:
+    label(project, "tone", {"2": 0.0, "3": 2.0}, moved)
+    found = compared(project)
+    assert (found["winner"], found["verdict"]) == (None, "not_enough_data")
+    assert found["void"]["winner_by_judge"] == "3"
+    assert found["judge_check"]["word"] == "void"
+    assert found["settling"]["rounds"] is None
+    assert found["decision_aid"] is None
+    assert [pair["finding"] for pair in found["differences"]] == ["void"]
+    people = [row["mean"] for row in found["void"]["by_people"]]
+    said = f"By people, with the judge's help: 2 {people[0]:.3f}"
+    for text in (told(project, "compare", "it"), told(project, "show", "it")):
+        assert "No winner on tone on the judge's word alone" in text
+        assert said in text
+        for claim in ("beats", "Settled", "3 better", "Good enough", "dominates"):
+            assert claim not in text.replace("to dominate", ""), claim
+    show = json.loads(project.matrix("show", "it", "--json").out)
+    assert show["comparison"]["winner"] is None
+    assert show["comparison"]["void"] == found["void"]
+    check = told(project, "label", "it", "--check")
+    assert "The judge errs differently for 2 and 3" in check
+    assert "Good enough" not in check
+
+
+def test_a_pass_rate_of_a_judge_that_passes_one_variant_whatever_it_is_names_no_winner(
+    project: Project,
+) -> None:
+    """People fail what it passes of the variant of three turns, and agree on the other."""
+    label(project, "ends", {"2": 0.0, "3": 1.0})
+    found = compared(project, "--metric", "ends")
+    assert found["winner"] is None
+    assert found["void"]["winner_by_judge"] == "3"
+    assert "No winner on ends" in told(project, "compare", "it", "--metric", "ends")
+
+
+@pytest.mark.parametrize(
+    ("off", "winner"),
+    [
+        ({"2": 0.0, "3": 0.0}, "3"),  # it is right
+        ({"2": 1.0, "3": 1.0}, "3"),  # as wrong for both
+        ({"2": 0.0, "3": 0.5}, "3"),  # favours the winner, which leads without that
+        ({"2": 2.0, "3": 0.0}, "3"),  # favours the other
+        ({"2": 0.0, "3": 3.0}, None),  # people have it the other way round
+    ],
+)
+def test_a_winner_stands_where_what_the_judge_errs_by_does_not_undo_the_lead(
+    project: Project, off: dict[str, float], winner: str | None
+) -> None:
+    label(project, "tone", off)
+    found = compared(project)
+    assert found["winner"] == winner
+    assert (found["void"] is None) == (winner is not None)
+    if winner and off["2"] != off["3"]:
+        assert "too little to undo this verdict" in told(project, "compare", "it")
+
+
+def test_rejudging_tells_of_a_void_winner_by_the_labels_that_the_first_run_has(
+    project: Project,
+) -> None:
+    label(project, "tone", {"2": 0.0, "3": 2.0})
+    again = ("rejudge", "it", "--judge", "points", "--rubric", "tone.md", "--run-id", "again")
+    text = told(project, *again, "--in-process", "--quiet")
+    assert "beats" not in text
+    for one in (told(project, "show", "again"), told(project, "compare", "again")):
+        assert "No winner on tone on the judge's word alone" in one
+        assert "beats" not in one
+    assert compared(project, run="again")["void"]["winner_by_judge"] == "3"
