@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from matrix.judging.forms import Form, Unread
 from matrix.judging.marks import MARKED, EventContext, marks_in, marks_told
+from matrix.judging.quotation import is_quotation
 from matrix.judging.repeats import MAX_REPEATS
 from matrix.judging.request import Part, judge_request
 from matrix.model.records import Answer, ChatMessage
@@ -16,6 +17,11 @@ V = TypeVar("V")
 
 TRIES: Final = 2
 """How often one verdict is asked for at most: once more than the first time."""
+
+CUT: Final = "it was cut off before its end"
+"""Why an answer is not read that its model had to break off: a word may have been to follow."""
+
+QUOTES: Final = "it says no more than what stands in the judged text, word for word"
 
 _SHOWN_CHARS = 200
 
@@ -87,12 +93,14 @@ async def judge_transcript(
         ctx.event(MARKED, subject=subject, detail=marks_told(marks), value=float(len(marks)))
 
     async def once(scope: JudgeContext) -> Judged[V]:
-        return await _judge_once(scope, judge, request)
+        return await _judge_once(scope, judge, request, material)
 
     return [await once(ctx)] if repeats == 1 else await ctx.parallel([once] * repeats)
 
 
-async def _judge_once(ctx: JudgeContext, judge: Judge[V], request: str) -> Judged[V]:
+async def _judge_once(
+    ctx: JudgeContext, judge: Judge[V], request: str, material: Sequence[Part]
+) -> Judged[V]:
     """Ask until the answer can be read, :data:`TRIES` times at most."""
     form, why = judge.form, ""
     system = ChatMessage("system", form.system)
@@ -106,7 +114,7 @@ async def _judge_once(ctx: JudgeContext, judge: Judge[V], request: str) -> Judge
             schema=form.schema,
             tag=judge.tag,
         )
-        verdict = form.parse(answer.text)
+        verdict = _read(form, answer, material)
         if isinstance(verdict, Unread):
             why = verdict.why
         elif attempt == TRIES - 1 or form.whole(verdict):
@@ -114,3 +122,13 @@ async def _judge_once(ctx: JudgeContext, judge: Judge[V], request: str) -> Judge
     shown = answer.text[:_SHOWN_CHARS]
     ctx.event("judge_unparsed", subject=answer.model, detail=shown, severity="warning")
     return Judged(None, answer.model, why)
+
+
+def _read(form: Form[V], answer: Answer, material: Sequence[Part]) -> V | Unread:
+    """What an answer says: nothing if it was cut off, or only quotes what is judged."""
+    if answer.finish_reason == "length":
+        return Unread(CUT)
+    read = form.parse(answer.text)
+    if not isinstance(read, Unread) and is_quotation(answer.text, material):
+        return Unread(QUOTES)
+    return read
