@@ -181,6 +181,7 @@ class _Scope:
         agent: str = "",
         tag: str = "",
         fields: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Answer:
         form = orjson.dumps(schema).decode() if schema else None
         asked = CallParams(max_tokens, temperature, form)

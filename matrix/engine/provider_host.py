@@ -175,10 +175,12 @@ class ProviderHost:
             return said.answer
 
     def _from_cache(self, call: Call, entry: ModelEntry) -> Supply | None:
-        found = self._cache.find(call, entry) if self._cache is not None else None
+        if self._cache is None or call.fresh:
+            return None
+        found = self._cache.find(call, entry)
         if found is None:
             return None
-        answer = found._replace(cost=0)
+        answer = found._replace(cost=0, cached=True)
         return Supply(
             call.key,
             call.digest,

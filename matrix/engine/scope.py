@@ -84,6 +84,7 @@ class Request(NamedTuple):
     agent: str
     tag: str
     fields: Mapping[str, str] = MappingProxyType({})
+    fresh: bool = False
 
 
 class Meter:
@@ -154,6 +155,7 @@ class Scope:
         agent: str = "",
         tag: str = "",
         fields: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Answer:
         with self._exclusive():
             slot = self._take_slot()
@@ -165,7 +167,7 @@ class Scope:
                 tool_choice if tools else "",
             )
             request = Request(
-                role, model, tuple(messages), asked, params or {}, agent, tag, fields or {}
+                role, model, tuple(messages), asked, params or {}, agent, tag, fields or {}, fresh
             )
             answer = await self._answer(self._session.call(self._step, slot, request))
         self._clock_s += answer.duration_s

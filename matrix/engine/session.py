@@ -330,7 +330,7 @@ class DurableSession:
         Raises:
             ValueError: The kind gives a parameter that no kind may.
         """
-        role, model, messages, asked, own, agent, tag, fields = request
+        role, model, messages, asked, own, agent, tag, fields, fresh = request
         for parameter, value in own.items():
             if (why := refused(parameter, value)) is not None:
                 raise ValueError(f"ctx.ask: parameter {parameter!r} {why}")
@@ -355,6 +355,7 @@ class DurableSession:
             tag=tag,
             timeout_s=timeout_s,
             fields=dict(fields),
+            fresh=fresh,
         )
 
 

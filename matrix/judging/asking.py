@@ -39,6 +39,7 @@ class JudgeContext(EventContext, Protocol):
         temperature: float | None = None,
         schema: Mapping[str, Any] | None = None,
         tag: str = "",
+        fresh: bool = False,
     ) -> Answer: ...
 
     async def parallel(self, children: Sequence[Callable[[Any], Awaitable[T]]]) -> list[T]: ...
@@ -103,18 +104,14 @@ async def _judge_once(
 ) -> Judged[V]:
     """Ask until the answer can be read, :data:`TRIES` times at most."""
     form, why = judge.form, ""
-    system = ChatMessage("system", form.system)
     for attempt in range(TRIES):
         asked = request + form.again if attempt else request
-        answer = await ctx.ask(
-            judge.role,
-            [system, ChatMessage("user", asked)],
-            model=judge.model,
-            max_tokens=judge.max_tokens,
-            schema=form.schema,
-            tag=judge.tag,
-        )
-        verdict = _read(form, answer, material)
+        for fresh in (False, False, True):
+            answer = await _ask(ctx, judge, asked, fresh=fresh)
+            verdict = _read(form, answer, material)
+            there = not isinstance(verdict, Unread) and form.whole(verdict)
+            if there or not answer.cached:
+                break  # what gave no judgement when it was bought would give none for ever
         if isinstance(verdict, Unread):
             why = verdict.why
         elif attempt == TRIES - 1 or form.whole(verdict):
@@ -122,6 +119,18 @@ async def _judge_once(
     shown = answer.text[:_SHOWN_CHARS]
     ctx.event("judge_unparsed", subject=answer.model, detail=shown, severity="warning")
     return Judged(None, answer.model, why)
+
+
+async def _ask(ctx: JudgeContext, judge: Judge[Any], asked: str, *, fresh: bool = False) -> Answer:
+    return await ctx.ask(
+        judge.role,
+        [ChatMessage("system", judge.form.system), ChatMessage("user", asked)],
+        model=judge.model,
+        max_tokens=judge.max_tokens,
+        schema=judge.form.schema,
+        tag=judge.tag,
+        fresh=fresh,
+    )
 
 
 def _read(form: Form[V], answer: Answer, material: Sequence[Part]) -> V | Unread:

@@ -142,6 +142,7 @@ class Context(Protocol):
         agent: str = "",
         tag: str = "",
         fields: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Answer:
         """Ask the model that plays ``role``; the only way to reach one.
 
@@ -164,6 +165,7 @@ class Context(Protocol):
             fields: What an agent is told beside the request, such as a task's type: filled into the
                 ``{name}`` of a service's body and headers, variables ``MATRIX_NAME`` of a command,
                 ``turn.fields`` of a function. The same on resume, as it is no part of the record.
+            fresh: Whether no answer will do that an earlier run bought (:attr:`Answer.cached`).
 
         Raises:
             CallFailed: The call ended in a final error; recorded, and the same on resume.

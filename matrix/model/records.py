@@ -174,6 +174,7 @@ class Call:
         raw: The request in a client's own words; then there are no ``messages``.
         fields: What the kind tells an agent beside the request, by name; models don't see it.
         apart: Whether an agent works in an empty folder rather than in the session's.
+        fresh: Whether no answer will do that was bought before.
     """
 
     key: CallKey
@@ -191,6 +192,7 @@ class Call:
     raw: RawRequest | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
     apart: bool = False
+    fresh: bool = False
 
 
 class Failure(NamedTuple):
@@ -210,6 +212,7 @@ class Answer(NamedTuple):
     worked on; ``answered_by`` is the provider's own name of the model that answered.
     Of a raw request ``text`` is the whole body, of content type ``media``. ``effect`` is JSON text:
     what an agent's turn did to the world, with the ``tree`` of the working folder that it left.
+    ``cached`` says that an earlier run bought it.
     """
 
     text: str
@@ -225,6 +228,7 @@ class Answer(NamedTuple):
     answered_by: str = ""
     media: str = ""
     effect: str = ""
+    cached: bool = False
 
     @property
     def status(self) -> str:

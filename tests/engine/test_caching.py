@@ -168,7 +168,7 @@ async def test_a_call_that_an_earlier_run_bought_costs_nothing_and_is_not_sent(
     assert again.attempts == 0
     assert (supplied.disposition, supplied.cost, supplied.held) == ("cached", 0, 0)
     assert supplied.saved == bought.cost > 0
-    assert supplied.answer == bought.answer._replace(cost=0)
+    assert supplied.answer == bought.answer._replace(cost=0, cached=True)
     assert supplied.usage == bought.usage
     balance, counters, *_ = again.core.picture()
     assert balance == World(well).core.picture().balance, "as if nothing had been asked"

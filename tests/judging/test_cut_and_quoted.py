@@ -68,3 +68,56 @@ def test_an_answer_is_a_quotation_if_all_that_decides_stands_in_the_text(
     answer: str, text: str, quotes: bool
 ) -> None:
     assert is_quotation(answer, [Part("Messages", text)]) is quotes
+
+
+AGAIN = ("--rubric", "ends.md", "--in-process", "--quiet", "--run-id")
+PASSES = "VERDICT: PASS - it does"
+
+
+def test_what_gave_no_judgement_answers_no_judging_again_and_what_gave_one_does(
+    tmp_path: Path,
+) -> None:
+    with served_judge() as judge:
+        judge.says = lambda _: "lost"
+        project = judged_project(tmp_path, judge.url)
+        for run in ("it", "other"):
+            project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", run)
+        judge.says = lambda _: PASSES
+        assert project.matrix("rejudge", "it", *AGAIN, "mended").code == 0
+        assert list(ends_of(project, "mended").label) == ["PASS"]
+        bought = len(judge.asked)
+        judge.says = lambda _: "VERDICT: FAIL - it does not"
+        for run in ("mended", "other"):
+            project.matrix("rejudge", run, *AGAIN, f"{run}2")
+            assert list(ends_of(project, f"{run}2").label) == ["PASS"]
+        assert len(judge.asked) == bought
+
+
+def test_judging_that_was_lost_twice_is_asked_for_a_third_time(tmp_path: Path) -> None:
+    with served_judge() as judge:
+        judge.says = lambda _: "lost"
+        project = judged_project(tmp_path, judge.url)
+        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        for again in ("lost1", "lost2", "lost3"):
+            project.matrix("rejudge", "it", *AGAIN, again)
+            assert ends_of(project, again).value.isna().all()
+        judge.says = lambda _: PASSES
+        for run in ("it", "lost3"):
+            assert project.matrix("rejudge", run, *AGAIN, f"{run}-mended").code == 0
+            assert list(ends_of(project, f"{run}-mended").label) == ["PASS"]
+
+
+def test_missing_judgements_of_a_judge_that_was_mended_are_made(tmp_path: Path) -> None:
+    with served_judge() as judge:
+        judge.says = lambda _: "lost"
+        own = {"judge": {"model": "served"}, "judges": []}
+        project = judged_project(tmp_path, judge.url, **own)
+        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        judge.says = lambda _: (
+            '{"format_score": 1, "factuality_score": 1, "instruction_following_score": 1, '
+            '"safety_score": 1, "reason": "so"}'
+        )
+        done = project.matrix("rejudge", "it", "--missing", "--in-process", "--run-id", "again")
+        assert "nothing was scored" not in done.out + done.err
+        frame = project.tables("again").frame("sessions")
+        assert frame.score.notna().all()

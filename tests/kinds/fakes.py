@@ -158,6 +158,7 @@ class FakeContext:
         agent: str = "",
         tag: str = "",
         fields: Mapping[str, str] | None = None,
+        fresh: bool = False,
     ) -> Answer:
         if self._busy:
             raise UndeclaredConcurrency("two calls at once in one scope")
