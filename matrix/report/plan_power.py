@@ -8,7 +8,7 @@ from math import ceil
 from matrix.engine.prepared import Prepared
 from matrix.model.records import JSON
 from matrix.report.planning import Pilot, Question, Shown, gate_pairs, shown_by
-from matrix.report.planning_text import cannot_win, gate_words
+from matrix.report.planning_text import cannot_win, failing, gate_words
 from matrix.report.text import metric_value, plural
 from matrix.stats import PowerGoal
 from matrix.stats.rules import MIN_ROUNDS
@@ -66,6 +66,11 @@ def power_facts(prepared: Prepared, pilot: Pilot | None = None) -> list[tuple[st
 
 
 def _can_show(shown: Shown, question: Question) -> str:
+    if shown.effect is None and shown.rounds >= MIN_ROUNDS:
+        return (
+            f"no winner that could be promised, whatever the scores: if {failing(question)}, the "
+            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %"
+        )
     if shown.effect is None:
         return f"nothing: {plural(shown.rounds, question.unit)}, and any verdict takes {MIN_ROUNDS}"
     chance = f"with a chance of {100 * question.goal.power:.3g} %"

@@ -6,7 +6,7 @@ Everything here is arithmetic on what was said or seen; no run is read and none 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from matrix.model.money import NanoUSD
@@ -20,7 +20,12 @@ from matrix.stats import (
     sd_range,
     smallest_effect,
 )
+from matrix.stats.gate_chance import MOST_ROUNDS
+from matrix.stats.planning import gate_of
 from matrix.stats.rules import MIN_ROUNDS, design_effect
+
+ALMOST_SURE = 0.999
+"""A chance from here on is not asked of the scores: no difference would be large enough."""
 
 AROUND = (0.5, 0.75, 1.0, 1.5, 2.0)
 """Effects of the table, as shares of the one asked about."""
@@ -89,6 +94,11 @@ class Question:
     pilot: Pilot | None = None
 
     @property
+    def failure_rate(self) -> float:
+        """Share of sessions that are expected to fail: as in the pilot, else none."""
+        return 0.0 if self.pilot is None else self.pilot.failure_rate
+
+    @property
     def sessions_per_round(self) -> int:
         """Sessions of all variants in a round."""
         return self.pairs * self.goal.n_variants
@@ -108,7 +118,8 @@ class Need:
         rounds: For its scores, for failures, for any verdict.
         sessions: In all rounds.
         cost_nano: Of all rounds; ``None`` if a round's cost is not known.
-        powers: Chance to show it with each of the table's numbers of rounds, scores alone.
+        powers: Chance to name the winner with each of the table's numbers of rounds: to show its
+            lead and, at the question's failure rate, to pass the failure gate.
     """
 
     effect: float
@@ -129,6 +140,7 @@ class Shown:
         sessions: In all rounds.
         cost_nano: Of all rounds; ``None`` if a round's cost is not known.
         can_win: Whether a winner can be named at all, if no session fails.
+        gate_chance: Chance to pass the failure gate, at the question's failure rate; 1 without any.
     """
 
     rounds: int
@@ -136,6 +148,7 @@ class Shown:
     sessions: int
     cost_nano: NanoUSD | None
     can_win: bool
+    gate_chance: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,8 +161,8 @@ class Answer:
         shown: What the rounds that are planned or paid for can show; ``None`` without any.
         gate_pairs: Pairs without a failure that the failure gate takes.
         gate_rounds: The same as rounds.
-        gate_rounds_at_rate: Rounds that it takes for about an even chance if sessions fail as
-            often as in the pilot; ``None`` without a pilot with failures, or if none are enough.
+        gate_rounds_at_rate: Rounds that it takes for the chance wanted if sessions fail as often
+            as in the pilot; ``None`` without a pilot with failures, or if none are enough.
         needed_at_worst: Rounds for the effect if the spread is at the upper end of what the pilot
             leaves open; ``None`` without a pilot or effect.
         columns: Numbers of rounds that the table's chances are for.
@@ -210,9 +223,14 @@ def shown_by(question: Question, rounds: int) -> Shown:
     to_win = rounds_to_win(
         question.goal, question.failure_margin, question.pairs, icc=question.failure_icc
     )
+    passed = _gate_chance(question, rounds)
+    # the scores must be shown all the surer, as both have to come out
+    wanted = question.goal.power / passed if passed else 1.0
+    goal = replace(question.goal, power=wanted) if wanted < ALMOST_SURE else None
     return Shown(
+        gate_chance=passed,
         rounds=rounds,
-        effect=smallest_effect(rounds, question.sd, question.goal),
+        effect=None if goal is None else smallest_effect(rounds, question.sd, goal),
         sessions=rounds * question.sessions_per_round,
         cost_nano=None if question.round_nano is None else rounds * question.round_nano,
         can_win=rounds >= to_win.total,
@@ -238,29 +256,43 @@ def _rounds(question: Question, effect: float) -> RoundsToWin:
         effect,
         question.sd,
         icc=question.failure_icc,
+        rate=question.failure_rate,
     )
+
+
+def _gate_chance(question: Question, rounds: int) -> float:
+    if not question.failure_rate:
+        return 1.0
+    return gate_of(
+        question.goal,
+        question.failure_margin,
+        question.pairs,
+        icc=question.failure_icc,
+        rate=question.failure_rate,
+    ).chance(rounds)
 
 
 def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
     rounds = _rounds(question, effect)
     cost = None if question.round_nano is None else rounds.total * question.round_nano
-    powers = tuple(power_of_rounds(n, effect, question.sd, question.goal) for n in columns)
+    powers = tuple(
+        power_of_rounds(n, effect, question.sd, question.goal) * _gate_chance(question, n)
+        for n in columns
+    )
     return Need(effect, rounds, rounds.total * question.sessions_per_round, cost, powers)
 
 
 def _gate_at_rate(question: Question) -> int | None:
-    rate = 0.0 if question.pilot is None else question.pilot.failure_rate
-    if not rate:
+    if not question.failure_rate:
         return None
-    goal = question.goal
-    pairs = failure_gate_pairs(
+    found = rounds_to_win(
+        question.goal,
         question.failure_margin,
-        goal.alpha,
-        sequential=_looks(goal),
-        rate=rate,
-        per_effective=question.per_effective,
-    )
-    return None if pairs is None else ceil(pairs / question.pairs)
+        question.pairs,
+        icc=question.failure_icc,
+        rate=question.failure_rate,
+    ).total
+    return None if found >= MOST_ROUNDS else found
 
 
 def _at_worst(question: Question) -> int | None:
@@ -274,4 +306,5 @@ def _at_worst(question: Question) -> int | None:
         question.effect,
         sd,
         icc=question.failure_icc,
+        rate=question.failure_rate,
     ).total

@@ -56,8 +56,13 @@ def _shown(shown: Shown, question: Question) -> str:
     if question.budget_nano is not None:
         cost = ""
         start = f"{show_usd(question.budget_nano)} pays for {start}, which"
-    if shown.effect is None:
+    if shown.rounds < MIN_ROUNDS:
         return f"{start} can show nothing: any verdict takes {MIN_ROUNDS} {question.unit}s."
+    if shown.effect is None:
+        return (
+            f"{start} can promise no winner, whatever the scores: if {failing(question)}, the "
+            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %{cost}."
+        )
     chance = f"with a chance of {100 * question.goal.power:.3g} %"
     size = f"{_value(shown.effect)} ({shown.effect / question.sd:.2g} standard deviations)"
     return f"{start} can show a difference of {size} or more, {chance}{cost}."
@@ -88,14 +93,22 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     pilot = question.pilot
     if pilot is not None and pilot.failure_rate:
         more = answer.gate_rounds_at_rate
-        needs = "more than can be counted" if more is None else f"about {plural(more, unit)}"
-        rows.append(("", f"if {100 * pilot.failure_rate:.2g} % fail, as in that run: {needs}"))
+        needs = "more than can be counted" if more is None else plural(more, unit)
+        sure = f"for a chance of {100 * goal.power:.3g} % to pass"
+        rows.append(("", f"if {failing(question)}: {needs} {sure}, by simulation"))
+        if answer.needed is not None and answer.needed.rounds.at_rate is not None:
+            rows.append(("both", f"{plural(answer.needed.rounds.total, unit)}"))
     rows += [("any verdict", plural(MIN_ROUNDS, unit)), ("looks", _ENGINES[goal.engine])]
     sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
     rows.append(
         ("plan", f"{goal.n_variants} variants, {plural(question.pairs, 'pair')} per {unit}, {sure}")
     )
     return rows + _from(answer)
+
+
+def failing(question: Question) -> str:
+    """How many sessions are expected to fail, and why."""
+    return f"{100 * question.failure_rate:.2g} % fail, as in that run"
 
 
 def gate_words(question: Question, pairs: int, rounds: int) -> str:
@@ -135,7 +148,7 @@ def _table(answer: Answer) -> str:
         ]
         for need in answer.table
     ]
-    note = f"rounds to name a winner; chance to show the difference with so many {question.unit}s"
+    note = f"rounds to name a winner; chance to name it with so many {question.unit}s"
     return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
 
 

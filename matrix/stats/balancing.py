@@ -15,13 +15,17 @@ the rounds.
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
+
+LARGEST: Final = 2_000_000
+"""Figures that are worked on at once: rounds times scenarios times scenarios."""
 
 
 def weighing(known: BoolArray) -> BoolArray:
@@ -53,3 +57,94 @@ def balanced(values: FloatArray, known: BoolArray) -> FloatArray:
     weights = np.sqrt(n * (n - 1.0) / np.maximum(counts * (counts - 1.0), 1.0)) / scenarios
     found = means[used].mean(axis=0) + np.einsum("psc,s->pc", apart, weights)
     return np.asarray(np.where(there[:, None], found, np.nan))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Balance:
+    """The mean over scenarios after each of P rounds; all arrays of shape [P].
+
+    Attributes:
+        rounds: Rounds that count.
+        pairs: Values that count.
+        mean: 0 without any.
+        se: Standard error; NaN where a scenario that counts has one value only.
+        df: Degrees of freedom of that, for values that are independent and equally noisy: at most
+            one less than the rounds; 0 where ``se`` is not known. See `matrix.stats.own_mean`.
+    """
+
+    rounds: npt.NDArray[np.int64]
+    pairs: npt.NDArray[np.int64]
+    mean: FloatArray
+    se: FloatArray
+    df: FloatArray
+
+
+def balance(values: FloatArray) -> Balance:
+    """Mean over scenarios, its standard error and degrees of freedom after each round.
+
+    Args:
+        values: Shape [P, S]; NaN where there is none.
+    """
+    known = ~np.isnan(values)
+    counts = np.cumsum(known, axis=0)
+    most = np.maximum(counts.max(axis=1, initial=0), 1)
+    used = np.asarray(counts >= np.minimum(2, most)[:, None])
+    first = np.where(known.any(axis=0), values[known.argmax(axis=0), np.arange(known.shape[1])], 0)
+    shifted = np.where(known, values - first, 0.0)  # sums of large numbers lose digits
+    apart = np.cumsum(shifted, axis=0) / np.maximum(counts, 1)
+    scenarios = np.maximum(used.sum(axis=1), 1)
+    weights = np.where(used, 1.0 / np.maximum(counts * (counts - 1.0), 1.0), 0.0)
+    weights /= np.square(scenarios)[:, None]
+    squares, freedom = _errors(shifted, known, apart, counts, weights)
+    rounds = _rounds(known, used)
+    usable = (counts >= 2).any(axis=1)
+    return Balance(
+        rounds=rounds,
+        pairs=np.asarray(np.where(used, counts, 0).sum(axis=1), np.int64),
+        mean=np.asarray(np.where(used, first + apart, 0.0).sum(axis=1) / scenarios),
+        se=np.asarray(np.where(usable, np.sqrt(squares), np.nan)),
+        df=np.asarray(np.where(usable, np.minimum(freedom, rounds - 1.0), 0.0)),
+    )
+
+
+def _errors(
+    values: FloatArray,
+    known: BoolArray,
+    means: FloatArray,
+    counts: npt.NDArray[np.int64],
+    weights: FloatArray,
+) -> tuple[FloatArray, FloatArray]:
+    """Squared standard errors and degrees of freedom, from sums over pairs of scenarios."""
+    rows, scenarios = values.shape
+    squares, freedom = np.zeros((2, rows))
+    step = max(1, LARGEST // max(1, scenarios * scenarios))
+    both, only, common = np.zeros((3, scenarios, scenarios))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        own, there = values[part], known[part].astype(np.float64)
+        products = both + np.cumsum(np.einsum("ps,pt->pst", own, own), axis=0)
+        sums = only + np.cumsum(np.einsum("ps,pt->pst", own, there), axis=0)
+        shared = common + np.cumsum(np.einsum("ps,pt->pst", there, there), axis=0)
+        both, only, common = products[-1], sums[-1], shared[-1]
+        m, w = means[part], weights[part]
+        cross = sums * m[:, None, :]
+        apart = products - cross - cross.transpose(0, 2, 1)
+        apart += m[:, :, None] * m[:, None, :] * shared
+        root = np.sqrt(w)
+        squares[part] = np.maximum(np.einsum("ps,pst,pt->p", root, apart, root), 0.0)
+        inverse = 1.0 / np.maximum(counts[part], 1)
+        joint = inverse[:, :, None] * inverse[:, None, :]
+        overlap = shared * (1.0 - inverse[:, :, None] - inverse[:, None, :]) + shared**2 * joint
+        spread = np.einsum("ps,pst,pt->p", w, overlap, w)
+        trace = (w * np.maximum(counts[part] - 1.0, 0.0)).sum(axis=1)
+        freedom[part] = np.where(spread > 0.0, trace**2 / np.where(spread > 0.0, spread, 1.0), 0.0)
+    return squares, freedom
+
+
+def _rounds(known: BoolArray, used: BoolArray) -> npt.NDArray[np.int64]:
+    """Rounds so far with a value of a scenario that counts by then, [P]."""
+    found = np.zeros(len(known), np.int64)
+    for pattern in np.unique(used, axis=0):
+        rows = (used == pattern).all(axis=1)
+        found[rows] = np.cumsum((known & pattern).any(axis=1))[rows]
+    return found

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.balancing import weighing
+from matrix.stats.balancing import balance
 from matrix.stats.means import ROUNDING
-from matrix.stats.own_mean import own_mean
 from matrix.stats.round_table import BoolArray, FloatArray, RoundTable
 from matrix.stats.rules import MIN_ROUNDS, MIN_ROUNDS_OF_SESSIONS, MIN_SESSIONS, Unit
 
@@ -83,7 +82,7 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     elif scored[live].all():
         mean, se, df = _pooled(_means(columns), sizes)
     else:
-        return _balanced(columns, scored, sizes, info)
+        return _balanced(columns, sizes, info)
     return Differences(unit, rounds, pairs, mean, se, df, info)
 
 
@@ -92,27 +91,12 @@ def _means(columns: FloatArray) -> FloatArray:
     return np.asarray(np.where(np.isnan(columns[:, :1]), np.nan, columns.mean(axis=1)[:, None]))
 
 
-def _balanced(
-    columns: FloatArray, scored: BoolArray, sizes: FloatArray, info: IntArray
-) -> Differences:
+def _balanced(columns: FloatArray, sizes: FloatArray, info: IntArray) -> Differences:
     """By rounds, where pairs are missing: the mean of the scenarios' means."""
-    mean, df = np.zeros(len(columns)), np.zeros(len(columns))
-    se = np.full(len(columns), np.nan)
-    rounds, pairs = np.zeros((2, len(columns)), np.int64)
-    for last in range(len(columns)):
-        seen = slice(0, last + 1)
-        used = weighing(scored[seen])
-        if not used.any():
-            continue
-        own = own_mean(columns[seen][:, used])
-        mean[last] = 0.0 if own.mean is None else own.mean
-        rounds[last], pairs[last] = own.n_rounds, own.sessions
-        if own.fewest < 2:
-            continue
-        flat = own.se is None or own.se * np.sqrt(own.n_rounds) <= ROUNDING * sizes[last]
-        se[last] = 0.0 if flat else own.se
-        df[last] = own.n_rounds - 1.0 if own.df is None else own.df
-    return Differences("round", rounds, pairs, mean, se, df, info)
+    found = balance(columns)
+    flat = found.se * np.sqrt(np.maximum(found.rounds, 1)) <= ROUNDING * sizes
+    se = np.where(flat, 0.0, found.se)
+    return Differences("round", found.rounds, found.pairs, found.mean, se, found.df, info)
 
 
 def _pooled(values: FloatArray, sizes: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -6,11 +6,13 @@ that has nothing to do with how far apart the scores are.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from math import ceil, inf, log, sqrt
 
 from matrix.stats.betting import log_gate_capital
-from matrix.stats.power import PowerGoal, rounds_needed
+from matrix.stats.gate_chance import MOST_ROUNDS, FailureGate
+from matrix.stats.power import PowerGoal, power_of_rounds, rounds_needed
 from matrix.stats.proportions import newcombe_paired
 from matrix.stats.rules import MIN_ROUNDS, design_effect
 from matrix.stats.samples import refuse
@@ -27,16 +29,19 @@ class RoundsToWin:
         scores: For the difference in scores; ``None`` where no difference was asked about.
         failures: For the failure gate, as long as no session fails.
         fewest: What any verdict takes.
+        at_rate: For the chance wanted of all of it where sessions fail at a rate; ``None`` where
+            none do. `MOST_ROUNDS` stands for that many or more.
     """
 
     scores: int | None
     failures: int
     fewest: int = MIN_ROUNDS
+    at_rate: int | None = None
 
     @property
     def total(self) -> int:
         """Rounds that are enough for all of it."""
-        return max(self.scores or 0, self.failures, self.fewest)
+        return max(self.scores or 0, self.failures, self.fewest, self.at_rate or 0)
 
 
 def failure_gate_pairs(
@@ -44,20 +49,17 @@ def failure_gate_pairs(
     alpha: float = 0.05,
     *,
     sequential: bool = False,
-    rate: float = 0.0,
     per_effective: float = 1.0,
 ) -> int | None:
     """Fewest pairs at which a variant can be shown to fail at most ``margin`` more often.
 
     With no failure on either side 52 for 5 points and 25 for 10, or 79 and 39 when it is looked at
-    after every round. With failures on both sides it takes more, and then the number is the one
-    at which counts that go exactly as the rate says would pass: about an even chance.
+    after every round. With failures it takes more: see `matrix.stats.gate_chance`.
 
     Args:
         margin: Fraction above 0 and at most 1.
         alpha: One-sided error rate, below 0.5.
         sequential: Whether the gate is kept for looks at any time.
-        rate: Share of sessions that fail, the same for both variants, which fail independently.
         per_effective: Pairs that are worth one independent pair, at least 1.
 
     Returns:
@@ -68,17 +70,13 @@ def failure_gate_pairs(
         problems.append(f"a failure margin is a fraction above 0 and at most 1; got {margin}")
     if not 0.0 < alpha < 0.5:
         problems.append(f"alpha is an error rate below 0.5, such as 0.05; got {alpha}")
-    if not 0.0 <= rate <= 1.0:
-        problems.append(f"a failure rate lies between 0 and 1; got {rate}")
     refuse(problems)
 
     def passes(pairs: int) -> bool:
         n = pairs / per_effective
-        one, both = n * rate * (1 - rate), n * rate * rate
         if sequential:
-            capital = log_gate_capital(one, one, n - 2 * one, margin)
-            return float(capital) >= log(1.0 / alpha)
-        bounds = newcombe_paired(both, one, one, max(0.0, n - both - 2 * one), 2 * alpha)
+            return float(log_gate_capital(0.0, 0.0, n, margin)) >= log(1.0 / alpha)
+        bounds = newcombe_paired(0.0, 0.0, 0.0, n, 2 * alpha)
         return bounds is not None and bounds.high < margin
 
     low, high = 0, 1
@@ -100,8 +98,12 @@ def rounds_to_win(
     sd: float = 1.0,
     *,
     icc: float = 0.0,
+    rate: float = 0.0,
 ) -> RoundsToWin:
     """Rounds that naming a winner takes.
+
+    Where sessions fail, the chance wanted is that of both at once: the scores shown, and the gate
+    passed against every rival, which tell nothing of each other.
 
     Args:
         goal: Error rate, power, variants and engine.
@@ -109,19 +111,56 @@ def rounds_to_win(
         pairs_per_round: Pairs of sessions in a round: scenarios times levels of other factors.
         effect: True difference to be shown; ``None`` for one so large that any number shows it.
         sd: Standard deviation of the difference from round to round.
-        icc: How far failures of one round go together, from 0 to 1.
+        icc: How far failures of one round are allowed to go together, from 0 to 1.
+        rate: Share of sessions that fail, the same for all variants.
     """
     if pairs_per_round < 1:
         raise ValueError(f"a round has at least one pair of sessions; got {pairs_per_round}")
+    gate = gate_of(goal, failure_margin, pairs_per_round, icc=icc, rate=rate)
     pairs = failure_gate_pairs(
-        failure_margin,
-        goal.alpha,
-        sequential=goal.engine != "fixed",
-        per_effective=design_effect(pairs_per_round, icc),
+        failure_margin, goal.alpha, sequential=gate.sequential, per_effective=gate.per_effective
     )
     assert pairs is not None  # without failures every margin is shown sooner or later
     scores = None if effect is None else rounds_needed(effect, sd, goal)
-    return RoundsToWin(scores, ceil(pairs / pairs_per_round))
+    least = RoundsToWin(scores, ceil(pairs / pairs_per_round))
+    if not rate:
+        return least
+
+    def enough(n: int) -> bool:
+        shown = 1.0 if effect is None else power_of_rounds(n, effect, sd, goal)
+        return shown * gate.chance(n) >= goal.power
+
+    return replace(least, at_rate=_fewest(enough, least.total))
+
+
+def gate_of(
+    goal: PowerGoal, failure_margin: float, pairs_per_round: int, *, icc: float, rate: float
+) -> FailureGate:
+    """The failure gate of a plan; arguments as of `rounds_to_win`."""
+    return FailureGate(
+        margin=failure_margin,
+        rate=rate,
+        pairs=pairs_per_round,
+        rivals=goal.n_variants - 1,
+        alpha=goal.alpha,
+        per_effective=design_effect(pairs_per_round, icc),
+        sequential=goal.engine != "fixed",
+    )
+
+
+def _fewest(enough: Callable[[int], bool], least: int) -> int:
+    """Fewest rounds from ``least`` on that are enough, found by halving; `MOST_ROUNDS` at most."""
+    if enough(least):
+        return least
+    low, high = least, 2 * least
+    while not enough(high):
+        low, high = high, 2 * high
+        if high >= MOST_ROUNDS:
+            return MOST_ROUNDS
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def sd_range(sd: float, df: float, alpha: float = 0.05) -> tuple[float, float]:

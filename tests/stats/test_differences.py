@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.stats import Rules, fixed_n_verdict, paired_t
+from matrix.stats.balancing import balance
 from matrix.stats.differences import differences_of
+from matrix.stats.own_mean import own_mean
 from tests.sampling import examples
 
 
@@ -40,8 +42,30 @@ def test_by_rounds_it_is_the_paired_t_of_the_rounds_that_have_a_pair(
         if oracle.se is not None:
             assert found.se[length - 1] == pytest.approx(oracle.se)
             complete = not np.isnan(scores[:length]).any()
-            assert found.df[length - 1] <= oracle.n - 1
-            assert not complete or found.df[length - 1] == oracle.n - 1
+            assert found.df[length - 1] <= oracle.n - 1 + 1e-9
+            assert not complete or found.df[length - 1] == pytest.approx(oracle.n - 1)
+
+
+@settings(max_examples=examples(100))
+@given(tables())
+def test_where_pairs_are_missing_each_prefix_has_the_mean_of_a_variant_by_itself(
+    scores: Any,
+) -> None:
+    apart = scores[:, :, 1] - scores[:, :, 0]
+    found = balance(apart)
+    for last in range(len(apart)):
+        seen = apart[: last + 1]
+        counts = (~np.isnan(seen)).sum(axis=0)
+        used = seen[:, counts >= min(2, max(1, counts.max()))]
+        oracle = own_mean(used) if used.size else None
+        if oracle is None or oracle.mean is None:
+            assert found.rounds[last] == 0
+            continue
+        assert (found.rounds[last], found.pairs[last]) == (oracle.n_rounds, oracle.sessions)
+        assert found.mean[last] == pytest.approx(oracle.mean)
+        if oracle.se is not None:
+            assert found.se[last] == pytest.approx(oracle.se)
+            assert found.df[last] == pytest.approx(oracle.df)
 
 
 @settings(max_examples=examples(100))

@@ -1,4 +1,4 @@
-"""A failure gate that opens late: whoever is named then is shown by that look, and not by another."""
+"""A failure gate that opens late: who is named then is shown by that look, and no earlier one."""
 
 from __future__ import annotations
 
