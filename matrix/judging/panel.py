@@ -2,7 +2,8 @@
 
 Repeats of one model stand for each other, so those that could be read count. Models do not: one
 may be stricter than the next, so the others' mean is another number than the panel's. A member of
-which nothing could be read therefore leaves the panel's mean missing.
+which nothing could be read therefore leaves the panel's mean missing, and so does one that is
+uncertain throughout: it was read, but the others' mean is not its verdict either.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ class Reading(NamedTuple):
 def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[float | None, str]:
     """What the judgings of a panel come to, and a word for it; ``None`` without a word if lost.
 
+    ``mean``: the mean over members; none where one has no number, lost or uncertain.
+
     ``majority``: the word of more than half of those that gave one, else `NO_MAJORITY`. With a
-    member of which nothing could be read it takes more than half of all judgings, so that what
-    is lost could not have turned it.
+    judging that could not be read it takes more than half of all judgings, so that what is lost
+    could not have turned it, and a panel is divided only if what is lost could not have decided.
 
     Args:
         readings: As many of each member, member by member.
@@ -49,16 +52,17 @@ def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[f
     words = [one.word for one in readings if one.word]
     if how == "majority" and words:
         word, count = Counter(words).most_common(1)[0]
+        lost = len(readings) - len(words)
         if absent and 2 * count <= len(readings):
             return None, ""
         if 2 * count <= len(words):
-            return None, NO_MAJORITY
+            # any word might have got more than half of all that were asked for
+            return None, "" if lost and 2 * (count + lost) > len(readings) else NO_MAJORITY
         return {"PASS": 1.0, "FAIL": 0.0}.get(word), word
     if absent:
         return None, ""
     same = words[0] if words and len(set(words)) == 1 else ""
-    values = [one.value for one in readings]
-    return mean_of(map(mean_of, _by_member(values, members))), same
+    return mean_of_panel([one.value for one in readings], members), same
 
 
 def mean_of_panel(values: Sequence[float | None], members: int) -> float | None:
@@ -80,19 +84,36 @@ def shared_reason(readings: Sequence[Reading], how: str, members: int, *, lost: 
         return readings[0].reason
     there = sum(one.value is not None for one in readings)
     told = f"{how} of {there} of {len(readings)} judgings"
-    absent = _absent(readings, members) if lost else None
-    if absent is None:
-        if how == "majority" and combined(readings, how, members)[1] == NO_MAJORITY:
-            told = votes(readings)
-        return f"{told}; the first: {readings[0].reason}"
-    return f"no {told}, for want of {absent.model}: {absent.reason}"
+    absent = _wanting(readings, members) if lost else None
+    if absent is not None:
+        return f"no {told}, for want of {absent.model}: {absent.reason}"
+    word = combined(readings, how, members)[1]
+    if how == "majority" and word == NO_MAJORITY:
+        return f"{votes(readings)}; the first: {readings[0].reason}"
+    if how == "majority":
+        mine = [one for one in readings if one.word == word]
+        told = f"{word} by {len(mine)} of {len(readings)} judgings"
+        return f"{told}; the first of them: {mine[0].reason}"
+    first = next((one for one in readings if one.value is not None), readings[0])
+    return f"{told}; the first: {first.reason}"
 
 
 def votes(readings: Sequence[Reading]) -> str:
     """How a panel without a majority is divided."""
     found = Counter(one.word for one in readings if one.word).most_common()
     each = ", ".join(f"{count} {word}" for word, count in found)
-    return f"no majority among {len(readings)} judgings: {each}"
+    lost = sum(one.lost for one in readings)
+    unread = f", {lost} could not be read" if lost else ""
+    return f"no majority among {len(readings)} judgings: {each}{unread}"
+
+
+def _wanting(readings: Sequence[Reading], members: int) -> Reading | None:
+    """For want of which judging there is none: of a member lost whole, lost, or uncertain."""
+    absent = _absent(readings, members) or next((one for one in readings if one.lost), None)
+    if absent is not None:
+        return absent
+    each = _by_member(readings, members)
+    return next((mine[0] for mine in each if all(one.value is None for one in mine)), None)
 
 
 def _absent(readings: Sequence[Reading], members: int) -> Reading | None:

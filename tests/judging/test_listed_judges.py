@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from matrix.judging.listed import as_material, cited, shown_to
-from matrix.judging.panel import Reading, combined, mean_of_panel
+from matrix.judging.panel import Reading, combined, mean_of_panel, shared_reason
 from matrix.model.records import Message
 from tests.executors.programs import Project
 
@@ -225,7 +225,7 @@ def test_a_judge_without_a_verdict_leaves_a_score_out_and_nothing_else(
 
 def test_a_panel_is_recorded_member_by_member_and_together(tmp_path: Path) -> None:
     judges: list[dict[str, Any]] = [
-        {"rubric": "ends.md", "model": ["honest", "dreamer", "honest"], "combine": "majority"},
+        {"rubric": "ends.md", "model": ["dreamer", "honest", "honest"], "combine": "majority"},
         {"rubric": "tone.md", "model": "honest", "repeats": 3},
     ]
     project = project_of(tmp_path, spec(judges))
@@ -233,12 +233,13 @@ def test_a_panel_is_recorded_member_by_member_and_together(tmp_path: Path) -> No
     found = scores(project, "it")
     assert set(found["ends"].label) == {"PASS"}
     assert [set(found[f"judge.{n}.ends"].label) for n in (1, 2, 3)] == [
-        {"PASS"},
         {"FAIL"},
+        {"PASS"},
         {"PASS"},
     ]
     assert len(found["judge.3.tone"]) == 4
-    assert found["ends"].reason.str.startswith("majority of 3 of 3 judgings").all()
+    assert found["ends"].reason.str.startswith("PASS by 2 of 3 judgings; the first of them: ").all()
+    assert not found["ends"].reason.str.contains("99").any()  # why the one said FAIL
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
@@ -416,7 +417,10 @@ def test_a_mean_without_one_of_the_models_is_none_as_the_others_may_be_stricter(
     # of two repeats of each, one that is lost does not shift the mean to the other model
     assert combined([strict, strict, mild, lost], "mean", 2) == (2.0, "")
     assert combined([strict, strict, lost, lost], "mean", 2) == (None, "")
-    assert combined([reading(1.0, "PASS"), reading(None, "UNCERTAIN")], "mean", 2)[0] == 1.0
+    # an abstention is no PASS; repeats of one model stand for each other, as where one is lost
+    unsure = reading(None, "UNCERTAIN")
+    assert combined([reading(1.0, "PASS"), unsure, unsure], "mean", 3) == (None, "")
+    assert combined([reading(1.0, "PASS"), unsure], "mean", 1)[0] == 1.0
     assert mean_of_panel([1.0, None, 3.0, 3.0], 2) == 2.0
     assert mean_of_panel([1.0, 1.0, None, None], 2) is None
 
@@ -436,6 +440,28 @@ def test_a_majority_stands_only_if_models_that_could_not_be_read_could_not_have_
 ) -> None:
     votes = [reading({"PASS": 1.0, "FAIL": 0.0}.get(one), one) for one in words]
     assert combined(votes, "majority", 3) == found
+
+
+def test_a_panel_is_divided_only_if_what_was_lost_could_not_have_decided() -> None:
+    passes, fails, lost = reading(1.0, "PASS"), reading(0.0, "FAIL"), reading(None)
+    assert combined([passes, lost, fails, lost], "majority", 2) == (None, "")
+    told = shared_reason([passes, lost, fails, lost], "majority", 2, lost=True)
+    assert told.startswith("no majority of 2 of 4 judgings, for want of m")
+    unsure = reading(None, "UNCERTAIN")
+    assert combined([passes, fails, unsure, lost], "majority", 2) == (None, "NO MAJORITY")
+    first_differs = [reading(0.0, "FAIL")._replace(reason="bad"), *[passes] * 3]
+    told = shared_reason(first_differs, "majority", 4, lost=False)
+    assert told.startswith("PASS by 3 of 4 judgings")
+    assert "bad" not in told
+
+
+def test_a_mean_with_a_member_that_abstains_is_missing_and_says_who(tmp_path: Path) -> None:
+    judges = [{"rubric": "ends.md", "model": ["honest", "unsure"]}]
+    project = project_of(tmp_path, spec(judges))
+    run(project, "run", "--run-id", "it")
+    found = scores(project, "it")["ends"]
+    assert found.value.isna().all()
+    assert found.reason.str.contains("for want of unsure: who knows").all()
 
 
 def test_a_panel_of_which_a_model_says_nothing_has_no_mean_and_says_who(tmp_path: Path) -> None:
