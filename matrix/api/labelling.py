@@ -196,7 +196,9 @@ class Labelling:
         if column:
             place = frame.groupby(column, observed=True).cumcount()
             frame = frame.assign(_place=place).sort_values("_place", kind="stable")
-        return [str(session) for session in frame.session_id[:sessions]]
+        drawn = [str(session) for session in frame.session_id[:sessions]]
+        # in turn by variant, one that is recognised would tell the variant of all
+        return [drawn[place] for place in rng.permutation(len(drawn))]
 
 
 def labelling(

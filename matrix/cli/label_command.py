@@ -78,7 +78,7 @@ def label(
             if write is not None:
                 count = write_labels(work, write, force=force)
                 typer.echo(f"{count} sessions in {write}; fill in the column label, then")
-                typer.echo(f"  matrix label {work.run.id} --metric {work.metric} --read {write}")
+                typer.echo(f"  {_read_back(work, write, sessions, rater, results)}")
                 return
             if read is not None:
                 taken = read_label_file(work, read)
@@ -93,6 +93,20 @@ def label(
         print_json({"checks": [check_as_data(one) for one in checks]})
     else:
         typer.echo("\n\n".join(check_as_text(one, width=text_width()) for one in checks))
+
+
+def _read_back(work: Labelling, path: str, sessions: int, rater: str | None, results: str) -> str:
+    """The command that takes the labels of a table that was just written."""
+    from shlex import join
+
+    from matrix.api.labelling import MANY
+    from matrix.api.opened import RESULTS
+
+    words = ["matrix", "label", work.run.id, "--metric", work.metric, "--read", path]
+    words += ["--sessions", str(sessions)] if sessions != MANY else []
+    words += ["--rater", rater] if rater else []
+    words += ["--results", results] if results != RESULTS else []
+    return join(words)
 
 
 def _ask(work: Labelling) -> None:

@@ -164,7 +164,9 @@ async def _compare(
         told = f"it is {opponent.level} itself" if opponent else told
         ctx.score(name, value, reason=told, rubric_hash=rubric_hash)
         return
-    sides = shown_to(judge.target, messages), shown_to(judge.target, opponent.messages)
+    # numbered alike, as the numbers that each has in its log could tell which of the two it is
+    both = (shown_to(judge.target, one) for one in (messages, opponent.messages))
+    sides = [list(enumerate((message for _, message in one), 1)) for one in both]
     readings: list[Reading] = []
     for model in judge.models:
         asked = Judge(JUDGES, model, judge.rubric.form, judge.max_tokens, name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -165,6 +166,26 @@ def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(
         "session", "metric", "answer", "label", "note", "question", "transcript",
     }  # fmt: skip
     assert "Is it clear" in rows[0]["question"]
+    order = [step[row["session"]] for row in rows]
+    pairs = zip(order[::2], order[1::2], strict=True)
+    assert any(a == b for a, b in pairs)  # else one that is known would tell another
+
+
+def test_the_command_that_is_printed_reads_back_what_was_written(project: Project) -> None:
+    done = project.matrix(
+        "label", "it", "--metric", "ends", "--sessions", "60", "--rater", "ana b",
+        "--write", "my labels.csv",
+    )  # fmt: skip
+    command = shlex.split(done.out.splitlines()[-1])
+    rows = list(csv.DictReader((project.folder / "my labels.csv").open(encoding="utf-8-sig")))
+    with (project.folder / "my labels.csv").open("w", newline="") as handle:
+        table = csv.DictWriter(handle, rows[0])
+        table.writeheader()
+        table.writerows({**row, "label": "PASS"} for row in rows)
+    assert command[0] == "matrix"
+    done = project.matrix(*command[1:])
+    assert done.code == 0, done
+    assert "60 labels of ends by ana b taken" in done.err
 
 
 def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) -> None:

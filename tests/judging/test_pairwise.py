@@ -12,6 +12,7 @@ import yaml
 from matrix.judging.choice import Choice, preferred, read_choice
 from matrix.judging.forms import Unread
 from tests.executors.programs import Project
+from tests.judging.served_judges import judged_project
 
 JUDGES = """
 import re
@@ -26,6 +27,13 @@ async def larger(turn):
 
 async def first(turn):
     return "CHOICE: A - it came first"
+
+async def numbers(turn):
+    if "## Transcript B" not in turn.prompt:
+        return "nothing"  # it is asked in place of the kind's own judge, too
+    a, b = (int(re.search(r"\\[(\\d+)\\] ", part.partition("<<<")[2])[1])
+            for part in turn.prompt.split("## Transcript B"))
+    return f"CHOICE: {'A' if a < b else 'B' if b < a else 'TIE'} - {a} and {b}"
 
 async def silent(turn):
     return ""
@@ -100,6 +108,32 @@ def test_a_choice_that_cannot_be_had_is_missing_and_not_a_tie(judge: str, projec
     found = beside(project, judge)
     assert found["3"].value.isna().all()
     assert found["3"].reason.str.len().min() > 0
+
+
+def test_numbers_of_messages_do_not_tell_which_side_is_the_baseline(tmp_path: Path) -> None:
+    """A self-test's log begins with material that no judge of a transcript is shown."""
+    (tmp_path / "pairs_of_mine.py").write_text(JUDGES)
+    project = judged_project(
+        tmp_path,
+        "http://127.0.0.1:9/v1",
+        factors={"system": ["echo", "other"]},
+        agents={
+            "echo": {"python": "echo:reply", "free": True},
+            "other": {"python": "echo:reply", "free": True},
+            "numbers": {"python": "pairs_of_mine:numbers", "free": True},
+        },
+        judges=[],
+    )
+    (tmp_path / "which.md").write_text(WHICH)
+    project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+    done = project.matrix(
+        "rejudge", "it", "--rubric", "which.md", "--judge", "numbers", "--against", "other",
+        "--run-id", "pairs", "--in-process", "--quiet",
+    )  # fmt: skip
+    scores = project.tables("pairs").frame("scores")
+    which = scores[scores.name == "which"]
+    assert len(which) == 2, done
+    assert set(which.value) == {0.5}
 
 
 def test_a_simulated_judge_compares_too(project: Project) -> None:

@@ -94,8 +94,11 @@ def overall(scores: Mapping[str, float]) -> Decimal | None:
 
 
 _STATUS_LINE = re.compile(r"^[\s*_#>-]*STATUS[\s*_]*:[\s*_]*([A-Za-z][A-Za-z _]*?)[\s*_.]*$", re.M)
-_AT_ITS_END = re.compile(r"\?[\s\"')\]*_]*$")
-_QUESTION = re.compile(r"\?(?=[\s\"')\]*_]|$)")
+_AT_ITS_END = re.compile(r"[?\uff1f\u061f\u037e][\s\"')\]*_]*$")
+_QUESTION = re.compile(
+    r"\?(?=[\s\"')\]*_]|$)"
+    r"|[\uff1f\u061f\u2e2e\u055e\u1367\ua60f\u2047\u2048\u2049]|\u037e"
+)
 
 
 EMPTY: Final = "EMPTY"
