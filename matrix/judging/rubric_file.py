@@ -102,6 +102,8 @@ class RubricFile(_Part):
         elif self.answer == "criteria":
             if isinstance(self.criteria, Mapping) or not self.criteria:
                 raise ValueError("criteria need a list of texts that are met or not")
+            if any(not one.strip() for one in self.criteria):
+                raise ValueError("has a criterion without a word in it")
             if self.fail_threshold > len(self.criteria):
                 raise ValueError(f"fail_threshold {self.fail_threshold} could never be reached")
         elif self.criteria:

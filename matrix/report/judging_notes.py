@@ -91,14 +91,19 @@ def judging_notes(tables: RunTables) -> JudgingNotes:
     faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, _BY_PLACE])]
     by_place = _counts(faults, _BY_PLACE)
     of = _comparisons(tables, by_place) if by_place else {}
-    # members of a panel are shown the same text
-    marked = events[events["kind"] == MARKED].drop_duplicates()
     return JudgingNotes(
         _counts(faults, _CITES),
         _counts(faults, QUOTES_NOTHING),
         {name: (count, max(count, of.get(name, 0))) for name, count in by_place.items()},
-        len(marked),
+        _marked(tables, events[events["kind"] == MARKED]),
     )
+
+
+def _marked(tables: RunTables, events: Any) -> int:
+    """Texts with marks: what listed judges, and members of a panel, are shown is one text."""
+    listed = events["subject"].isin(names_of(tables.run.spec))
+    own = events[~listed].drop_duplicates()
+    return len(own) + len(set(events[listed]["session_id"]) - set(own["session_id"]))
 
 
 def _counts(events: Any, kind: str) -> dict[str, int]:

@@ -67,13 +67,15 @@ def _powered(
     Its weight is estimated from the labels. From few of them it can be anything, and beyond 0 and
     1 it would count a judge against itself, or for more than its own points (PPI++ clips it, too).
     """
+    every = np.concatenate([people, judge, elsewhere])
+    bounds = (0.0, 1.0) if np.isin(every, (0.0, 1.0)).all() else None
     if people.size < LEAST_WITH_JUDGE:
-        return powered_mean(people, judge, elsewhere, judge_weight=0.0)
-    found = powered_mean(people, judge, elsewhere)
+        return powered_mean(people, judge, elsewhere, judge_weight=0.0, bounds=bounds)
+    found = powered_mean(people, judge, elsewhere, bounds=bounds)
     if 0 <= found.judge_weight <= 1:
         return found
     clipped = min(1.0, max(0.0, found.judge_weight))
-    return powered_mean(people, judge, elsewhere, judge_weight=clipped)
+    return powered_mean(people, judge, elsewhere, judge_weight=clipped, bounds=bounds)
 
 
 def names_of_transcripts(tables: RunTables) -> dict[str, tuple[Transcript, ...]]:

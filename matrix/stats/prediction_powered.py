@@ -48,6 +48,7 @@ def powered_mean(
     alpha: float = 0.05,
     *,
     judge_weight: float | None = None,
+    bounds: tuple[float, float] | None = None,
 ) -> PoweredMean:
     """Estimate ``lambda mean(judge, all sessions) + mean(human - lambda judge, labelled)``.
 
@@ -61,6 +62,8 @@ def powered_mean(
         alpha: Two-sided error rate.
         judge_weight: Lambda; by default the one with the narrowest interval, estimated from the
             labelled sessions, which also makes up for another scale.
+        bounds: Least and greatest possible rating, which the mean and its interval keep to: of
+            shares 0 and 1. No truth is lost by that, as none lies beyond.
     """
     check_alpha(alpha)
     people, seen, elsewhere = (finite_sample(x) for x in (human, judge, judge_elsewhere))
@@ -83,8 +86,13 @@ def powered_mean(
         size = max(float(np.abs(people).max()), abs(weight) * float(np.abs(everything).max()))
         if variance > (ROUNDING * size) ** 2:
             half = t_quantile(1 - alpha / 2, df) * sqrt(variance)
-            interval = Interval(mean - half, mean + half, 1.0 - alpha)
-    return PoweredMean(mean, interval, weight, n, total, float(people.mean()))
+            low, high = _kept(bounds, mean - half), _kept(bounds, mean + half)
+            interval = Interval(low, high, 1.0 - alpha)
+    return PoweredMean(_kept(bounds, mean), interval, weight, n, total, float(people.mean()))
+
+
+def _kept(bounds: tuple[float, float] | None, value: float) -> float:
+    return value if bounds is None else min(max(value, bounds[0]), bounds[1])
 
 
 def _best_weight(people: npt.NDArray[np.float64], seen: npt.NDArray[np.float64]) -> float:

@@ -121,3 +121,11 @@ def test_missing_judgements_of_a_judge_that_was_mended_are_made(tmp_path: Path) 
         assert "nothing was scored" not in done.out + done.err
         frame = project.tables("again").frame("sessions")
         assert frame.score.notna().all()
+
+
+def test_a_judged_text_with_marks_counts_once_however_many_judge_it(tmp_path: Path) -> None:
+    with served_judge() as judge:
+        listed = [{"rubric": "ends.md", "model": "served", "name": name} for name in ("a", "b")]
+        project = judged_project(tmp_path, judge.url, judges=listed)
+        done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it")
+        assert "1 judged text contained marks" in done.out

@@ -78,6 +78,7 @@ WRONG: list[tuple[str | bytes, str]] = [
     ("---\nanswer: verdict\n---\n\x00", "is not text"),
     ("---\nanswer: verdict\n---\n" + "x" * 100_001, "a rubric has at most 100000"),
     ("---\nanswer: scores\n---\nx", "scores need criteria"),
+    ("---\nanswer: criteria\ncriteria: [a, '  ']\n---\nx", "a criterion without a word in it"),
     ("---\nanswer: criteria\n---\nx", "criteria need a list"),
     ("---\nanswer: verdict\ncriteria: [a]\n---\nx", "a verdict has no criteria"),
     ("---\ncriteria: {reason: why}\n---\nx", "found the criterion 'reason'"),

@@ -164,3 +164,18 @@ def test_rejudging_tells_of_a_void_winner_by_the_labels_that_the_first_run_has(
         assert "No winner on tone on the judge's word alone" in one
         assert "beats" not in one
     assert compared(project, run="again")["void"]["winner_by_judge"] == "3"
+
+
+def test_a_share_by_people_and_its_interval_stay_between_0_and_1(project: Project) -> None:
+    """All but one session of a variant pass: t alone would reach beyond."""
+    label(project, "ends", {"2": 0.0, "3": 0.0}, moved=0)
+    work = labelling(project.folder / "results" / "it", metric="ends", sessions=60, rater="ana")
+    frame: Any = project.tables("it").frame("sessions")
+    last = frame[frame.turns == 3].session_id.iloc[-1]
+    work.take([(str(last), 0.0, "")])
+    work.close()
+    rows = compared(project, "--metric", "ends")["by_people"]["rows"]
+    ends = [row["interval"][end] for row in rows for end in ("low", "high") if row["interval"]]
+    assert len(ends) >= 2
+    assert max(ends) == 1.0
+    assert min(ends) >= 0.0

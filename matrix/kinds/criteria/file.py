@@ -326,6 +326,8 @@ def _faults(
         why := _no_other(agent.when.agent, name, names, "wait for what it says itself")
     ):
         yield ("when", "agent"), why
+    if any(not one.strip() for one in agent.criteria):
+        yield ("criteria",), "has a criterion without a word in it"
     if len(set(agent.criteria)) < len(agent.criteria):
         yield ("criteria",), "has a criterion twice; each is judged once"
     if agent.criteria and agent.fail_threshold > len(agent.criteria):

@@ -319,6 +319,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"agents": {"a": {"criteria": ["x"]}}}, "agents.a: nothing says what it is; give prompt"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x", "x"]}}}, "agents.a.criteria: has a crit"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "fail_threshold": 2}}}, "never fail"),
+    ({"agents": {"a": {"prompt": "p", "criteria": ["x", " "]}}}, "criterion without a word"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "b"}}}, "reads: found 'b'"),
     ({"agents": {"a": {"prompt": "p", "criteria": ["x"], "reads": "a"}}}, "'a': an agent cannot"),
     (
