@@ -305,6 +305,7 @@ NodeEvent = Literal[
     "node.joined",
     "node.leaving",
     "node.lost",
+    "node.left",
     "workers.waiting",
     "sessions.given_again",
 ]

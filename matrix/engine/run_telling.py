@@ -64,9 +64,8 @@ class RunTelling:
 
     def node(self, news: NodeNews) -> None:
         """Something happened to a node of the cluster."""
-        tell = (
-            self._telemetry.log.info if news.event == "node.joined" else self._telemetry.log.warning
-        )
+        log, usual = self._telemetry.log, news.event in ("node.joined", "node.left")
+        tell = log.info if usual else log.warning
         tell(news.event, node=news.node, reason=news.text)
 
     def ended(self, end: RunEnd) -> None:

@@ -154,6 +154,7 @@ def test_a_node_that_comes_gets_workers_and_one_that_is_drained_loses_them_witho
     assert done.code == 0, done.err
     assert events(run_dir, "node.joined")
     assert events(run_dir, "node.leaving")
+    assert not events(run_dir, "node.lost"), "it was drained, and nothing lost with it"
     assert not events(run_dir, "process.died")
     assert compare_tables(run_dir, whole) == []
     assert_books(run_dir)

@@ -125,7 +125,9 @@ class Nodes:
         listed, draining = await aside(self._now)
         alive = {node["NodeID"]: node for node in listed if node["Alive"]}
         news = [
-            NodeNews("node.lost", f"the node {self.name_of(key)} is gone", key)
+            NodeNews("node.left", f"the node {self.name_of(key)}, which was drained, is gone", key)
+            if key in self.leaving
+            else NodeNews("node.lost", f"the node {self.name_of(key)} is gone", key)
             for key in self._known.keys() - alive.keys()
         ]
         for key in self._known.keys() - alive.keys():
