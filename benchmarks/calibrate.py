@@ -152,6 +152,25 @@ def unlike(runs: int) -> Iterator[Sequence[object]]:
                 yield engine, rare, n, *rates
 
 
+def sessions(runs: int) -> Iterator[Sequence[object]]:
+    """Sessions as the unit: false winners where those of one round go together, by their ICC."""
+    yield "engine", "rounds", "ICC 0", "ICC .05", "ICC .1", "ICC .2"
+    for engine in ENGINES:
+        rules = Rules(
+            ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine, unit="session"
+        )
+        for n in (5, 10, 30):
+            rates = []
+            for icc in (0.0, 0.05, 0.1, 0.2):
+                rng, named = np.random.default_rng([n, int(100 * icc)]), 0
+                for _ in range(runs):
+                    together = rng.normal(0, SD * sqrt(icc), (n, 1, 2))
+                    scores = 50 + together + rng.normal(0, SD * sqrt(1 - icc), (n, 5, 2))
+                    named += _verdict(scores, rules).winner is not None
+                rates.append(Rate(named, runs))
+            yield engine, n, *rates
+
+
 def missing(runs: int) -> Iterator[Sequence[object]]:
     """Scenarios far apart, and one variant's scores missing at random from all but the first."""
     yield "engine", "scenarios", "missing", "rounds", "false winners"
@@ -321,6 +340,7 @@ def _intervals(
 SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "errors": errors,
     "unlike": unlike,
+    "sessions": sessions,
     "missing": missing,
     "zeros": zeros,
     "several": several,
