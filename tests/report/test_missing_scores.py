@@ -152,3 +152,18 @@ def test_a_fixed_plan_that_was_cut_short_takes_all_its_rounds(tmp_path: Path) ->
         tmp_path / "it", rows, {"prompt": ("plain", "warm")}, rounds=30, status="incomplete"
     )
     assert run.compare().verdict.extra_rounds == 9
+
+
+def test_with_sessions_as_the_unit_what_that_takes_for_granted_is_said(tmp_path: Path) -> None:
+    rows = [
+        Row({"prompt": name}, n, scenario=scenario, score=float((n * 7 + len(name)) % 11))
+        for n in range(12)
+        for scenario in LEVELS
+        for name in ("plain", "warm")
+    ]
+    spec = {"name": "made-up", "kind": "playtest", "compare": {"unit": "session"}}
+    factors = {"prompt": ("plain", "warm")}
+    run = make_run(tmp_path / "it", rows, factors, scenarios=tuple(LEVELS), spec=spec)
+    told = run.compare().rests_on
+    assert "pairs of sessions within their scenario, taken as independent" in told
+    assert "differences" not in told
