@@ -66,7 +66,8 @@ class CostQuality:
         margin: How much worse counts as no worse; ``None``: only what is shown to be better does.
         rounds: Rounds that all variants took part in: the frontier is of these.
         rows: One per variant.
-        dominating: Pairs (who, whom): shown to be no worse and cheaper.
+        dominating: Pairs (who, whom): shown to be no worse and cheaper, at `strict`.
+        strict: Error rate of each of those claims: all of them err together at the declared one.
     """
 
     reference: str
@@ -75,6 +76,7 @@ class CostQuality:
     rounds: int
     rows: tuple[CostRow, ...]
     dominating: tuple[tuple[str, str], ...]
+    strict: float
 
 
 def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> CostQuality | None:
@@ -90,12 +92,18 @@ def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> Cos
         return None
     table, names, rules = judged.table, judged.matchup.variants, judged.verdict.rules
     ratios, dominating = {}, []
-    for a, b in combinations(range(len(names)), 2):
+    pairs = list(combinations(range(len(names)), 2))
+    strict, aside = rules.alpha / len(pairs), rng.spawn(1)[0]
+    for a, b in pairs:
         spent, scored = paired_costs(judged, a, b), table.paired(a, b)
         ratio = _ratio(spent[:, 0], spent[:, 1], rng, rules.alpha)
         ratios[a, b], ratios[b, a] = ratio, _inverse(ratio)
-        for one, other, sides in ((a, b, scored[:, ::-1]), (b, a, scored)):
-            if _dominates(judged, sides, one, other, ratios[other, one]):
+        surely = ratio if len(pairs) == 1 else _ratio(spent[:, 0], spent[:, 1], aside, strict)
+        for one, other, sides, of in (
+            (a, b, scored[:, ::-1], _inverse(surely)),
+            (b, a, scored, surely),
+        ):
+            if _dominates(judged, sides, one, other, of, strict):
                 dominating.append((names[one], names[other]))
     means = table.together(range(len(names)))
     together = ~np.isnan(means).any(axis=1) & ~np.isnan(costs).any(axis=1)
@@ -111,6 +119,7 @@ def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> Cos
         rounds=int(together.sum()),
         rows=rows_told,
         dominating=tuple(dominating),
+        strict=strict,
     )
 
 
@@ -120,8 +129,10 @@ def _ratio(first: Floats, second: Floats, rng: np.random.Generator, alpha: float
     return cost_ratio(first, second, rng, alpha)
 
 
-def _dominates(judged: Judged, sides: Floats, one: int, other: int, ratio: CostRatio) -> bool:
-    """Whether ``one`` is shown to be no worse than ``other`` and cheaper."""
+def _dominates(
+    judged: Judged, sides: Floats, one: int, other: int, ratio: CostRatio, alpha: float
+) -> bool:
+    """Whether ``one`` is shown to be no worse than ``other`` and cheaper, each at ``alpha``."""
     names = judged.matchup.variants
     if judged.void is not None and judged.void.concerns(names[one], names[other]):
         return False
@@ -132,7 +143,7 @@ def _dominates(judged: Judged, sides: Floats, one: int, other: int, ratio: CostR
         sides[:, 0],
         sides[:, 1],
         rules.delta or NO_MARGIN,
-        rules.alpha,
+        alpha,
         higher_is_better=rules.higher_is_better,
     )
     return dominates(gate, ratio)

@@ -241,7 +241,9 @@ def _dominance(found: CostQuality) -> list[str]:
     if not beaten:
         return ["No variant is shown to dominate another (to be no worse, and cheaper)."]
     told = [f"{who} dominates {' and '.join(whom)}." for who, whom in beaten.items()]
-    return [*told, "That is: shown to be no worse, and cheaper."]
+    pairs = round((1.0 - found.confidence) / found.strict)
+    held = f", at an error rate of {100 * (1 - found.confidence):.3g} % over {pairs} pairs"
+    return [*told, f"That is: shown to be no worse, and cheaper{held if pairs > 1 else ''}."]
 
 
 def noise_text(study: Study, width: int) -> str:

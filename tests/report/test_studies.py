@@ -270,6 +270,27 @@ def test_who_is_better_and_cheaper_dominates_and_is_alone_on_the_frontier(tmp_pa
     assert plain.low > 1
 
 
+def test_domination_is_held_to_the_error_rate_over_all_pairs(tmp_path: Path) -> None:
+    """Equal variants of which one is cheaper: who dominates is as rare with four as with two."""
+    dominated = {2: 0, 4: 0}
+    for k in dominated:
+        names = [f"v{n}" for n in range(k)]
+        for seed in range(40):
+            rng = np.random.default_rng([k, seed])
+            rows = [
+                Row({"prompt": name}, n, score=float(50 + rng.normal(0, 5)),
+                    cost=int(CENT * (1 + at) * (1 + rng.random() / 10)))
+                for n in range(20)
+                for at, name in enumerate(names)
+            ]  # fmt: skip
+            run = make_run(tmp_path / f"run-{k}-{seed}", rows, {"prompt": tuple(names)})
+            found = study(run).cost_quality
+            assert found is not None
+            assert found.strict == pytest.approx(0.05 / (k * (k - 1) / 2))
+            dominated[k] += bool(found.dominating)
+    assert max(dominated.values()) <= 40 * 0.05 + 3 * (40 * 0.05 * 0.95) ** 0.5
+
+
 def test_money_itself_is_not_set_beside_money(tmp_path: Path) -> None:
     run, _ = planted(tmp_path / "run", {"plain": 0.0, "warm": 4.0}, rounds=12)
     assert study(run, metric="cost_usd").cost_quality is None
