@@ -135,6 +135,7 @@ async def test_the_program_ends_with_4_and_names_provider_reason_and_remedy(
         assert "matrix resume it" in told
 
 
+@pytest.mark.slow
 async def test_a_session_with_no_other_is_parked_until_three_attempts_of_one_call_decide(
     service: Service, worlds: Callable[..., Any]
 ) -> None:

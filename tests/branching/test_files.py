@@ -78,6 +78,7 @@ def test_the_file_replays_as_its_run_does_with_the_same_change(
     assert here.file.branched == there.file.branched
 
 
+@pytest.mark.slow
 def test_a_run_from_a_file_is_whole_and_can_be_a_parent_and_exported_again(
     parent: Run, file: Path, tmp_path: Path
 ) -> None:

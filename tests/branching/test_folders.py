@@ -99,6 +99,7 @@ def restored(run: Run, tree: str, place: Path) -> dict[str, Any]:
 # --- from a run -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turn", [0, 2, TURNS])
 def test_an_unchanged_replay_has_the_parents_folders_and_needs_its_run_no_more(
     mine: Run, tmp_path: Path, turn: int

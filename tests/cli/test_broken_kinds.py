@@ -112,6 +112,7 @@ def test_a_kind_that_lacks_something_is_told_what(validate: Validate, command: s
     assert "version, version" not in line
 
 
+@pytest.mark.slow
 def test_a_pack_that_a_kind_stumbles_over_is_named(validate: Validate, here: Path) -> None:
     code = KIND.replace(
         "    def bind",
@@ -250,6 +251,7 @@ def test_help_is_given_whatever_is_set(here: Path, matrix: Matrix) -> None:
     assert matrix("run", "--help", variables={"MATRIX_MAXCOST": "5"}).code == 0
 
 
+@pytest.mark.slow
 def test_a_variable_of_an_installed_kind_is_known(validate: Validate) -> None:
     sound = SPEC.replace("wild", "cross")
     assert validate(spec=sound, MATRIX_MOODY_HOST="here").code == 0
@@ -261,6 +263,7 @@ def test_a_variable_of_an_installed_kind_is_known(validate: Validate) -> None:
 # --- the built-in matrix --------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_built_in_matrix_is_said_to_be_that_and_a_project_s_own_is_not(
     here: Path, matrix: Matrix
 ) -> None:

@@ -49,6 +49,7 @@ def test_a_run_is_refused_before_it_starts_when_the_budget_leaves_no_round(
     assert not list((project / "results").glob("*/run.json"))
 
 
+@pytest.mark.slow
 def test_a_resumed_run_draws_again_only_what_it_may_still_spend(
     project: Path, matrix: Matrix
 ) -> None:

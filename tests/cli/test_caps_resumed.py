@@ -27,6 +27,7 @@ def capped(tmp_path: Path) -> Project:
     return project
 
 
+@pytest.mark.slow
 def test_a_raised_cap_outlives_a_kill(capped: Project) -> None:
     run_dir = capped.path("it")
     before = entries_of(run_dir)

@@ -51,6 +51,7 @@ def test_a_run_is_compared_as_its_spec_declares(runs: Path, golden_run: GoldenRu
     assert golden_run("compare", "compare", "planted").code == 0
 
 
+@pytest.mark.slow
 def test_every_metric_can_be_listed_against_a_baseline(runs: Path, golden_run: GoldenRun) -> None:
     flags = ("--against", "baseline", "--by", "story", "--margin", "2", "--all-metrics")
     golden_run("compare-against", "compare", "planted", "--metric", "composite", *flags)

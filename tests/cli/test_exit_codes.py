@@ -153,6 +153,7 @@ def test_a_kind_that_scores_nothing_by_design_has_done_its_work(flawed: Flawed) 
     assert (result.code, told["scored"], told["sessions"]["completed"]) == (0, 0, 24)
 
 
+@pytest.mark.slow
 def test_a_run_that_did_not_reach_its_end_ends_with_4_whatever_was_scored(flawed: Flawed) -> None:
     cap = ("--at-cap", "spend-all", "--max-cost", "0.0001", "--open-sessions", "1", "--yes")
     gate = ("--threshold", "score=10", "--fail-on", "not-enough-data")
@@ -185,6 +186,7 @@ def test_no_gate_passes_a_run_with_too_many_errors(
     assert "gate passed: score at least 10.0: met: " in wider.stdout
 
 
+@pytest.mark.slow
 def test_errors_up_to_the_share_stop_no_gate(flawed: Flawed) -> None:
     gate = ("--threshold", "score=10", "--fail-on", "threshold", "--allow-errored", "0.5")
     result = flawed({"flaw": "outage", "rounds": 3}, "--per-cell", "13", *gate)
@@ -199,6 +201,7 @@ def test_a_gate_that_fails_comes_after_a_run_that_scored_nothing(flawed: Flawed)
     assert result.code == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", ["30", "-1", "nan"])
 def test_a_share_that_is_none_is_refused_before_the_start(flawed: Flawed, share: str) -> None:
     result = flawed({}, "--threshold", "score=10", "--allow-errored", share)
@@ -206,6 +209,7 @@ def test_a_share_that_is_none_is_refused_before_the_start(flawed: Flawed, share:
     assert f"--allow-errored: found {float(share):g}; a share between 0 and 1" in result.stderr
 
 
+@pytest.mark.slow
 def test_a_share_without_a_gate_is_refused(flawed: Flawed) -> None:
     result = flawed({}, "--allow-errored", "0.3")
     assert result.code == 2
@@ -223,6 +227,7 @@ def test_python_has_the_same_gate(here: Path, flawed: Flawed, installed: None) -
 # --- defects of a kind ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("where", ["prelude", "start", "turn", "finish"])
 def test_a_kinds_own_exception_is_called_its_defect_and_shown_whole_once(
     here: Path, flawed: Flawed, where: str

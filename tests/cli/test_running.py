@@ -50,6 +50,7 @@ def test_the_results_are_on_the_standard_output_and_everything_else_is_not(
     assert len(pd.read_parquet(folder / "results" / "first" / "sessions")) == 8
 
 
+@pytest.mark.slow
 def test_the_same_seed_makes_the_same_run(played: tuple[Path, Result], here: Path) -> None:
     api.init(here)
     again = api.run(here, per_cell=2, results=here / "results", executor="in-process")
@@ -290,6 +291,7 @@ def test_results_that_cannot_be_written_are_named(project: Path, golden_run: Gol
 # --- interrupts -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -> None:
     args = ("run", "--in-process", "--per-cell", "300", "--run-id", "stopped", "--yes")
     with subprocess.Popen(

@@ -76,6 +76,7 @@ def played(folder: Path) -> dict[str, str]:
 # --- the newest complete run of the name ----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_latest_is_the_newest_complete_run_of_the_name_and_no_replay(
     tally: Path, matrix: Matrix
 ) -> None:

@@ -82,6 +82,7 @@ def test_quiet_draws_nothing_on_a_terminal_either(project: Path) -> None:
     assert written.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code"), [("n\n", 0), ("y\n", 4)])
 def test_above_its_cap_a_run_asks_first(project: Path, answer: str, code: int) -> None:
     args = (*SMALL, "--per-cell", "20", "--max-cost", "0.3", "--open-sessions", "4")
@@ -91,6 +92,7 @@ def test_above_its_cap_a_run_asks_first(project: Path, answer: str, code: int) -
     assert (project / "results").exists() == (answer == "y\n")
 
 
+@pytest.mark.slow
 def test_yes_does_not_ask(project: Path) -> None:
     args = (*SMALL, "--per-cell", "20", "--max-cost", "0.3", "--open-sessions", "4", "--yes")
     written, code = on_terminal(project, *args)

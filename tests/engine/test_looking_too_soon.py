@@ -124,6 +124,7 @@ def test_completed_sessions_alone_make_the_variant_that_fails_slowly_look_better
     assert seen.mean > 10 * seen.error, "no chance, and no small one"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rounds", [10, 20, 60])
 def test_complete_rounds_in_launch_order_do_not(runs: Sequence[Played], rounds: int) -> None:
     def look(run: Played) -> float:

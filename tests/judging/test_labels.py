@@ -108,6 +108,7 @@ def compared(project: Project, run: str, metric: str) -> Any:
     return json.loads(done.out)
 
 
+@pytest.mark.slow
 def test_a_verdict_says_whether_its_judge_was_checked_against_people(project: Project) -> None:
     assert compared(project, "it", "ends")["judge_check"]["word"] == "unchecked"
     assert "has not been checked" in project.matrix("compare", "it", "--metric", "ends").out
@@ -120,6 +121,7 @@ def test_a_verdict_says_whether_its_judge_was_checked_against_people(project: Pr
     assert compared(project, "it", "turns")["judge_check"] is None  # no judge has part in it
 
 
+@pytest.mark.slow
 def test_a_judge_that_agrees_too_little_is_warned_of(project: Project) -> None:
     filled(project, "ends", wrong=20)
     found = compared(project, "it", "ends")["judge_check"]
@@ -205,6 +207,7 @@ def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) ->
     assert project.matrix("label", "it", "--metric", "nope", "--check").code == 2
 
 
+@pytest.mark.slow
 def test_people_correct_a_judge_that_favours_a_variant(project: Project) -> None:
     """The judge gives step 2 a point more than people do: the raw means differ, the true do not."""
     judge = given_by_judge(project, "it", "tone")

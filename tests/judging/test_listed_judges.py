@@ -350,6 +350,7 @@ def test_kinds_with_a_judge_of_their_own_are_judged_again_at_their_end(
     assert names[0] == names[1]
 
 
+@pytest.mark.slow
 def test_what_is_capped_is_resumed_to_the_same_scores(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.matrix("run", "criteria", "--in-process", "--run-id", "it")

@@ -61,6 +61,7 @@ def noisy(play: Play) -> RunTables:
     return RunTables(play(REPEATS))
 
 
+@pytest.mark.slow
 def test_planted_noise_is_recovered_from_repeats(noisy: RunTables) -> None:
     """Within four standard errors: a variance on 7 x 180 degrees of freedom has one of 4 %."""
     found = [spread(judge_repeats(noisy, QUALITY + name).tolist()) for name in RUBRIC.names]

@@ -154,6 +154,7 @@ def test_a_decision_that_waited_for_something_else_is_covered_too(design: Any) -
     assert coverage(adjusted, TRUE) >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", ["decision", "first crossing"])
 def test_a_pair_that_waited_for_another_pair_of_its_leader_is_covered(use: str) -> None:
     """Three variants; both pairs of the leader must cross at one look."""

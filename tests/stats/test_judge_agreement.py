@@ -45,6 +45,7 @@ def test_krippendorffs_own_example(level: RatingLevel, alpha: float) -> None:
     assert krippendorff_alpha(CANONICAL, level) == pytest.approx(alpha, abs=6e-5)
 
 
+@pytest.mark.slow
 def test_the_interval_of_kappa_covers_what_it_is_about() -> None:
     """Judges with a known kappa: .8 right of two equally frequent verdicts is .6."""
     rng = np.random.default_rng(5)

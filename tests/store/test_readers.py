@@ -37,6 +37,7 @@ def by_polars(folder: Path) -> int:
     return pl.read_parquet(folder).height + 0 * pl.read_parquet(f"{folder}/*.parquet").height
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [by_pandas, by_duckdb, by_polars])
 def test_plain_readers_work_before_during_and_after_a_run(tmp_path: Path, count: Count) -> None:
     entries = tell(LONG_STORY)

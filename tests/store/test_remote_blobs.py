@@ -157,6 +157,7 @@ def test_messages_are_bounded_whatever_the_files_are(tmp_path: Path, home: BlobS
     assert len(other.wire.given) <= 6
 
 
+@pytest.mark.slow
 def test_killed_at_any_call_nothing_is_named_that_is_not_there_and_a_later_life_goes_on(
     tmp_path: Path, home: BlobStore
 ) -> None:

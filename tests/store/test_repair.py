@@ -65,6 +65,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return results
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["play", "counter"])
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_tables_after_a_repair_equal_those_before_the_damage(

@@ -60,6 +60,7 @@ def cells(report: Any) -> dict[tuple[Any, ...], tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_every_variant_and_round_is_judged_on_its_own_output(tmp_path: Path) -> None:
     project, done, before = recorded(tmp_path, VALUE, "--per-cell", "4")
     assert "24 outputs are recorded in agents.recorded.json" in done.out
