@@ -32,7 +32,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry, RunSetup
 from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
-from matrix.model.errors import BadInput, Mistake
+from matrix.model.errors import BadInput, CutShort, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.report.text import plural
@@ -286,7 +286,8 @@ class RayExecutor:
                 raise error.cause from None
             except RayActorError:
                 while publisher.name == name or publisher.process is None:
-                    self._give_up_if_failed()
+                    if self._failed is not None:
+                        raise CutShort(self._failed.message) from None
                     await asyncio.sleep(PAUSE_S)
             else:
                 return
