@@ -45,6 +45,8 @@ ANYWHERE = {"scheduling_strategy": "SPREAD"}
 class ProcessGone(MatrixError):
     """A process of the run has died too often; what was acknowledged is in the journal."""
 
+    exit_code = 4
+
 
 @dataclass(slots=True)
 class Member:

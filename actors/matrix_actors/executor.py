@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry, RunSetup
 from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
-from matrix.model.errors import BadInput, CutShort, Mistake
+from matrix.model.errors import BadInput, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.report.text import plural
@@ -185,10 +185,10 @@ class RayExecutor:
             await asyncio.to_thread(self._look, needs)
         run_dir, local = Path(setup.run_dir), self._address is None
         if self._address is not None:
-            self._begin(self._ray.watch(run_dir, [lifeline_to_head(self._address)]))
+            self._background.begin(self._ray.watch(run_dir, [lifeline_to_head(self._address)]))
         self._starting = Starting(self._address)
         await self._ray.needed_by(self._starting.wait())
-        self._begin(self._ray.watch(run_dir, lifelines_of_ray(ours=local)))
+        self._background.begin(self._ray.watch(run_dir, lifelines_of_ray(ours=local)))
         import ray
 
         self._variables = server = VariableServer(_variables(setup))
@@ -199,7 +199,7 @@ class RayExecutor:
             nodes=self._nodes,
             tell=self._tell,
             give=self._give_all,
-            up=lambda worker: self._begin(self._watch(worker)),
+            up=lambda worker: self._background.begin(self._watch(worker)),
             down=self._died,
             failed=self._on_failure,
         )
@@ -235,14 +235,14 @@ class RayExecutor:
         self._metrics = RunMetrics(setup.run_id)
         self._link = Link(DRIVER, RayTransport(self.crew.governor.actor), self._on_news)
         self._link.start()
-        self._begin(self._link.failed())
-        self._begin(self._hand_out())
-        self._begin(self._replace_the_dead())
-        self._begin(self._look_after())
-        self._begin(self._staffing.keep())
+        self._background.begin(self._link.failed())
+        self._background.begin(self._hand_out())
+        self._background.begin(self._replace_the_dead())
+        self._background.begin(self._look_after())
+        self._background.begin(self._staffing.keep())
         for member in self.crew.members:
             if member.kind != "worker":
-                self._begin(self._watch(member))
+                self._background.begin(self._watch(member))
 
     def open(self, plans: Sequence[SessionPlan]) -> None:
         self._give_all(self._seating.seat(plans))
@@ -286,8 +286,7 @@ class RayExecutor:
                 raise error.cause from None
             except RayActorError:
                 while publisher.name == name or publisher.process is None:
-                    if self._failed is not None:
-                        raise CutShort(self._failed.message) from None
+                    self._give_up_if_failed()
                     await asyncio.sleep(PAUSE_S)
             else:
                 return
@@ -388,7 +387,7 @@ class RayExecutor:
         if isinstance(message, SessionEnded | SessionSuspended):
             was_alone = self._seating.leave(message.plan.session_id)
             if was_alone:
-                self._begin(self._play_next_suspect())
+                self._background.begin(self._play_next_suspect())
         if isinstance(message, RunFailed):
             self._failed = message
         self._tell(message)
@@ -481,7 +480,7 @@ class RayExecutor:
             await self._staffing.look()  # nobody knows where it was to be; that may be gone
         lost = await self.crew.replace(member)
         if member.kind != "worker":
-            self._begin(self._watch(member))
+            self._background.begin(self._watch(member))
         if member.kind == "governor":
             await self._govern()
         elif member.kind == "worker":
@@ -528,7 +527,7 @@ class RayExecutor:
         except RayActorError as error:
             self._died(worker, error)
         else:
-            self._begin(self._watch(worker))
+            self._background.begin(self._watch(worker))
 
     def _is_told(self, member: Member) -> bool:
         """Whether another death on the same node was told of a moment ago; it is told of now."""
@@ -552,13 +551,10 @@ class RayExecutor:
         if self._failed is not None:
             raise ProcessGone(self._failed.message)
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        self._background.begin(work)
-
     def _on_failure(self, error: Exception) -> None:
         """Something that the run depends on goes on no more: the run ends, and says why."""
         if not self._stopping and not isinstance(error, RayDied):
-            self._begin(self._fail(error))
+            self._background.begin(self._fail(error))
 
     async def _fail(self, error: Exception) -> None:
         with suppress(RayDied):  # whoever waits for something is told of that

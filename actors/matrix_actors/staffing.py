@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Final
@@ -67,7 +67,7 @@ class Staffing:
         nodes: Nodes | None,
         tell: Callable[[News], None],
         give: Callable[[Batches], None],
-        up: Callable[[Member], None],
+        up: Callable[[Member], object],
         down: Callable[[Member, Exception], None],
         failed: Callable[[Exception], None],
         wait_s: float = WAIT_S,
@@ -137,7 +137,7 @@ class Staffing:
             for member in workers:
                 self._has_come(member)
             return
-        coming = [self._follow(self._bring_up(member)) for member in workers]
+        coming = [self._background.begin(self._bring_up(member)) for member in workers]
         await self._first_of(given_up)
         await asyncio.wait(coming, timeout=GRACE_S)
 
@@ -194,10 +194,10 @@ class Staffing:
             died: What to say of the death if that takes a while; empty to say nothing.
             come: Called once the other one works.
         """
-        self._follow(self._replace(member, died, come))
+        self._background.begin(self._replace(member, died, come))
 
     async def _replace(self, member: Member, died: str, come: Callable[[], None]) -> None:
-        name, coming = member.name, self._follow(self._bring_up(member))
+        name, coming = member.name, self._background.begin(self._bring_up(member))
         await asyncio.wait([coming], timeout=GRACE_S)
         if died and (member.name != name or member.process is None):
             self._tell(NodeNews("workers.waiting", f"{died}; {await self._heir_said(member)}"))
@@ -237,7 +237,7 @@ class Staffing:
         self._give(self._seating.open(member.index))
         for seat, sessions in self._seating.surplus(member.index).items():
             for session in sessions:  # each by itself: none waits for another's turn to end
-                self._follow(self._move(self.crew.workers[seat], [session]))
+                self._background.begin(self._move(self.crew.workers[seat], [session]))
 
     async def _move(self, worker: Member, sessions: Sequence[str]) -> None:
         """Have sessions played on by others; one that dies meanwhile loses them anyway."""
@@ -261,7 +261,7 @@ class Staffing:
     def _dismiss(self, member: Member) -> None:
         self.crew.workers.pop(member.index, None)
         self._leaving.discard(member.index)
-        self._follow(make_sure(member))
+        self._background.begin(make_sure(member))
 
     # --- the nodes --------------------------------------------------------------------------------
 
@@ -290,20 +290,17 @@ class Staffing:
             leaves = process is not None and process.node in self._nodes.leaving
             if leaves and member.index not in self._leaving:
                 self._leaving.add(member.index)
-                self._follow(self._retire(member))
+                self._background.begin(self._retire(member))
 
     async def _adjust(self) -> None:
         assert self._nodes is not None
         staying = [m for i, m in self.crew.workers.items() if i not in self._leaving]
         wanted = wanted_workers(self._nodes.places, self._asked)
         for _ in range(wanted - len(staying)):
-            self._follow(self._bring_up(await self._hire()))
+            self._background.begin(self._bring_up(await self._hire()))
         waiting = [member for member in staying if member.process is None]
         for member in waiting[: max(0, len(staying) - wanted)]:
             self._dismiss(member)
-
-    def _follow(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        return self._background.begin(work)
 
     async def stop(self) -> None:
         """Follow nothing any more."""

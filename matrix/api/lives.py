@@ -352,8 +352,6 @@ def _driven(
             raise Interrupted(
                 f"stopped at once; `{resume_command(run_dir)}` goes on from the last turns"
             ) from None
-        if isinstance(error, StoreError):  # a full disk, as a rule: it did not reach its end
-            raise CutShort(str(error)) from error
         raise
     draw.spent = end.progress.picture.balance.charged
     if before is not None and (after := _surveyed(prepared, run_dir)) is not None:

@@ -54,7 +54,7 @@ from matrix.engine.setup import RunSetup
 from matrix.engine.speed import Speed
 from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.budgets import Bound
-from matrix.model.errors import CutShort, Interrupted, MatrixError
+from matrix.model.errors import CutShort, Interrupted, MatrixError, RunLocked, StoreError
 from matrix.store.run_folder import why_unfinished
 
 TICK_S = 0.25
@@ -120,7 +120,7 @@ class Driver:
         """Run to the end; always leaves the run readable unless the journal itself failed.
 
         Raises:
-            RunBroken: The governor could not go on; the run can be resumed.
+            RunBroken: The governor or the tables could not go on; the run can be resumed.
             CutShort: What it runs on has died; the run can be resumed.
         """
         self._listener.starting(self._prepared, self._run_id, self._run_dir)
@@ -147,6 +147,8 @@ class Driver:
                 self._telling.broke(error)
                 if isinstance(error, CutShort) and self._draining == "interrupted":
                     raise Interrupted(str(error)) from error
+                if isinstance(error, StoreError) and not isinstance(error, RunLocked):
+                    raise RunBroken(str(error)) from error  # a full disk, as a rule
                 raise
             finally:
                 await self._executor.stop(at_once=at_once)

@@ -220,9 +220,6 @@ def gate_pairs(question: Question) -> int:
 
 def shown_by(question: Question, rounds: int) -> Shown:
     """What a number of rounds of the question's plan can show."""
-    to_win = rounds_to_win(
-        question.goal, question.failure_margin, question.pairs, icc=question.failure_icc
-    )
     passed = _gate_chance(question, rounds)
     # the scores must be shown all the surer, as both have to come out
     wanted = question.goal.power / passed if passed else 1.0
@@ -233,7 +230,7 @@ def shown_by(question: Question, rounds: int) -> Shown:
         effect=None if goal is None else smallest_effect(rounds, question.sd, goal),
         sessions=rounds * question.sessions_per_round,
         cost_nano=None if question.round_nano is None else rounds * question.round_nano,
-        can_win=rounds >= to_win.total,
+        can_win=rounds >= max(MIN_ROUNDS, ceil(gate_pairs(question) / question.pairs)),
     )
 
 
@@ -248,13 +245,14 @@ def _planned_rounds(question: Question) -> int | None:
     return paid if question.rounds is None else min(paid, question.rounds)
 
 
-def _rounds(question: Question, effect: float) -> RoundsToWin:
+def _rounds(question: Question, effect: float | None, sd: float | None = None) -> RoundsToWin:
+    """Rounds for an effect, or for the gate alone; ``sd`` is the question's if left out."""
     return rounds_to_win(
         question.goal,
         question.failure_margin,
         question.pairs,
         effect,
-        question.sd,
+        question.sd if sd is None else sd,
         icc=question.failure_icc,
         rate=question.failure_rate,
     )
@@ -285,26 +283,11 @@ def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
 def _gate_at_rate(question: Question) -> int | None:
     if not question.failure_rate:
         return None
-    found = rounds_to_win(
-        question.goal,
-        question.failure_margin,
-        question.pairs,
-        icc=question.failure_icc,
-        rate=question.failure_rate,
-    ).total
+    found = _rounds(question, None).total
     return None if found >= MOST_ROUNDS else found
 
 
 def _at_worst(question: Question) -> int | None:
     if question.pilot is None or question.effect is None:
         return None
-    sd = question.pilot.sd_range[1]
-    return rounds_to_win(
-        question.goal,
-        question.failure_margin,
-        question.pairs,
-        question.effect,
-        sd,
-        icc=question.failure_icc,
-        rate=question.failure_rate,
-    ).total
+    return _rounds(question, question.effect, question.pilot.sd_range[1]).total

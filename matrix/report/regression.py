@@ -14,6 +14,7 @@ from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.matchup import Matchup
 from matrix.report.text import (
+    ends_as_data,
     metric_value,
     models_told,
     plural,
@@ -187,8 +188,7 @@ def regression_as_data(found: Regression) -> JSON:
         "sentence": found.sentence,
         "rounds": found.rounds,
         "difference": None if gate is None else gate.difference,
-        "low": None if bounds is None else bounds.low,
-        "high": None if bounds is None else bounds.high,
+        **ends_as_data(bounds),
         "margin": None if gate is None else gate.margin,
         "scores": None if gate is None else gate.kind,
         "failures": {

@@ -9,6 +9,7 @@ from matrix.model.records import JSON
 from matrix.report.compare import FactorComparison
 from matrix.report.endings import endings_as_data
 from matrix.report.summary import Summary
+from matrix.report.text import ends_as_data
 from matrix.store.run_folder import CostRange
 
 
@@ -109,8 +110,7 @@ def comparison_as_data(comparison: FactorComparison) -> JSON:
                 "b": levels[pair.b],
                 "rounds": pair.n,
                 "difference": pair.difference,
-                "low": None if pair.interval is None else pair.interval.low,
-                "high": None if pair.interval is None else pair.interval.high,
+                **ends_as_data(pair.interval),
                 "p": pair.p,
                 "level": pair.level,
             }

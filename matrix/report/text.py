@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from matrix.model.decimals import in_digits
-from matrix.model.records import Message
+from matrix.model.records import JSON, Message
+
+if TYPE_CHECKING:
+    from matrix.stats.interval import Interval
 
 WIDTH = 100
 """Columns that text is wrapped to where nothing says how wide the terminal is."""
@@ -66,6 +69,13 @@ def interval(low: float | None, high: float | None, digits: int = 1) -> str:
     if low is None or high is None:
         return "-"
     return f"{in_digits(low, digits)} to {in_digits(high, digits)}"
+
+
+def ends_as_data(found: Interval | None) -> dict[str, JSON]:
+    """The ends of an interval for programs; ``None`` twice without one."""
+    if found is None:
+        return {"low": None, "high": None}
+    return {"low": found.low, "high": found.high}
 
 
 def metric_value(metric: str, value: float, *, signed: bool = False) -> str:

@@ -16,6 +16,7 @@ from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.matchup import Floats, Matchup
 from matrix.report.text import (
+    ends_as_data,
     metric_value,
     models_told,
     plural,
@@ -209,8 +210,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "level": one.level,
                 "verdict": one.kind,
                 "value": one.value,
-                "low": None if one.interval is None else one.interval.low,
-                "high": None if one.interval is None else one.interval.high,
+                **ends_as_data(one.interval),
                 "n": one.n,
                 "failed": one.failed,
                 "unscored": one.unscored,

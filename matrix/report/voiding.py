@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from matrix.model.records import JSON
 from matrix.report.labelled import ByPeople, by_people
 from matrix.report.study_words import Figures
-from matrix.report.text import interval
+from matrix.report.text import ends_as_data, interval
 from matrix.stats.rules import VerdictKind
 
 if TYPE_CHECKING:
@@ -96,8 +96,7 @@ class Void:
                     "first": one.first,
                     "second": one.second,
                     "difference": one.difference,
-                    "low": None if one.interval is None else one.interval.low,
-                    "high": None if one.interval is None else one.interval.high,
+                    **ends_as_data(one.interval),
                 }
                 for one in self.errors
             ],
@@ -106,8 +105,7 @@ class Void:
                     "level": row.level,
                     "labelled": row.labelled,
                     "mean": row.mean,
-                    "low": None if row.interval is None else row.interval.low,
-                    "high": None if row.interval is None else row.interval.high,
+                    **ends_as_data(row.interval),
                 }
                 for row in self.people.rows
             ],

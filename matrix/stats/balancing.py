@@ -132,13 +132,34 @@ def _errors(
         apart += m[:, :, None] * m[:, None, :] * shared
         root = np.sqrt(w)
         squares[part] = np.maximum(np.einsum("ps,pst,pt->p", root, apart, root), 0.0)
-        inverse = 1.0 / np.maximum(counts[part], 1)
-        joint = inverse[:, :, None] * inverse[:, None, :]
-        overlap = shared * (1.0 - inverse[:, :, None] - inverse[:, None, :]) + shared**2 * joint
-        spread = np.einsum("ps,pst,pt->p", w, overlap, w)
-        trace = (w * np.maximum(counts[part] - 1.0, 0.0)).sum(axis=1)
-        freedom[part] = np.where(spread > 0.0, trace**2 / np.where(spread > 0.0, spread, 1.0), 0.0)
+        freedom[part] = degrees_of_freedom(w, counts[part], shared)
     return squares, freedom
+
+
+def degrees_of_freedom(
+    weights: FloatArray, counts: npt.NDArray[np.int64], common: FloatArray
+) -> FloatArray:
+    """Degrees of freedom of the squared standard error of a mean over scenarios, as the t's.
+
+    They are tr(B)^2 / tr(B^2) for B, the matrix of the squared standard error as a form in the
+    scores: the sum over scenarios of w_s P_s, where P_s centres the scores of s, and
+    tr(P_s P_t) = K_st (1 - 1/N_s - 1/N_t) + K_st^2 / (N_s N_t). Source: Bell & McCaffrey (2002).
+
+    Args:
+        weights: w_s = 1 / (S^2 N_s (N_s - 1)), 0 of a scenario that does not count, shape [..., S].
+        counts: N_s, scores of each scenario, shape [..., S].
+        common: K_st, rounds with a score in both s and t, shape [..., S, S].
+
+    Returns:
+        Shape [...]; 0 where no scenario counts.
+    """
+    inverse = 1.0 / np.maximum(counts, 1)
+    one, other = inverse[..., :, None], inverse[..., None, :]
+    overlap = common * (1.0 - one - other) + common**2 * (one * other)
+    spread = np.einsum("...s,...st,...t->...", weights, overlap, weights)
+    trace = (weights * np.maximum(counts - 1.0, 0.0)).sum(axis=-1)
+    found = np.where(spread > 0.0, trace**2 / np.where(spread > 0.0, spread, 1.0), 0.0)
+    return np.asarray(found, dtype=np.float64)
 
 
 def _rounds(known: BoolArray, used: BoolArray) -> npt.NDArray[np.int64]:

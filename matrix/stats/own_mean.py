@@ -26,6 +26,7 @@ from math import cbrt, isinf, sqrt
 import numpy as np
 import numpy.typing as npt
 
+from matrix.stats.balancing import degrees_of_freedom
 from matrix.stats.interval import Interval, check_alpha
 from matrix.stats.means import ROUNDING
 from matrix.stats.round_table import BoolArray, FloatArray
@@ -150,13 +151,7 @@ class _Error:
 
 
 def _error(residuals: FloatArray, scored: BoolArray, size: float) -> _Error | None:
-    """Error of the mean from residuals of shape [n, S]; ``size`` is the largest score's.
-
-    The degrees of freedom are tr(B)^2 / tr(B^2) for B, the matrix of the squared standard error as
-    a form in the scores: the sum over scenarios of w_s P_s, with w_s = 1 / (S^2 N_s (N_s - 1)) and
-    P_s, which centres the scored sessions of s. K_st rounds have a score in both s and t, and
-    tr(P_s P_t) = K_st (1 - 1/N_s - 1/N_t) + K_st^2 / (N_s N_t).
-    """
+    """Error of the mean from residuals of shape [n, S]; ``size`` is the largest score's."""
     n, n_scenarios = residuals.shape
     counts = scored.sum(axis=0)
     if not n or counts.min() < 2:
@@ -166,17 +161,9 @@ def _error(residuals: FloatArray, scored: BoolArray, size: float) -> _Error | No
     se = sqrt(float(influence @ influence))
     if se * sqrt(n) <= ROUNDING * size:
         return None
-    shares, inverse = influence / se, 1.0 / counts
     common = scored.T.astype(np.float64) @ scored
-    overlap = common * (1.0 - np.add.outer(inverse, inverse)) + common**2 * np.outer(
-        inverse, inverse
-    )
-    trace = float(weights @ (counts - 1.0))
-    return _Error(
-        se=se,
-        df=min(trace**2 / float(weights @ overlap @ weights), n - 1.0),
-        skewness=float((shares**3).sum()),
-    )
+    df = float(degrees_of_freedom(weights, counts, common))
+    return _Error(se, min(df, n - 1.0), skewness=float(((influence / se) ** 3).sum()))
 
 
 def _interval(

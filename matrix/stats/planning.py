@@ -79,15 +79,7 @@ def failure_gate_pairs(
         bounds = newcombe_paired(0.0, 0.0, 0.0, n, 2 * alpha)
         return bounds is not None and bounds.high < margin
 
-    low, high = 0, 1
-    while not passes(high):
-        low, high = high, high * 2
-        if high > MOST_GATE_PAIRS:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if passes(middle) else (middle, high)
-    return high
+    return _fewest(passes, 1, MOST_GATE_PAIRS)
 
 
 def rounds_to_win(
@@ -130,7 +122,7 @@ def rounds_to_win(
         shown = 1.0 if effect is None else power_of_rounds(n, effect, sd, goal)
         return shown * gate.chance(n) >= goal.power
 
-    return replace(least, at_rate=_fewest(enough, least.total))
+    return replace(least, at_rate=_fewest(enough, least.total, MOST_ROUNDS) or MOST_ROUNDS)
 
 
 def gate_of(
@@ -148,15 +140,13 @@ def gate_of(
     )
 
 
-def _fewest(enough: Callable[[int], bool], least: int) -> int:
-    """Fewest rounds from ``least`` on that are enough, found by halving; `MOST_ROUNDS` at most."""
-    if enough(least):
-        return least
-    low, high = least, 2 * least
+def _fewest(enough: Callable[[int], bool], least: int, most: int) -> int | None:
+    """Fewest from ``least`` on that are enough, found by halving; ``None`` beyond ``most``."""
+    low, high = least - 1, least
     while not enough(high):
         low, high = high, 2 * high
-        if high >= MOST_ROUNDS:
-            return MOST_ROUNDS
+        if high > most:
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -115,16 +115,6 @@ class RoundTable:
         sides = self.sides(a, b)
         return sides[~np.isnan(sides[:, 0])]
 
-    def round_means(self) -> FloatArray:
-        """Mean over each variant's own scored sessions of a round, shape [P, k]; NaN without any.
-
-        For describing variants side by side; to compare two, take `sides`.
-        """
-        counts = (~np.isnan(self.scores)).sum(axis=1)
-        return np.asarray(
-            np.where(counts > 0, np.nansum(self.scores, axis=1) / np.maximum(counts, 1), np.nan)
-        )
-
     def up_to(self, length: int) -> RoundTable:
         """The same table as it stood when its prefix had ``length`` rounds, at most P.
 

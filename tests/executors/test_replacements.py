@@ -90,6 +90,16 @@ def play(
     return said
 
 
+def survived(
+    project: Project, shared_ray: SharedRay, chaos: Chaos, wounds: Sequence[hurting.Wound]
+) -> dict[str, Any]:
+    """Play the run with these wounds to its end; what the program said of it."""
+    said = play(project, shared_ray, chaos, wounds)
+    assert said["hurt"] == wounds
+    assert (said["status"], said["reason"]) == ("complete", "done")
+    return said
+
+
 def go_on(project: Project, chaos: Chaos, whole: Path) -> None:
     """Resume the run, which does nothing if it came to its end: then everything must hold."""
     run_dir = project.path("hurt")
@@ -127,9 +137,7 @@ def test_each_kind_of_process_is_replaced_and_the_run_goes_on(
         hurting.Wound(60 + 90 * number, place, "SIGKILL")
         for number, place in enumerate(("worker-0", "client-sim-1", "publisher", "governor"))
     ]
-    said = play(project, shared_ray, chaos, wounds)
-    assert said["hurt"] == wounds
-    assert (said["status"], said["reason"]) == ("complete", "done")
+    said = survived(project, shared_ray, chaos, wounds)
     log = map(json.loads, (project.path("hurt") / "log.jsonl").read_text().splitlines())
     told = [line["dead"] for line in log if line["event"] == "process.died"]
     for wound in wounds:
@@ -144,9 +152,7 @@ def test_a_client_that_dies_while_an_heir_that_needs_it_comes_up_is_no_end_of_an
 ) -> None:
     project = Project(tmp_path)
     wounds = [hurting.Wound(60, place, "SIGKILL") for place in ("worker-0", "client-sim-0")]
-    said = play(project, shared_ray, chaos, wounds)
-    assert said["hurt"] == wounds
-    assert (said["status"], said["reason"]) == ("complete", "done")
+    survived(project, shared_ray, chaos, wounds)
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
@@ -159,9 +165,7 @@ def test_processes_that_are_stopped_for_a_while_go_on_and_nobody_takes_them_for_
         hurting.Wound(60 + 90 * number, place, "SIGSTOP", 1.0)
         for number, place in enumerate(("worker-0", "client-sim-1", "publisher", "governor"))
     ]
-    said = play(project, shared_ray, chaos, wounds)
-    assert said["hurt"] == wounds
-    assert (said["status"], said["reason"]) == ("complete", "done")
+    said = survived(project, shared_ray, chaos, wounds)
     assert set(said["lives"].values()) == {1}, "somebody was replaced who was alive"
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from matrix.api.labelling import labelling, value_of
 from matrix.kinds.protocol import Question
 from matrix.report.judge_check import ENOUGH, check_judge, standing_of
 from matrix.store.labels import JudgeId, Label, Transcript
-from tests.executors.programs import Project
+from tests.executors.programs import Project, counter_spec
 
 JUDGES = """
 import hashlib, json
@@ -47,22 +46,18 @@ def project(tmp_path: Path) -> Project:
     for name, text in RUBRICS.items():
         (tmp_path / name).write_text(text)
     names = ("line", "other", "points")
-    spec = {
-        "name": "count",
-        "kind": "counter",
-        "scenarios": ["one"],
-        "factors": {"step": [1, 2]},
-        "options": {"turns": 2},
-        "per_cell": 30,
-        "limits": {"cost_usd": 10},
-        "agents": {one: {"python": f"judges_of_mine:{one}", "free": True} for one in names},
-        "judges": [
-            {"rubric": "ends.md", "model": "line"},
-            {"rubric": "tone.md", "model": "points"},
-        ],
-    }
-    (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
     found = Project(tmp_path)
+    found.write(
+        counter_spec(
+            options={"turns": 2},
+            per_cell=30,
+            agents={one: {"python": f"judges_of_mine:{one}", "free": True} for one in names},
+            judges=[
+                {"rubric": "ends.md", "model": "line"},
+                {"rubric": "tone.md", "model": "points"},
+            ],
+        )
+    )
     done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
     return found

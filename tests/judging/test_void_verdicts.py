@@ -6,10 +6,9 @@ import json
 from typing import Any
 
 import pytest
-import yaml
 
 from matrix.api.labelling import labelling
-from tests.executors.programs import Project
+from tests.executors.programs import Project, counter_spec
 
 JUDGES = """
 import hashlib, json, re
@@ -40,22 +39,20 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "mine.py").write_text(JUDGES)
     for name, text in RUBRICS.items():
         (folder / name).write_text(text)
-    spec = {
-        "name": "count",
-        "kind": "counter",
-        "scenarios": ["one"],
-        "factors": {"turns": [2, 3]},
-        "per_cell": 30,
-        "limits": {"cost_usd": 10},
-        "compare": {"metric": "tone", "failure_margin": 50, "margin": 0.1},
-        "agents": {one: {"python": f"mine:{one}", "free": True} for one in ("points", "line")},
-        "judges": [
-            {"rubric": "tone.md", "model": "points"},
-            {"rubric": "ends.md", "model": "line"},
-        ],
-    }
-    (folder / "matrix.yaml").write_text(yaml.safe_dump(spec))
     found = Project(folder)
+    found.write(
+        counter_spec(
+            factors={"turns": [2, 3]},
+            options={},
+            per_cell=30,
+            compare={"metric": "tone", "failure_margin": 50, "margin": 0.1},
+            agents={one: {"python": f"mine:{one}", "free": True} for one in ("points", "line")},
+            judges=[
+                {"rubric": "tone.md", "model": "points"},
+                {"rubric": "ends.md", "model": "line"},
+            ],
+        )
+    )
     done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
     return found
