@@ -12,6 +12,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
 from matrix.model.plan import Plan
+from matrix.model.spec import RunSpec
 from matrix.store.run_folder import (
     CommandEnd,
     CostRange,
@@ -104,10 +105,10 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
         "totals": totals,
     }
     pilot = {} if end.pilot is None else {"pilot": _range(end.pilot)}
-    return file.model_copy(update=known | pilot | _stopping(end) | _command(file, end))
+    return file.model_copy(update=known | pilot | _stopping(file, end) | _command(file, end))
 
 
-def _stopping(end: RunEnd) -> dict[str, Stopping]:
+def _stopping(file: RunFile, end: RunEnd) -> dict[str, Stopping]:
     look = end.look
     if look is None:
         return {}
@@ -117,6 +118,7 @@ def _stopping(end: RunEnd) -> dict[str, Stopping]:
     stopping = Stopping(
         looked=look.rounds,
         decided=look.decided,
+        at_cap=RunSpec.model_validate(file.spec).compare.look_at_cap,
         dropped=dropped,
         unplayed=end.unplayed,
         saved_nano=end.saved,

@@ -28,6 +28,8 @@ def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:
         )
     if prepared.spec.stop == "when-decided":
         _check_stopping(prepared, mistakes)
+    if prepared.spec.compare.look_at_cap:
+        _check_look_at_cap(prepared, mistakes)
 
 
 def known_metrics(kind: Kind, listed: Iterable[str]) -> tuple[str, ...] | None:
@@ -60,4 +62,16 @@ def _check_stopping(prepared: Prepared, mistakes: Mistakes) -> None:
             ("compare", "engine"),
             "fixed looks once, when the plan is over, so it cannot stop before; use planned or "
             "open-ended, or `stop: never`",
+        )
+
+
+def _check_look_at_cap(prepared: Prepared, mistakes: Mistakes) -> None:
+    path, factor = ("compare", "look_at_cap"), prepared.compare_factor
+    if factor is None or len(prepared.factors[factor]) < 2:
+        mistakes.fault(path, "needs a factor with at least two levels; there is nothing to compare")
+    if prepared.spec.engine != "fixed":
+        mistakes.fault(
+            path,
+            f"{prepared.spec.engine} looks after every round anyway; look_at_cap is for a plan "
+            "that looks once (`engine: fixed`, `stop: never`)",
         )

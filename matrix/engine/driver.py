@@ -137,6 +137,8 @@ class Driver:
                     raise RunBroken(self._broken.message)
                 picture = await self._executor.picture()
                 end = self._end(picture)
+                if end.reason == "cap" and self._looking is not None:
+                    end = replace(end, look=await self._looking.look_at_cap())
                 await self._executor.finish(self._prepared.plan, why_unfinished(end.reason))
                 await self._take_the_rest()
                 end = replace(end, processes_lost=len(self._died), nodes_lost=self._nodes_lost)
@@ -360,7 +362,7 @@ class Driver:
             eta_s=elapsed / fresh * left if fresh > 0 else None,
             draining=self._draining is not None,
             unplayed=unplayed,
-            looks=self._looking is not None,
+            looks=self._looking is not None and not self._looking.looks.only_at_cap,
             looked=0 if self._looking is None else self._looking.looks.looked,
         )
 

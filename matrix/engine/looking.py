@@ -23,12 +23,18 @@ from matrix.stats import verdict_sentence
 
 
 def looks_of(prepared: Prepared, earlier: Earlier) -> Looks | None:
-    """The looks of a run that stops when it is decided; ``None`` for any other run."""
-    factor = prepared.compare_factor
-    if prepared.spec.stop != "when-decided" or factor is None:
+    """The looks of a run that is looked at before its plan is over; ``None`` for any other."""
+    factor, spec = prepared.compare_factor, prepared.spec
+    if factor is None or (spec.stop != "when-decided" and not spec.compare.look_at_cap):
         return None
-    rules = declared_rules(prepared.spec, prepared.kind)
-    return Looks(prepared.plan, factor, prepared.factors[factor], rules, earlier.look)
+    return Looks(
+        prepared.plan,
+        factor,
+        prepared.factors[factor],
+        declared_rules(spec, prepared.kind),
+        earlier.look,
+        only_at_cap=spec.compare.look_at_cap,
+    )
 
 
 class Looking:
@@ -74,6 +80,22 @@ class Looking:
                 f"round {looks.looked + 1} has a {looks.blocked}, so nothing more is decided early"
             )
 
+    async def look_at_cap(self) -> Looked | None:
+        """The one look of a plan that the cap has ended, made now or in an earlier life."""
+        looks = self.looks
+        if (look := looks.at_cap(self._utc())) is not None:
+            await self._record(look)
+            looks.made(look)
+            when = f"looked at the cap, after round {look.rounds} of {looks.plan.rounds}"
+            self._remark(f"{when}: {self._sentence()}")
+        return looks.newest
+
+    def _sentence(self) -> str:
+        verdict, levels = self.looks.verdict, self.looks.levels
+        assert verdict is not None
+        metric, unit = name_of(self._metric), unit_of(self._metric)
+        return verdict_sentence(verdict, levels, metric, unit)
+
     def _told(self, before: Looked | None, look: Looked) -> list[str]:
         known = () if before is None else before.dropped
         told = [
@@ -87,8 +109,6 @@ class Looking:
             if one not in known
         ]
         if look.decided and self.looks.verdict is not None:
-            metric, unit = name_of(self._metric), unit_of(self._metric)
-            sentence = verdict_sentence(self.looks.verdict, self.looks.levels, metric, unit)
             when = f"decided after round {look.rounds} of {self.looks.plan.rounds}"
-            told.append(f"{when}: {sentence}")
+            told.append(f"{when}: {self._sentence()}")
         return told

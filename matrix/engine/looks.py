@@ -84,6 +84,7 @@ class Looks:
         rules: What was declared before launch.
         newest: The newest look, of this life of the run or an earlier one.
         verdict: What the newest look of this life came to.
+        only_at_cap: Whether nothing is looked at unless the cap ends the run.
         blocked: Why no further look can be made; empty while they go on.
     """
 
@@ -94,6 +95,7 @@ class Looks:
     newest: Looked | None = None
     verdict: Verdict | None = None
     blocked: str = ""
+    only_at_cap: bool = False
     _ended: list[tuple[int, int, int, float, str]] = field(default_factory=list)
     _counts: dict[int, int] = field(default_factory=dict)
     _seen: int = 0
@@ -129,7 +131,12 @@ class Looks:
     def ready(self, number: int) -> bool:
         """Whether the look that round ``number`` (from 0) waits for has been made."""
         by = number + 1 - self.lag
-        return by < self.rules.first_look or by <= self.looked or bool(self.blocked)
+        return (
+            self.only_at_cap
+            or by < self.rules.first_look
+            or by <= self.looked
+            or bool(self.blocked)
+        )
 
     def unlaunched(self, plan: SessionPlan) -> str:
         """Why a planned session is not launched; empty if it is."""
@@ -145,7 +152,7 @@ class Looks:
 
     def due(self, at: float) -> Iterator[Looked]:
         """The looks that can be made now, one by one; make each durable, then say :meth:`made`."""
-        if self.blocked or self.over or not self._prefix_grew():
+        if self.only_at_cap or self.blocked or self.over or not self._prefix_grew():
             return
         table = self._table()
         if table.prefix_length < self._seen:
@@ -155,6 +162,20 @@ class Looks:
             yield self._look(self.verdict, rounds, at)
             if self.over:
                 return
+
+    def at_cap(self, at: float) -> Looked | None:
+        """The one look of a plan that the cap has ended; ``None`` if there was one, or none can be.
+
+        It covers the rounds that are complete: rounds start in the order of the plan whatever the
+        scores are, so the scores have no part in where it ends.
+        """
+        if not self.only_at_cap or self.newest is not None or not self._prefix_grew():
+            return None
+        table = self._table()
+        if table.prefix_length < self.rules.first_look:
+            return None
+        self.verdict = verdict_of(table, self.rules, plan_over=True)
+        return Looked(table.prefix_length, self.factor, (), self.verdict.kind, None, at)
 
     def made(self, look: Looked) -> None:
         """A look is durable, and holds."""

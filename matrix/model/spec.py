@@ -261,6 +261,13 @@ class Compare(SpecModel):
             "with `stop: when-decided`, else fixed."
         ),
     )
+    look_at_cap: bool = Field(
+        default=False,
+        description=(
+            "For a plan that looks once: where the cost cap ends it, that one look is made then, "
+            "at the rounds that are complete, and holds; rounds played later are not in it."
+        ),
+    )
 
 
 class RunSpec(SpecModel):

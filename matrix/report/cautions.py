@@ -30,10 +30,30 @@ def cautions_of(judged: Judged) -> tuple[str, ...]:
         judged: The comparison with its verdict.
     """
     return (
+        *_at_cap(judged),
         *_unscored(judged),
         *_at_limit(judged),
         *_overstated(judged),
         *_two_widths(judged),
+    )
+
+
+def _at_cap(judged: Judged) -> Iterator[str]:
+    """That the plan was looked at where its cap ended it, and what was played since."""
+    matchup = judged.matchup
+    if matchup.looked_at_cap is None:
+        return
+    ended = matchup.round_table(judged.metric)[0].prefix_length
+    since = ended - matchup.looked_at_cap
+    more = (
+        f" {plural(since, matchup.unit)} played since {'is' if since == 1 else 'are'} not in it."
+        if since > 0
+        else ""
+    )
+    yield (
+        f"The cap ended the plan after {plural(matchup.looked_at_cap, matchup.unit)} of "
+        f"{matchup.n_units:,}, and the one look was made then, as declared before launch "
+        f"(compare.look_at_cap): its verdict stands, whatever is played later.{more}"
     )
 
 

@@ -193,7 +193,9 @@ def judge(matchup: Matchup, metric: str | None = None, margin: float | None = No
         score_bounds=None if outside else rules.score_bounds,
     )
     over = matchup.over
-    if rules.engine == "fixed":
+    if matchup.looked_at_cap is not None:
+        table, over = table.up_to(matchup.looked_at_cap), True
+    elif rules.engine == "fixed":
         # a cap is no reason to look: adding rounds and looking again errs .08 to .16 of the time
         over &= table.prefix_length >= matchup.n_whole
     verdict = verdict_of(table, rules, plan_over=over)

@@ -46,6 +46,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
         outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
         spec=spec if declared else matchup.spec,
         dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
+        looked_at_cap=_looked_at_cap(tables, spec) if declared else None,
     )
 
 
@@ -321,6 +322,12 @@ def _whole(run: RunFile) -> int:
     pairing = pairing_of(run)
     whole = run.plan.sessions // max(run.plan.cells, 1)
     return min(pairing.units, whole) if pairing.unit == "round" else pairing.units
+
+
+def _looked_at_cap(tables: RunTables, spec: RunSpec) -> int | None:
+    """Rounds at the look that was declared for the cap, if it was made."""
+    look = newest_look(tables.run_dir) if spec.compare.look_at_cap else None
+    return None if look is None else look.rounds
 
 
 def _unlaunched(

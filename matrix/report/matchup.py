@@ -67,6 +67,7 @@ class Matchup:
         over: Whether no session is running or will be launched.
         simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
+        looked_at_cap: Rounds at the one look of a plan that the cap ended; ``None`` without.
     """
 
     factor: str
@@ -93,6 +94,7 @@ class Matchup:
     over: bool
     simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
+    looked_at_cap: int | None = None
     _names: list[str] = field(default_factory=list)
     _read: dict[str, Floats] = field(default_factory=dict)
 

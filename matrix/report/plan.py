@@ -158,7 +158,9 @@ def _above_the_cap(prepared: Prepared) -> list[tuple[str, str]]:
         f"The plan is expected to cost {show_usd(expected)}, above its cap of "
         f"{show_usd(cap)}: about {plural(rounds, 'round')} of {prepared.plan.rounds:,} fit."
     )
-    if prepared.compare_factor is not None and prepared.spec.engine == "fixed":
+    if prepared.spec.compare.look_at_cap:
+        told += " It is looked at where the cap ends it, once."
+    elif prepared.compare_factor is not None and prepared.spec.engine == "fixed":
         told += (
             " It looks once, when all its rounds ran, so that run has no verdict: plan fewer, or "
             "use --stop-early, which may be looked at wherever it ends."

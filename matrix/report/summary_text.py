@@ -219,6 +219,9 @@ def _stopping(stopping: Stopping | None, rounds: int) -> list[tuple[str, str]]:
     """What looking at the scores while the run went on came to, in a plan of so many rounds."""
     if stopping is None:
         return []
+    if stopping.at_cap:
+        verdict = stopping.decided.replace("_", " ")
+        return [("look", f"at the cap, after round {stopping.looked} of {rounds}: {verdict}")]
     told = [
         f"{one.level} dropped from round {one.from_round + 1} on, beaten by {one.by}"
         for one in stopping.dropped

@@ -123,7 +123,15 @@ class Stopping(_Part):
     """What looking at the scores while the run went on came to."""
 
     looked: int = Field(ge=0, description="Complete rounds at the newest look.")
-    decided: str = Field(description="`winner`, `equivalent`, or empty if nothing was decided.")
+    decided: str = Field(
+        description=(
+            "`winner`, `equivalent`, or empty if nothing was decided; of a look at the cap, "
+            "whichever verdict it came to."
+        )
+    )
+    at_cap: bool = Field(
+        default=False, description="Whether it was one look, where the cap ended the plan."
+    )
     dropped: tuple[DroppedLevel, ...] = Field(description="Levels dropped on the way, in order.")
     unplayed: int = Field(ge=0, description="Planned sessions that this made needless.")
     saved_nano: NanoUSD = Field(

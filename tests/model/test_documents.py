@@ -91,7 +91,7 @@ def test_every_mistake_comes_at_once_with_its_line_path_value_and_remedy() -> No
         "matrix.yaml:8: factors.group_size: found 4; should be a list",
         "matrix.yaml:11: compare.confidence: found 95; should be less than 1",
         "matrix.yaml:12: compare.margins: unknown key; allowed: factor, metric, confidence, "
-        "margin, failure_margin, failure_icc, turn_limit, unit, engine; "
+        "margin, failure_margin, failure_icc, turn_limit, unit, engine, look_at_cap; "
         "did you mean 'margin'?",
         "matrix.yaml:14: per_cell: give sessions or per_cell, not both",
         "matrix.yaml:15: seed: found -1; should be greater than or equal to 0",
