@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from matrix.engine.adrift import Adrift, Repeated
 from matrix.engine.books import CallBook, Outbox, SessionBook
 from matrix.engine.messages import Acquire, Recorded, Refuse, Refused, Settle, Supply
-from matrix.engine.refusals import DRAINING, PARKED
+from matrix.engine.refusals import BEHIND, DRAINING, PARKED
 from matrix.model.records import Answer, CallKey
 
 
@@ -41,6 +41,9 @@ class AskedCalls:
         if book is None:
             if not self._adrift.keep(peer, message):
                 self._out.tell(peer, Refused(message.key, "draining", DRAINING))
+            return None
+        if not book.is_newer(message.key.phase, message.key.turn):
+            self._out.tell(peer, Refused(message.key, "draining", BEHIND))
             return None
         call = book.calls.get(message.key)
         if call is None:

@@ -34,7 +34,7 @@ from matrix.engine.books import (
 from matrix.engine.messages import Acquire, Granted, ProviderClosed, Settle, Supply
 from matrix.engine.open_holds import OpenHolds
 from matrix.engine.parking import Parking
-from matrix.engine.refusals import DRAINING, why_refused
+from matrix.engine.refusals import BEHIND, DRAINING, why_refused
 from matrix.model.entries import Held
 from matrix.model.errors import ProtocolError
 from matrix.model.money import NanoUSD
@@ -92,6 +92,18 @@ class CallDesk:
     def found(self, session_id: str) -> list[tuple[str, Repeated]]:
         """A session is open: what was asked for it before is to be asked again."""
         return self._calls.found(session_id)
+
+    def turn_over(self, book: SessionBook) -> None:
+        """A session has a new checkpoint: the calls before it are never granted any more.
+
+        Whoever still waits for one plays it from an older checkpoint, or did not wait for all that
+        its turn had asked.
+        """
+        for key in [key for key in book.calls if not book.is_newer(key.phase, key.turn)]:
+            call = book.calls.pop(key)
+            self._parking.take_out(key)
+            if call.hold_id is None:  # what is out is settled, and its process told, all the same
+                self._calls.refuse(key, call, "draining", BEHIND)
 
     def leave(self, session_id: str) -> None:
         """A session is over or let go."""
@@ -244,7 +256,11 @@ class CallDesk:
 
     def _grant(self, grant: Grant, now: float, at: float) -> None:
         request, hold_id = grant
-        call = self._books[request.key.session_id].calls[request.key]
+        call = self._calls.find(request.key)
+        if call is None:  # its turn was over before its place in the queue came
+            self.ledger.release(hold_id)
+            self._gate.finish(hold_id, None, 0)
+            return
         asked = call.asked
         if asked is None:
             raise ProtocolError(f"call {request.key} was granted, but nobody was waiting for it")

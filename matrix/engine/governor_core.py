@@ -27,6 +27,7 @@ from matrix.engine.messages import (
     EndSession,
     FromGovernor,
     Granted,
+    LetGo,
     LogLine,
     OpenSession,
     Picture,
@@ -243,12 +244,10 @@ class GovernorCore:
         book = self._sessions.get(turn.session_id)
         if book is None or not book.is_newer(turn.phase, turn.turn):
             return  # journalled before: the same message came twice
-        book.done = done = (turn.phase, turn.turn)
+        book.done = (turn.phase, turn.turn)
         self._out.entries.append(turn)
         self._desk.totals.turns += turn.phase == "turn"
-        # calls of the checkpointed turn will never be asked again
-        for key in [key for key in book.calls if (key.phase, key.turn) == done]:
-            del book.calls[key]
+        self._desk.turn_over(book)
 
     def _end(self, message: EndSession) -> None:
         ended = message.ended
@@ -260,6 +259,7 @@ class GovernorCore:
         self._out.tell(DRIVER, SessionEnded(book.plan, ended, book.saved))
 
     def _suspend(self, peer: str, session_id: str) -> None:
+        self._out.tell(peer, LetGo(session_id))
         book = self._sessions.get(session_id)
         if book is None or book.worker != peer:
             return  # another worker has it by now

@@ -110,7 +110,7 @@ class EndSession(NamedTuple):
 
 
 class SuspendSession(NamedTuple):
-    """The run drains: the session stays open in the journal, and this worker lets go of it."""
+    """The session stays open in the journal, and this worker lets go of it; see :class:`LetGo`."""
 
     session_id: str
 
@@ -187,6 +187,16 @@ class SessionOpened(NamedTuple):
 
     session_id: str
     snapshot: Snapshot
+
+
+class LetGo(NamedTuple):
+    """Answer to :class:`SuspendSession`: all that its worker said of a session is durable.
+
+    Until then it must not be played elsewhere, or it would go on from an older checkpoint, and ask
+    again for what is paid.
+    """
+
+    session_id: str
 
 
 class EffectSaved(NamedTuple):
@@ -321,6 +331,7 @@ class NodeNews(NamedTuple):
 
 FromGovernor: TypeAlias = (
     SessionOpened
+    | LetGo
     | Granted
     | Recorded
     | Refused

@@ -22,6 +22,7 @@ OVERRUN_WORD = OVERRUN.partition(":")[0]
 """What sessions are counted by that an overrun has cut short."""
 
 DRAINING = "interrupted"
+BEHIND = "it belongs to a turn that is over: its session goes on elsewhere"
 PARKED = "its account was refused"
 
 ROLE_CAP = "cap of role "

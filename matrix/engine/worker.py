@@ -21,6 +21,7 @@ from matrix.engine.messages import (
     EndSession,
     FromGovernor,
     Granted,
+    LetGo,
     OpenSession,
     Recorded,
     Refused,
@@ -96,7 +97,7 @@ class SessionWorker:
         self._plans: dict[str, SessionPlan] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._over: dict[str, SessionPlan] = {}
-        self._leaving: set[str] = set()
+        self._leaving: dict[str, asyncio.Future[bool]] = {}
 
     def start(self, *, host: ProviderHost | None, routes: Mapping[str, CallPort]) -> None:
         """Begin to work; ``host`` serves embedded providers, ``routes`` all of them."""
@@ -124,15 +125,18 @@ class SessionWorker:
         """Let sessions go at the end of the turn that each is in, to be played on elsewhere.
 
         Returns:
-            Those that were let go; the others have ended, or not begun yet.
+            Those that were let go, once all that was said of them is durable; the others have
+            ended, or not begun yet, or were let go for somebody else who asked.
         """
-        mine = [key for key in session_ids if key in self._tasks]
-        self._leaving.update(mine)
-        if waiting := [self._tasks[key] for key in mine]:
-            await asyncio.wait(waiting)
-        gone = [key for key in mine if key in self._leaving]
-        self._leaving.difference_update(gone)
-        return gone
+        loop = asyncio.get_running_loop()
+        mine = {
+            key: self._leaving.setdefault(key, loop.create_future())
+            for key in session_ids
+            if key in self._tasks
+        }
+        if mine:
+            await asyncio.wait(mine.values())
+        return [key for key, gone in mine.items() if self._leaving.pop(key, None) and gone.result()]
 
     async def reconnect(self, transport: Transport) -> None:
         """Go on under another governor, in the place of one that died."""
@@ -179,6 +183,9 @@ class SessionWorker:
                 self._begin(message)
             case EffectSaved():
                 self._effects.saved(message)
+            case LetGo(session_id):
+                self._over.pop(session_id, None)
+                self._has_left(session_id, let_go=True)
             case _:
                 raise MatrixError(f"worker {self.name} got {type(message).__name__}")
 
@@ -219,9 +226,12 @@ class SessionWorker:
         self.send(SuspendSession(plan.session_id) if ended is None else EndSession(ended))
         del self._plans[plan.session_id], self._tasks[plan.session_id]
         if ended is not None:
-            self._leaving.discard(plan.session_id)
-        elif plan.session_id in self._leaving:
-            return  # somebody else's from now on, whether or not that message arrives
+            self._has_left(plan.session_id, let_go=False)
         self._over[plan.session_id] = plan
         if len(self._over) >= MOST_OVER:
             self._forget_what_is_durable()
+
+    def _has_left(self, session_id: str, *, let_go: bool) -> None:
+        waited_for = self._leaving.get(session_id)
+        if waited_for is not None and not waited_for.done():
+            waited_for.set_result(let_go)

@@ -131,7 +131,7 @@ def _errors(
         apart = products - cross - cross.transpose(0, 2, 1)
         apart += m[:, :, None] * m[:, None, :] * shared
         root = np.sqrt(w)
-        squares[part] = np.maximum(np.einsum("ps,pst,pt->p", root, apart, root), 0.0)
+        squares[part] = np.maximum(_form(root, apart), 0.0)
         freedom[part] = degrees_of_freedom(w, counts[part], shared)
     return squares, freedom
 
@@ -156,10 +156,15 @@ def degrees_of_freedom(
     inverse = 1.0 / np.maximum(counts, 1)
     one, other = inverse[..., :, None], inverse[..., None, :]
     overlap = common * (1.0 - one - other) + common**2 * (one * other)
-    spread = np.einsum("...s,...st,...t->...", weights, overlap, weights)
+    spread = _form(weights, overlap)
     trace = (weights * np.maximum(counts - 1.0, 0.0)).sum(axis=-1)
     found = np.where(spread > 0.0, trace**2 / np.where(spread > 0.0, spread, 1.0), 0.0)
     return np.asarray(found, dtype=np.float64)
+
+
+def _form(weights: FloatArray, matrix: FloatArray) -> FloatArray:
+    """The form w'Mw of each row, to the last digit the same whatever rows follow."""
+    return np.asarray((weights[..., :, None] * matrix * weights[..., None, :]).sum(axis=(-1, -2)))
 
 
 def _rounds(known: BoolArray, used: BoolArray) -> npt.NDArray[np.int64]:

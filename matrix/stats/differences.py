@@ -6,7 +6,7 @@ table never changes what an earlier look saw.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -78,12 +78,22 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     columns = np.where(scored, table.scores[:, :, b] - table.scores[:, :, a], np.nan)
     sizes, live = _sizes(table, a, b), table.both_live(a, b)
     if unit == "session":
-        mean, se, df = _pooled(columns, sizes)
-    elif scored[live].all():
-        mean, se, df = _pooled(_means(columns), sizes)
-    else:
-        return _balanced(columns, sizes, info)
-    return Differences(unit, rounds, pairs, mean, se, df, info)
+        return Differences(unit, rounds, pairs, *_pooled(columns, sizes), info)
+    whole = Differences(unit, rounds, pairs, *_pooled(_means(columns), sizes), info)
+    complete = np.logical_and.accumulate((scored | ~live[:, None]).all(axis=1))
+    return whole if complete.all() else _joined(complete, whole, _balanced(columns, sizes, info))
+
+
+def _joined(complete: BoolArray, before: Differences, after: Differences) -> Differences:
+    """What was seen while nothing was missing, to the last digit, and what was seen since."""
+    return replace(
+        before,
+        mean=np.where(complete, before.mean, after.mean),
+        se=np.where(complete, before.se, after.se),
+        df=np.where(complete, before.df, after.df),
+        rounds=np.where(complete, before.rounds, after.rounds),
+        pairs=np.where(complete, before.pairs, after.pairs),
+    )
 
 
 def _means(columns: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from matrix.engine.history import NOTHING_KNOWN, fold_session
 from matrix.engine.messages import (
     EndSession,
     Granted,
+    LetGo,
     OpenSession,
     ProviderClosed,
     Recorded,
@@ -191,6 +192,27 @@ def test_a_session_whose_worker_died_goes_on_with_its_calls_as_they_are() -> Non
     assert desk.core.lose("heir", 3.0)
 
 
+def test_a_call_of_a_turn_that_is_over_is_not_paid_again() -> None:
+    """Whoever asks has not seen the newest checkpoint: it is let go, to go on from there."""
+    desk = Desk()
+    desk.say(ask())
+    desk.say(settle(key(), 1), checkpoint("turn", 1))
+    late = desk.say(ask(key(slot="1")), ask(), ask(key(turn=2)))
+    assert [entry.key for entry in late.entries if isinstance(entry, Held)] == [key(turn=2)]
+    assert {(one.key.turn, one.why) for one in letters(late, Refused)} == {(1, "draining")}
+
+
+def test_a_call_that_waits_when_its_turn_is_over_takes_no_money_and_no_place() -> None:
+    desk = Desk(groups={GROUP: RateGroup(concurrency=1)})
+    desk.say(ask(), ask(key(slot="1")))
+    over = desk.say(checkpoint("turn", 1))
+    assert [one.key for one in letters(over, Refused)] == [key(slot="1")]
+    out = desk.say(settle(key(), 1, cost=10))
+    assert letters(out, Recorded) == [Recorded(key(), "digest", answer())]
+    assert letters(desk.say(ask(key(turn=2))), Granted)
+    assert desk.core.ledger.balance == Balance(1000, 10, 0, 100, 0)
+
+
 def test_a_session_that_another_worker_has_is_not_let_go_by_the_one_before() -> None:
     desk = Desk()
     desk.core.open_session("next", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 1.0, 1.0)
@@ -261,7 +283,9 @@ def test_draining_refuses_who_waits_and_who_asks_later_and_lets_what_is_in_fligh
         ("worker", Recorded(key(slot="0"), "digest", answer()))
     ]
     tick = desk.say(SuspendSession("s1"))
-    assert tick == Tick([], [(DRIVER, SessionSuspended(plan(order=1)))], None)
+    assert tick == Tick(
+        [], [("worker", LetGo("s1")), (DRIVER, SessionSuspended(plan(order=1)))], None
+    )
 
 
 def test_a_call_that_does_not_fit_waits_while_money_is_held_and_is_refused_after_that() -> None:
@@ -358,10 +382,12 @@ def test_an_overrun_closes_admission() -> None:
 
 def test_the_picture_adds_up() -> None:
     desk = Desk(groups={GROUP: RateGroup(concurrency=3)})
-    desk.say(*(ask(key(slot=str(n)), role="ab"[n % 2], bound=100) for n in range(5)))
+    desk.say(*(ask(key(slot=str(n), turn=10), role="ab"[n % 2], bound=100) for n in range(5)))
     desk.say(
-        settle(key(slot="0"), 1),
-        settle(key(slot="1"), 2, disposition="presumed", cost=0, usage=Usage(), answer=None),
+        settle(key(slot="0", turn=10), 1),
+        settle(
+            key(slot="1", turn=10), 2, disposition="presumed", cost=0, usage=Usage(), answer=None
+        ),
         checkpoint("turn", 9),
     )
     picture = desk.core.picture()

@@ -281,3 +281,97 @@ async def test_an_end_that_no_governor_wrote_is_told_to_the_next_one(tmp_path: P
     await until(lambda: world.over)
     await world.stop()
     assert {p.session_id for p in world.plans} == set(world.ended)
+
+
+class StuckLine(Line):
+    """A line on which, from some moment on, nothing arrives any more, until it is cut."""
+
+    def __init__(self, server: Transport) -> None:
+        super().__init__(server)
+        self.stuck = False
+
+    async def post(self, peer: str, number: int, batch: Sequence[Any]) -> None:
+        if self.stuck:
+            await self._cut.wait()
+        await super().post(peer, number, batch)
+
+
+class Moving(World):
+    """Two workers between whom sessions are moved while governors die."""
+
+    def __init__(self, run: RunSetup) -> None:
+        super().__init__(run)
+        name = self._name("worker")
+        self.other = SessionWorker(name, run, {"counter": load_kind("counter")}, self.slow)
+        self.other_calls = RemoteCalls(name, self.client_line)
+        self._moves: list[asyncio.Task[None]] = []
+
+    def _born_worker(self) -> None:
+        self.slow = StuckLine(self.governor)
+        name = self._name("worker")
+        self.worker = SessionWorker(name, self.run, {"counter": load_kind("counter")}, self.slow)
+        self.calls = RemoteCalls(name, self.client_line)
+
+    def start(self) -> None:
+        self.other_calls.start()
+        self.other.start(host=None, routes={"sim": self.other_calls})
+        super().start()
+
+    async def governor_dies(self) -> None:
+        """It heard nothing more of the workers before; who takes sessions on comes back first."""
+        self.slow.cut()
+        self.line.cut()
+        await self.governor.stop(at_once=True)
+        names = [self.worker.name, self.other.name, self.client.name]
+        self._born_governor(alive=names)
+        self.slow = StuckLine(self.governor)
+        await self.client.reconnect(self.line)
+        await self.other.reconnect(self.slow)
+        await self.worker.reconnect(self.slow)
+        await self._ear.reconnect(self.line, first=self._still_waited_for)
+
+    async def move_some(self) -> None:
+        """From one worker to the other, as each is let go; returns when their turns are over."""
+        asked = set(self.worker.sessions[::2])
+        self._moves.append(asyncio.create_task(self._move(sorted(asked))))
+        await until(lambda: not asked & self.worker._tasks.keys())
+
+    async def _move(self, asked: Sequence[str]) -> None:
+        gone = await self.worker.release(asked)
+        self.other.open([plan for plan in self.plans if plan.session_id in gone])
+
+    async def stop(self) -> None:
+        for move in self._moves:
+            move.cancel()
+        await self.other.stop()
+        await self.other_calls.stop()
+        await super().stop()
+
+    def _hear(self, news: SessionEnded | SessionSuspended | RunFailed) -> None:
+        if not isinstance(news, SessionSuspended):
+            super()._hear(news)
+
+
+@pytest.mark.parametrize("seed", range(20))
+async def test_a_session_that_is_moved_while_governors_die_is_played_and_paid_once(
+    tmp_path: Path, seed: int
+) -> None:
+    """It goes on elsewhere only from what is durable, or it would play its last turn again."""
+    quiet, rough = setup(tmp_path / "quiet"), setup(tmp_path / "rough")
+    for run in (quiet, rough):
+        Path(run.run_dir).mkdir()
+    await live(quiet, (), seed)
+    draw, world = random.Random(seed), Moving(rough)
+    world.start()
+    for turns in sorted(draw.sample(range(1, SESSIONS * 3), 3)):
+        await until(lambda: world.over or world.governor.picture().counters.turns >= turns)  # noqa: B023
+        world.slow.stuck = True
+        await world.move_some()
+        if world.over:
+            break
+        await world.governor_dies()
+    await until(lambda: world.over)
+    await world.stop()
+    assert world.failures == []
+    assert told(tmp_path / "rough") == told(tmp_path / "quiet")
+    assert money(tmp_path / "rough") == money(tmp_path / "quiet")
