@@ -20,6 +20,7 @@ from matrix.stats import (
     gate_paired,
 )
 from matrix.stats import frontier_membership as membership_of
+from matrix.stats.bootstrap import DRAWS
 
 NO_MARGIN = 1e-9
 """Margin of the gate where none is declared: then only a variant shown to be better, beyond
@@ -124,7 +125,7 @@ def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> Cos
 
 
 def _ratio(first: Floats, second: Floats, rng: np.random.Generator, alpha: float) -> CostRatio:
-    if len(first) >= MANY_ROUNDS:
+    if len(first) >= MANY_ROUNDS or alpha * DRAWS < 2:  # no draw lies beyond such a level
         return cost_ratio_jackknife(first, second, alpha)
     return cost_ratio(first, second, rng, alpha)
 

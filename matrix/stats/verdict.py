@@ -17,7 +17,7 @@ from matrix.stats.failures import check_score_bounds
 from matrix.stats.interval import Interval
 from matrix.stats.multiplicity import pairwise_level
 from matrix.stats.own_mean import own_mean
-from matrix.stats.round_table import RoundTable
+from matrix.stats.round_table import FloatArray, RoundTable
 from matrix.stats.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.ruling import Ruling, crowned, decide, too_early
 from matrix.stats.sensitivity import Sensitivity, sensitivities
@@ -248,7 +248,7 @@ def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
     found = []
     for index in range(table.n_variants):
         scores = table.scores[table.live[:, index], :, index]
-        own = own_mean(scores, rules.alpha, radius=_radius(len(scores), table, rules))
+        own = own_mean(scores, rules.alpha, radius=_radius(scores, table, rules))
         found.append(
             VariantSummary(
                 index,
@@ -264,9 +264,14 @@ def _summaries(table: RoundTable, rules: Rules) -> tuple[VariantSummary, ...]:
     return tuple(found)
 
 
-def _radius(rounds: int, table: RoundTable, rules: Rules) -> float | None:
-    """Half-width in standard errors that allows for the looks of the engine; ``None`` for one."""
+def _radius(scores: FloatArray, table: RoundTable, rules: Rules) -> float | None:
+    """Half-width in standard errors that allows for the looks of the engine; ``None`` for one.
+
+    Looks go by the rounds that ended; rounds without a score cost degrees of freedom, as of pairs.
+    """
     if rules.engine == "fixed":
         return None
     boundary = Boundary(rules.engine, rules.alpha, table.n_rounds_planned, rules.first_look)
-    return float(boundary.radii(np.array([boundary.last_look(rounds)]))[0])
+    look = np.array([boundary.last_look(len(scores))])
+    scored = int((~np.isnan(scores)).any(axis=1).sum())
+    return float(boundary.radii(look, np.array([scored - 1.0]))[0])

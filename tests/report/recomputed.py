@@ -313,6 +313,8 @@ def own_interval(found: Estimate, declared: Declared, complete: int) -> Interval
             return None, None
         df = found.rounds - 1.0
         wider = radius(declared, declared.alpha, complete, df) / student(declared.alpha, df)
+        if not math.isfinite(wider):
+            return None, None
         down, up = down * wider, up * wider
     lowest, highest = declared.score_range
     return (

@@ -210,7 +210,7 @@ def test_every_verdict_has_one_sentence_that_matches_its_kind(
     names = [f"v{i}" for i in range(k)]
     sentence = verdict_sentence(verdict, names, "quality", "points")
     opening: dict[str, tuple[str, ...]] = {
-        "winner": (f"v{verdict.winner} beats ",),
+        "winner": (f"v{verdict.winner} beats ", f"v{verdict.winner} is the one to keep: "),
         "equivalent": ("v0 and v1 are practically", f"All {k} variants are practically"),
         "no_difference": ("No difference shown", "No winner shown"),
         "not_enough_data": ("Not enough data", "No winner: "),
