@@ -12,6 +12,7 @@ from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.continuing import JUDGE
 from matrix.engine.executor import AnyExecutor
+from matrix.engine.judges import names_of
 from matrix.engine.progress import Listener
 from matrix.engine.registry import load_kind
 from matrix.engine.wanted import Wanted
@@ -71,7 +72,7 @@ def plan_rejudge(
         again=True,
         parents_factor=parent.file.plan.compared,
     )
-    over = _over(parent, missing=missing)
+    over = _over(parent, _may_miss(parent, rubrics) if missing else None)
     moments = moments_of(parent, over)
     if against is not None:
         opponents = _opponents(parent, against, moments)
@@ -111,7 +112,8 @@ def rejudge(
         rubrics: Files or names of rubrics, in place of those that the run lists.
         target: What the rubrics look at: ``transcript``, ``last``, or whose messages.
         repeats: Judgings of each session by each rubric.
-        missing: Only sessions that have no score.
+        missing: Only sessions without a score, or without one of a rubric that the run lists (of
+            these ``rubrics``, if some are named).
         against: A level of what is compared: each session is judged beside that level's session of
             the same round, by rubrics that ask for a choice. Its score is 1 where it is better in
             both orders, 0 where it is worse in both, else 0.5.
@@ -220,14 +222,33 @@ def _reference(text: str, project: Path) -> str:
     return f"file://{full.relative_to(root) if root in full.parents else full}"
 
 
-def _over(parent: Run, *, missing: bool) -> list[tuple[str, int]]:
-    """Session and last turn of each that came to its end."""
+def _may_miss(parent: Run, rubrics: Sequence[str]) -> list[str]:
+    """Scores of listed judges that sessions should have, or of these rubrics among them."""
+    listed = names_of(parent.file.spec)
+    named = {Path(one.removeprefix("file://")).stem for one in rubrics}
+    return [name for name in listed if not named or name in named]
+
+
+def _over(parent: Run, missing: Sequence[str] | None) -> list[tuple[str, int]]:
+    """Session and last turn of each that came to its end.
+
+    Args:
+        parent: The run.
+        missing: Take only those without a score, or without one of these; ``None`` for all.
+    """
     frame = parent.sessions()
     frame = frame[frame.outcome.isin(_OVER)]
-    if missing:
-        frame = frame[frame.score.isna()]
+    if missing is not None:
+        lacks = frame.score.isna()
+        given = parent.frame("scores", ["session_id", "turn", "name", "value"])
+        given = given[given["turn"].isna() & given["value"].notna()]
+        for name in missing:
+            lacks |= ~frame.session_id.isin(given[given["name"] == name]["session_id"])
+        frame = frame[lacks]
     if frame.empty:
-        what = "that has no score" if missing else "that came to its end"
+        what = "that came to its end"
+        if missing is not None:
+            what = f"that has no {' or no '.join(['score', *missing])}"
         raise BadInput([Mistake(parent.id, None, "", f"has no session {what}")])
     frame = frame.sort_values(["round", "scenario", "session_id"])
     pairs = zip(frame.session_id, frame.turns, strict=True)

@@ -29,7 +29,7 @@ HELP = """Judge the sessions of a run again, from what is stored of them.
 \b
     matrix rejudge last --judge sim/opus-4.5
     matrix rejudge last --rubric rubrics/tone.md --target narrator
-    matrix rejudge last --missing        only sessions that have no score
+    matrix rejudge last --missing        only sessions that lack a score
     matrix rejudge last --rubric which.md --against baseline
 
 Nobody but judges is asked. The new scores are a run of their own, in which
@@ -81,7 +81,10 @@ def rejudge(
         ),
     ] = None,
     missing: Annotated[
-        bool, typer.Option("--missing", help="Only sessions that have no score.")
+        bool,
+        typer.Option(
+            "--missing", help="Only sessions that have no score, or none of a listed rubric."
+        ),
     ] = False,
     max_cost: MaxCostOption = None,
     budget: BudgetOption = None,

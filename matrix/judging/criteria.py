@@ -31,7 +31,13 @@ EVALUATION: Final = "## Criteria Evaluation"
 """Heading of the answer's first part."""
 
 _REASON_CHARS: Final = 2000
-_SHOWN: Final = 80
+_SHOWN: Final = 200
+_WORD: Final = re.compile(r"\w+")
+_STEM: Final = 4
+"""Letters by which two words count as one: "politely" and "polite"."""
+
+_ANY_CRITERION: Final = frozenset({"crit", "item", "poin"})
+"""Beginnings of words by which any criterion may be called."""
 _NUMBERED = re.compile(r"^[\s*_#-]*(\d{1,3})[\s*_]*[.):][\s*_]*(.*)$")
 _JUDGED = re.compile(
     r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ _-]?MET|N[Oo]t [Mm]et|UNMET|MET|Met)\b[ \t*_`\]]*"
@@ -47,10 +53,14 @@ Claim = Literal["PASS", "FAIL"]
 
 
 class Finding(NamedTuple):
-    """What the judge found about one criterion."""
+    """What the judge found about one criterion.
+
+    ``named`` is what it calls it, where that has no word of the criterion's.
+    """
 
     met: bool
     reason: str
+    named: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +139,16 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
     """Read an answer in the form above, or as JSON with the same content.
 
     Every criterion has to be found exactly once, or twice with the same finding, and one verdict.
+    A line with the number of one criterion and the text of another says nothing of either.
     """
     text = own_words(text)
     sections = _sections(text)
     found: dict[int, Finding] = {}
-    for number, finding in _findings(sections["criteria evaluation"], criteria):
+    for number, called, finding in _findings(sections["criteria evaluation"], criteria):
         if finding is None or found.setdefault(number, finding).met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
+        if other := _another(called, number, criteria):
+            return Unread(f"criterion {number} is judged in the words of criterion {other}")
     if not found:  # only then, for a reason may quote JSON of what is judged
         given = closing_json_object(text)
         if given and isinstance(given.get("criteria"), list):
@@ -181,8 +194,8 @@ def _sections(text: str) -> dict[str, str]:
     return found
 
 
-def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, Finding | None]]:
-    """What is said of each criterion; ``None`` where its reason says the contrary."""
+def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, str, Finding | None]]:
+    """What each criterion is called and said of it; ``None`` if its reason says the contrary."""
     for number, said in _entries(text):
         if not 1 <= number <= len(criteria):
             continue
@@ -193,7 +206,27 @@ def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, Finding
             met = judged[1].upper() == "MET"
             reason = " ".join((judged[2] or "").split()).lstrip("-\u2013\u2014:. ")
             both = (_NOT_MET if met else _MET).search(unquoted(reason))
-            yield number, None if both else Finding(met, reason[:_REASON_CHARS])
+            called = rest[: judged.start()] if rest is plain else ""
+            finding = Finding(met, reason[:_REASON_CHARS], _unlike(called, own))
+            yield number, called, None if both else finding
+
+
+def _unlike(named: str, criterion: str) -> str:
+    """What a line calls its criterion, if no word of that begins like one of the criterion's."""
+    words = _stems(named) - _ANY_CRITERION
+    return "" if not words or words & _stems(criterion) else " ".join(named.split())[:_SHOWN]
+
+
+def _another(named: str, number: int, criteria: Sequence[str]) -> int:
+    """The number of another criterion that a line names word for word; 0 if there is none."""
+    wanted = _WORD.findall(named.casefold())
+    texts = (_WORD.findall(one.casefold()) for one in criteria)
+    same = [n for n, text in enumerate(texts, 1) if wanted and text == wanted and n != number]
+    return same[0] if same else 0
+
+
+def _stems(text: str) -> set[str]:
+    return {word[:_STEM] for word in _WORD.findall(text.casefold()) if not word.isdigit()}
 
 
 def _entries(text: str) -> Iterator[tuple[int, str]]:

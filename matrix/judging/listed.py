@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
 from matrix.judging.choice import WON, Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
-from matrix.judging.marks import tell_quotations
+from matrix.judging.marks import tell_misnamed, tell_quotations
 from matrix.judging.panel import NO_MAJORITY, Reading, combined, mean_of_panel, shared_reason, votes
 from matrix.judging.recording import ScoreContext
 from matrix.judging.repeats import repeat_name
@@ -135,11 +135,16 @@ async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, M
     numbers = {number for number, _ in messages}
     readings = [_reading(judge, one) for one in judged]
     for one in readings:
-        if strange := sorted(cited(one.reason) - numbers):
-            told = f"{one.model} cites {', '.join(map(str, strange))}, which it was not shown"
-            ctx.event("cites_nothing", subject=name, detail=told, severity="warning")
+        _tell_citations(ctx, name, one.model, one.reason, numbers)
     _tell_quotations(ctx, judge, judged, material)
     _record(ctx, judge, judged, readings, form.hash)
+
+
+def _tell_citations(ctx: Scope, name: str, model: str, reason: str, shown: set[int]) -> None:
+    """Messages that a reason names and that its judge was not shown."""
+    if strange := sorted(cited(reason) - shown):
+        told = f"{model} cites {', '.join(map(str, strange))}, which it was not shown"
+        ctx.event("cites_nothing", subject=name, detail=told, severity="warning")
 
 
 def _tell_quotations(
@@ -151,6 +156,8 @@ def _tell_quotations(
             known = [judge.rubric.instructions, *judge.rubric.criteria]
             said = one.verdict.said
             tell_quotations(ctx, judge.rubric.name, one.model, said, material, known)
+            named = [each.named for each in one.verdict.findings]
+            tell_misnamed(ctx, judge.rubric.name, one.model, named)
 
 
 async def _compare(
@@ -178,6 +185,10 @@ async def _compare(
             except CallFailed as failure:
                 orders.append([Judged(None, model, str(failure)[:500])] * judge.repeats)
         readings += [_preference(ctx, name, *both) for both in zip(*orders, strict=True)]
+        for one in orders[0] + orders[1]:
+            if isinstance(one.verdict, Choice):
+                shown = {number for side in sides for number, _ in side}
+                _tell_citations(ctx, name, one.model, one.verdict.reason, shown)
     _record(ctx, judge, [], readings, rubric_hash)
 
 

@@ -18,6 +18,9 @@ MARKED: Final = "marks_taken_as_text"
 QUOTES_NOTHING: Final = "quotes_nothing"
 """Event: a reason quotes words that are nowhere in what was judged."""
 
+MISNAMED: Final = "misnames_criteria"
+"""Event: what a judge says of a criterion stands beside other words than the criterion's."""
+
 _LEAST_WORDS: Final = 3
 """Words from which a quotation is looked up: fewer are names, or are said in passing."""
 
@@ -107,6 +110,21 @@ def tell_quotations(
     if found := [said for one in reasons for said in quoted_from_nowhere(one, sources)]:
         told = quotations_told(model, found)
         ctx.event(QUOTES_NOTHING, subject=subject, detail=told, severity="warning")
+
+
+def tell_misnamed(ctx: EventContext, subject: str, model: str, named: Sequence[str]) -> None:
+    """Keep an event if criteria are called by words of which they have none.
+
+    Args:
+        ctx: Where it is kept.
+        subject: The rubric, or the agent.
+        model: The judge.
+        named: What each criterion is called, in order; empty where that fits.
+    """
+    found = [f"{number} {name!r}" for number, name in enumerate(named, 1) if name]
+    if found:
+        told = f"{model} calls criterion {', '.join(found[:_MOST_TOLD])}, which it has no word of"
+        ctx.event(MISNAMED, subject=subject, detail=told, severity="warning")
 
 
 def quotations_told(model: str, found: Sequence[str]) -> str:

@@ -87,12 +87,41 @@ def verdict_form(instructions: str) -> Form[LineVerdict]:
 
 
 def read_verdict(text: str) -> LineVerdict | Unread:
-    """The verdict of an answer that has exactly one."""
+    """The verdict of an answer that has exactly one.
+
+    A reason may speak of another word ("no FAIL condition is met", "it does not PASS"); one that
+    takes the verdict back is unreadable.
+    """
     line = read_line(text, "VERDICT", _WORDS)
     if isinstance(line, Unread):
         return line
     own = unquoted(line.reason)
-    for other in _WORDS:  # in capitals it is a verdict, wherever in the line it stands
-        if other != line.word and re.search(rf"(?<![A-Za-z]){other}(?![A-Za-z])", own):
+    for other in _WORDS:
+        if other != line.word and _gives(other, own):
             return Unread(f"its VERDICT line says {line.word} and {other}")
     return LineVerdict(cast(Word, line.word), line.reason)
+
+
+_TURNS: Final = (
+    r"(?:actually|instead|rather|wait|correction|should be|changed? (?:it )?to|make (?:it|that)|"
+    r"verdict(?: is)?|no,)\W+(?:(?:it|this|that)\W+(?:is|s)\W+)?(?:an?\W+)?"
+)
+"""What stands before a word with which a judge corrects itself."""
+
+_SPOKEN_OF: Final = (
+    r"\b(?:not|never|cannot|no|nothing|without|neither|nor|for|to|than|\w+n.t)\b"
+    r"[^.,;:!?\u2013\u2014]*$"
+)
+"""What stands before a word, in its clause, that is only spoken of."""
+
+
+def _gives(word: str, reason: str) -> bool:
+    """Whether a reason gives this word, in capitals, as a verdict of its own."""
+    stands = rf"(?<![A-Za-z]){word}(?![A-Za-z])"
+    by_itself = (
+        rf"(?:^|[.;:!?|\u2013\u2014]|\s-)\s*[*_`]*{stands}[\s*_`]*(?:$|[.;:!?|\u2013\u2014-])"
+    )
+    if re.search(f"(?i:{_TURNS}){stands}", reason) or re.search(by_itself, reason):
+        return True
+    last = re.search(rf"{stands}[\W_]*$", reason)
+    return last is not None and not re.search(_SPOKEN_OF, reason[: last.start()], re.IGNORECASE)

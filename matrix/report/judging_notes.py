@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from matrix.engine.judges import names_of
 from matrix.judging.choice import WON
-from matrix.judging.marks import MARKED, QUOTES_NOTHING
+from matrix.judging.marks import MARKED, MISNAMED, QUOTES_NOTHING
 from matrix.judging.panel import NO_MAJORITY
 from matrix.model.records import JSON
 from matrix.report.text import one_line, plural
@@ -41,12 +41,14 @@ class JudgingNotes:
     Attributes:
         cites_nothing: Reasons that cite a message which the judge was not shown.
         quotes_nothing: Judgings whose reasons quote words that are nowhere in what was judged.
+        misnamed: Judgings in which criteria are called by words that are none of theirs.
         by_place: Choices that went with the place, and all that could be read.
         marked: Judgings whose material contains fences, or lines like a verdict.
     """
 
     cites_nothing: Mapping[str, int]
     quotes_nothing: Mapping[str, int]
+    misnamed: Mapping[str, int]
     by_place: Mapping[str, tuple[int, int]]
     marked: int
 
@@ -54,12 +56,22 @@ class JudgingNotes:
     def lines(self) -> list[tuple[str, str]]:
         """Label and text of each line of a summary."""
         told = [
-            f"{name}: {plural(count, 'reason')} {what}"
-            for counts, what in (
-                (self.cites_nothing, "cite a message that the judge was not shown"),
-                (self.quotes_nothing, "quote words that are nowhere in what was judged"),
+            f"{name}: {plural(count, 'reason')} {one if count == 1 else more} {what}"
+            for counts, one, more, what in (
+                (self.cites_nothing, "cites", "cite", "a message that the judge was not shown"),
+                (
+                    self.quotes_nothing,
+                    "quotes",
+                    "quote",
+                    "words that are nowhere in what was judged",
+                ),
             )
             for name, count in counts.items()
+        ]
+        told += [
+            f"{name}: {plural(count, 'judging')} {'calls' if count == 1 else 'call'} criteria by "
+            "words that are none of theirs"
+            for name, count in self.misnamed.items()
         ]
         told += [
             f"{name}: {count:,} of {plural(of, 'comparison')} chosen by place, and so a tie"
@@ -78,6 +90,7 @@ class JudgingNotes:
         return {
             "cites_nothing": dict(self.cites_nothing),
             "quotes_nothing": dict(self.quotes_nothing),
+            "misnames_criteria": dict(self.misnamed),
             "chosen_by_place": {
                 name: {"choices": count, "of": of} for name, (count, of) in self.by_place.items()
             },
@@ -88,12 +101,13 @@ class JudgingNotes:
 def judging_notes(tables: RunTables) -> JudgingNotes:
     """Count them in the events of a run."""
     events = tables.frame("events", ["session_id", "kind", "subject", "detail", "turn", "value"])
-    faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, _BY_PLACE])]
+    faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, MISNAMED, _BY_PLACE])]
     by_place = _counts(faults, _BY_PLACE)
     of = _comparisons(tables, by_place) if by_place else {}
     return JudgingNotes(
         _counts(faults, _CITES),
         _counts(faults, QUOTES_NOTHING),
+        _counts(faults, MISNAMED),
         {name: (count, max(count, of.get(name, 0))) for name, count in by_place.items()},
         _marked(tables, events[events["kind"] == MARKED]),
     )

@@ -1,16 +1,18 @@
 """What people say of sessions, kept beside the runs: ``labels.jsonl``, a line for each.
 
-A line is added for every label and every change of one; nothing is rewritten. Beside what a person
+A line is added for every label and every change of one; nothing is rewritten, but for the beginning
+of a line that a kill has left at the end and that nobody was told was kept. Beside what a person
 said stands what the judge had said and by which rubric, so that a judge stays checked when the run
 that it was checked on has gone.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, BinaryIO, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +24,12 @@ from matrix.model.errors import StoreError
 from matrix.store.reader import RunTables
 
 LABELS_NAME: Final = "labels.jsonl"
+
+_STEP: Final = 65_536
+"""Bytes that are read at once, from the end."""
+
+_MOST_NAMED: Final = 10
+"""Lines that are no labels, named in a message."""
 
 _JUDGED: Final = ("session_id", "turn", "name", "value", "judge_model", "rubric_hash")
 
@@ -82,10 +90,11 @@ class Label(BaseModel):
 def read_labels(results: Path) -> list[Label]:
     """All labels that count: the newest of each person for each score of each session.
 
-    A line that a kill has cut off is passed over.
+    A last line that a kill has cut off is passed over.
 
     Raises:
-        StoreError: The file cannot be read, or a line is none of this program's.
+        StoreError: The file cannot be read, or lines are none of this program's, which are named:
+            without them older labels would count again.
     """
     path = results / LABELS_NAME
     try:
@@ -95,18 +104,29 @@ def read_labels(results: Path) -> list[Label]:
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from None
     found: dict[tuple[str, str, str, str], Label] = {}
+    damaged: list[int] = []
     for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            label = Label.model_validate_json(line)
-        except ValidationError:
-            if not line.rstrip().endswith(b"}"):
-                continue
-            told = f"line {number} of {path} is no label; remove it, or bring the file back"
-            raise StoreError(told) from None
-        found[label.run, label.session, label.metric, label.rater] = label
+        label = _label_in(line)
+        if label is not None:
+            found[label.run, label.session, label.metric, label.rater] = label
+        elif line.strip() and number < len(lines):
+            damaged.append(number)
+    if damaged:
+        which = ", ".join(map(str, damaged[:_MOST_NAMED])) + ", ..." * (len(damaged) > _MOST_NAMED)
+        are = (
+            "line {} of {} is no label; remove it"
+            if len(damaged) == 1
+            else ("lines {} of {} are no labels; remove them")
+        )
+        raise StoreError(f"{are.format(which, path)}, or bring the file back")
     return [label for label in found.values() if label.value is not None]
+
+
+def _label_in(line: bytes) -> Label | None:
+    try:
+        return Label.model_validate_json(line)
+    except ValidationError:
+        return None
 
 
 def add_labels(results: Path, labels: Iterable[Label]) -> None:
@@ -121,8 +141,12 @@ def add_labels(results: Path, labels: Iterable[Label]) -> None:
         return
     try:
         with path.open("ab+") as handle:
-            if handle.tell() and not _ends_a_line(handle.fileno()):
+            fcntl.flock(handle, fcntl.LOCK_EX)  # or the line of another would look like a torn one
+            begun = _begun_line(handle)
+            if _label_in(begun) is not None:
                 data = b"\n" + data
+            elif begun:
+                handle.truncate(handle.seek(0, os.SEEK_END) - len(begun))
             handle.write(data)
             handle.flush()
             os.fsync(handle.fileno())
@@ -191,6 +215,11 @@ def _mean(said: Mapping[Transcript, Mapping[str, float]], names: Sequence[Transc
     return float(np.mean(list(by_rater.values()))) if by_rater else float("nan")
 
 
-def _ends_a_line(descriptor: int) -> bool:
-    size = os.fstat(descriptor).st_size
-    return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
+def _begun_line(handle: BinaryIO) -> bytes:
+    """What stands after the last end of a line."""
+    end, found = handle.seek(0, os.SEEK_END), b""
+    while end and b"\n" not in found:
+        start = max(0, end - _STEP)
+        handle.seek(start)
+        found, end = handle.read(end - start) + found, start
+    return found.rpartition(b"\n")[2]

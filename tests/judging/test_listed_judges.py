@@ -311,11 +311,25 @@ def test_a_listed_judge_is_replaced_by_another_model(tmp_path: Path) -> None:
     assert set(scores(project, "again")["ends"].label) == {"UNCERTAIN"}
 
 
+def test_sessions_that_lack_the_score_of_a_listed_rubric_are_judged_again(tmp_path: Path) -> None:
+    """The counter's own score is there in all of them."""
+    lost = {"rubric": "ends.md", "model": "silent"}
+    project = project_of(tmp_path, spec([{"rubric": "tone.md", "model": "honest"}, lost]))
+    run(project, "run", "--run-id", "it")
+    assert scores(project, "it")["ends"].value.isna().all()
+    run(project, "rejudge", "it", "--missing", "--judge", "honest", "--run-id", "again")
+    assert list(scores(project, "again")["ends"].value) == [1.0] * 4
+    command = ("rejudge", "it", "--missing", "--rubric", "tone.md", "--run-id", "none")
+    done = project.matrix(*command, "--in-process")
+    assert done.code == 2
+    assert "has no session that has no score or no tone" in done.err
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ((), "say what is to be judged anew"),
-        (("--missing",), "has no session that has no score"),
+        (("--missing",), "has no session that has no score or no ends"),
         (("--rubric", "no.md"), "no such file"),
         (("--rubric", "nix"), "no such rubric"),
         (("--judge", "honst"), "honst"),

@@ -82,6 +82,15 @@ def beside(project: Project, judge: str, *more: str, run_id: str = "pairs") -> d
     return {str(name): rows for name, rows in scores.groupby(scores.session_id.map(step))}
 
 
+def test_a_citation_of_nothing_is_told_of_choices_too(project: Project) -> None:
+    with (project.folder / "pairs_of_mine.py").open("a") as more:
+        more.write("\nasync def first(turn):\n    return 'CHOICE: A - as [1] and [77] show'\n")
+    beside(project, "first")
+    events = project.tables("pairs").frame("events")
+    told = set(events[events.kind == "cites_nothing"].detail)
+    assert told == {"first cites 77, which it was not shown"}
+
+
 def test_a_variant_that_is_better_both_ways_round_wins(project: Project) -> None:
     found = beside(project, "larger")
     assert set(found["2"].value) == {0.5}  # beside itself, nobody is asked

@@ -53,6 +53,16 @@ def test_what_is_around_it_does_not_matter(text: str) -> None:
         ("VERDICT: PASS is not deserved, so FAIL", NONE_OF),
         ("VERDICT: PASS - no, FAIL", "its VERDICT line says PASS and FAIL"),
         ("VERDICT: FAIL: PASS", "its VERDICT line says FAIL and PASS"),
+        (
+            "VERDICT: PASS - wait, it is a FAIL, as 2 is missing",
+            "its VERDICT line says PASS and FAIL",
+        ),
+        ("VERDICT: PASS - it reads well. FAIL.", "its VERDICT line says PASS and FAIL"),
+        ("VERDICT: FAIL - rereading [3] I would say PASS", "its VERDICT line says FAIL and PASS"),
+        (
+            "VERDICT: PASS - the verdict should be UNCERTAIN",
+            "its VERDICT line says PASS and UNCERTAIN",
+        ),
         ("> VERDICT: PASS - it says", "it has no VERDICT line"),
         ("<think>I could say\nVERDICT: PASS - a", "it has no VERDICT line"),
         ("URTEIL: BESTANDEN - gut", "it has no VERDICT line"),
@@ -83,3 +93,21 @@ def test_an_uncertain_judge_gives_no_number() -> None:
 def test_the_hash_is_of_the_instructions() -> None:
     assert verdict_form("a").hash != verdict_form("b").hash
     assert verdict_form("a").hash == verdict_form("a").hash
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "VERDICT: PASS - no FAIL condition of the rubric is met",
+        "VERDICT: PASS - nothing UNCERTAIN about it",
+        "VERDICT: FAIL - it does not PASS",
+        "VERDICT: FAIL - two of the three conditions for PASS are missing",
+        "VERDICT: FAIL - it lacks what it takes to PASS.",
+        "VERDICT: PASS - none of the conditions under FAIL holds, see [4]",
+        "VERDICT: UNCERTAIN - neither PASS nor FAIL",
+    ],
+)
+def test_a_reason_may_speak_of_another_word(said: str) -> None:
+    found = read_verdict(said)
+    assert isinstance(found, LineVerdict)
+    assert found.word == said.split()[1]

@@ -48,6 +48,21 @@ def test_a_line_that_a_kill_has_cut_off_costs_no_other(tmp_path: Path) -> None:
         (tmp_path / LABELS_NAME).write_bytes(whole[:end])
         add_labels(tmp_path, [label("c", 3.0)])
         assert [one.session for one in read_labels(tmp_path)] in (["a", "c"], ["a", "b", "c"])
+    (tmp_path / LABELS_NAME).write_bytes(whole.rstrip())
+    add_labels(tmp_path, [label("c", 3.0)])
+    assert [one.session for one in read_labels(tmp_path)] == ["a", "b", "c"], "an editor did that"
+
+
+@pytest.mark.parametrize("cut", [1, 30, 120])
+def test_damaged_lines_are_named_and_no_older_label_counts_again(tmp_path: Path, cut: int) -> None:
+    add_labels(tmp_path, [label(name, 1.0) for name in "abc"])
+    add_labels(tmp_path, [label(name, 4.0) for name in "abc"])
+    lines = (tmp_path / LABELS_NAME).read_bytes().splitlines()
+    for number in (3, 4):
+        lines[number] = lines[number][:-cut]
+    (tmp_path / LABELS_NAME).write_bytes(b"\n".join(lines) + b"\n")
+    with pytest.raises(StoreError, match=r"lines 4, 5 of .*labels\.jsonl are no labels"):
+        read_labels(tmp_path)
 
 
 def test_a_line_of_something_else_is_told_with_its_number(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from matrix.judging.answers import says_nothing
 from matrix.judging.asking import Judge, judge_transcript
 from matrix.judging.criteria import Checklist
-from matrix.judging.marks import tell_quotations
+from matrix.judging.marks import tell_misnamed, tell_quotations
 from matrix.judging.request import Part
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.criteria import reporting
@@ -440,6 +440,7 @@ async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Re
         return result.model_copy(update={"unjudged": told, "judge_model": one.model})
     asked = [*link.criteria, _checklist(ctx, link).instructions]
     tell_quotations(ctx, link.name, one.model, one.verdict.said, material, asked)
+    tell_misnamed(ctx, link.name, one.model, [each.named for each in one.verdict.findings])
     return result.judged(one.verdict, one.model)
 
 

@@ -6,7 +6,7 @@ It is read into a run spec and a pack for each of its cases; keys of a run spec 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -19,6 +19,7 @@ from matrix.kinds.selftest.generating import unsafe_words
 from matrix.kinds.selftest.settings import (
     GENERATOR,
     JUDGE,
+    KEPT,
     SELFTEST,
     SMALL_CAP_USD,
     SYSTEM,
@@ -44,7 +45,11 @@ FILE_OPTIONS: Final = (
     FileOption(FIRST, "N", "Only the first N cases."),
     FileOption(TIMEOUT, "SECONDS", "Longest wait for an answer of the system."),
     FileOption(FULL, "", "All cases, which is what is played without --scenarios."),
-    FileOption(PROMPTS, "RUN", "Send the requests of a run again; further cases get new ones."),
+    FileOption(
+        PROMPTS,
+        "RUN",
+        "Send the requests of a run again, round by round; others get new ones.",
+    ),
 )
 """What the command line takes for such a file."""
 
@@ -86,7 +91,8 @@ def read_selftest(request: FileRequest) -> ReadFile:
     for name in cases.keys() & (kept or {}).keys():
         if cases[name].content["prompt"]:
             continue  # its own request stands in the file, and may have been mended since
-        cases[name] = replace(cases[name], content={**cases[name].content, **(kept or {})[name]})
+        content = {**cases[name].content, KEPT: (kept or {})[name]}
+        cases[name] = replace(cases[name], content=content)
     return ReadFile({**read.spec, "params": params, "scenarios": list(cases)}, cases)
 
 
@@ -117,8 +123,8 @@ def _timeout(given: Mapping[str, str | bool]) -> float:
         raise BadInput([Mistake(TIMEOUT, None, "", told)]) from None
 
 
-def _kept_requests(request: FileRequest) -> dict[str, dict[str, JSON]]:
-    """Case -> request and hints that an earlier run had, by the file about that run."""
+def _kept_requests(request: FileRequest) -> dict[str, list[JSON]]:
+    """Case -> request and hints of each round of an earlier run, by the file about that run."""
     name = request.given.get(PROMPTS)
     if name is None:
         return {}
@@ -135,14 +141,23 @@ def _kept_requests(request: FileRequest) -> dict[str, dict[str, JSON]]:
         raise BadInput([Mistake(PROMPTS, None, "", told)])
     try:
         cases = orjson.loads(runs[str(meant[0])].read_bytes())["cases"]
-        return {
-            str(case["id"]): {"prompt": str(case["prompt"]), "hints": str(case["hints"])}
-            for case in reversed(cases)
-            if case.get("prompt")
-        }
+        return _by_round(case for case in cases if case.get("prompt"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         told = f"{runs[str(meant[0])]} is not as this kind writes it"
         raise BadInput([Mistake(PROMPTS, None, "", told)]) from None
+
+
+def _by_round(cases: Iterable[Mapping[str, Any]]) -> dict[str, list[JSON]]:
+    """Requests by case and round; variants of a round were sent the same, and the first counts."""
+    found: dict[str, list[JSON]] = {}
+    for case in cases:
+        rounds, number = found.setdefault(str(case["id"]), []), int(case.get("round", 0))
+        rounds += [None] * (number + 1 - len(rounds))
+        rounds[number] = rounds[number] or {
+            "prompt": str(case["prompt"]),
+            "hints": str(case["hints"]),
+        }
+    return found
 
 
 def _read(document: Document) -> ReadFile:

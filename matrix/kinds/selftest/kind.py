@@ -48,6 +48,7 @@ from matrix.kinds.selftest.settings import (
     Options,
     awaits,
     case_of,
+    kept_requests,
 )
 from matrix.kinds.selftest.state import NOTHING_SAID, Said, State, Step
 from matrix.model.aliases import SIMULATED_PREFIX
@@ -118,7 +119,7 @@ class SelftestKind:
         chosen, case = Options.model_validate(options.model_dump()), case_of(pack.content)
         answers = min(1.0 + len(case.reply_flow) * case.requires_reply, float(max_turns))
         calls = {
-            GENERATOR: (0.0, 0.0, 0.0) if case.prompt else (1.0, 1.0, 2.0),
+            GENERATOR: _written(case),
             SYSTEM: (1.0, answers, answers),
             JUDGE: (1.0, answers, 2 * answers),
         }
@@ -248,12 +249,12 @@ class SelftestKind:
         model, reason = first.judge_model, first.reasoning
         for name in judging.NAMES:
             value = first.scores.get(name)
-            why = reason if value is not None else first.missing.get(name, UNREADABLE)
+            why = reason if value is not None else first.missing.get(name, first.unjudged)
             ctx.score(name, value, reason=why, judge_model=model, rubric_hash=rubric.hash)
         ctx.score(
             "score",
             None if first.overall is None else float(first.overall),
-            reason=reason,
+            reason=reason or first.unjudged,
             judge_model=model,
             rubric_hash=rubric.hash,
         )
@@ -280,10 +281,20 @@ class SelftestKind:
         return reporting.report_of(run)
 
 
+def _written(case: Case) -> tuple[float, float, float]:
+    """How often the generator is asked for a request: at least, as a rule, and at most."""
+    if case.prompt:
+        return 0.0, 0.0, 0.0
+    return (0.0, 0.5, 2.0) if kept_requests(case) else (1.0, 1.0, 2.0)
+
+
 async def _generated(ctx: Context, case: Case) -> Generated | str:
     """The request of a case: its own, or one that the generator writes; or why there is none."""
     if case.prompt:
         return Generated(case.prompt, case.hints or case.description)
+    kept = kept_requests(case)
+    if ctx.plan.round < len(kept) and (before := kept[ctx.plan.round]):
+        return Generated(before["prompt"], before["hints"])
     asked, why = request_for(case), ""
     for attempt in range(_TRIES):
         try:
@@ -324,9 +335,12 @@ async def _judged(ctx: Context, state: State, number: int, options: Options) -> 
     )
     judge = Judge(JUDGE, ctx.plan.roles[JUDGE], scores_form(rubric), _TOKENS[JUDGE], SELFTEST)
     parts = judging.material(asked, step.answer, hints, step.expected, step.actual)
-    (one,) = await judge_transcript(ctx, judge, parts)
+    try:
+        (one,) = await judge_transcript(ctx, judge, parts)
+    except CallFailed as failure:  # what the system did stays, and can be judged again
+        return step.model_copy(update={"unjudged": f"the judge: {failure}"[:500]})
     if one.verdict is None:
-        return step.model_copy(update={"judge_model": one.model, "reasoning": UNREADABLE})
+        return step.model_copy(update={"judge_model": one.model, "unjudged": UNREADABLE})
     verdict = one.verdict
     return step.model_copy(
         update={

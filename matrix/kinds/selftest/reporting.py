@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import orjson
 
+from matrix.judging.verdict import UNREADABLE
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
@@ -38,7 +39,7 @@ def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, A
         last = state.steps[-1].actual
         were = "reply was" if unsent == 1 else "replies were"
         faults.append(f"{unsent} {were} not awaited: it had ended with {last}")
-    unread = sum(step.overall is None for step in state.steps)
+    unread = [step.unjudged or UNREADABLE for step in state.steps if step.overall is None]
     passed: bool | None = False if faults else None if unread else True
     return {
         "id": name,
@@ -53,7 +54,7 @@ def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, A
         "threshold": float(rules.threshold),
         "reasoning": first.reasoning,
         "pass": passed,
-        "faults": faults or ([f"the judge's answer could not be read ({unread})"] * bool(unread)),
+        "faults": faults or list(dict.fromkeys(unread)),
         "replies": [
             {
                 "reply": step.asked,

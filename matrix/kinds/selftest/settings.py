@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Final, Literal, Self
 
@@ -188,3 +188,13 @@ class SelftestFile(Rules):
 def case_of(content: Mapping[str, JSON]) -> Case:
     """The case in a pack."""
     return Case.model_validate(content)
+
+
+KEPT: Final = "requests of a run"
+"""Key of a pack under which the requests of an earlier run stand, by round; none of a file's."""
+
+
+def kept_requests(case: Case) -> Sequence[Mapping[str, str] | None]:
+    """Request and hints of each round of an earlier run, ``None`` where it had none."""
+    found: Sequence[Mapping[str, str] | None] = (case.model_extra or {}).get(KEPT, ())
+    return found

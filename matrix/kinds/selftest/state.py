@@ -53,6 +53,7 @@ class Step(_Part):
         awaits: Whether it awaits a reply that the case has.
         scores: Part of the score -> what the judge gave, if its answer could be read.
         missing: Part -> why it has none.
+        unjudged: Why it has no scores at all.
     """
 
     asked: str
@@ -64,6 +65,7 @@ class Step(_Part):
     scores: dict[str, float] = {}
     missing: dict[str, str] = {}
     reasoning: str = ""
+    unjudged: str = ""
     judge_model: str = ""
 
     @property

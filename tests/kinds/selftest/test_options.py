@@ -66,6 +66,23 @@ def test_requests_of_an_earlier_run_are_sent_again(project: Project) -> None:
     assert all(anew[name]["prompt"] != case["prompt"] for name, case in before.items())
 
 
+def test_every_round_is_sent_its_own_requests_again(project: Project) -> None:
+    def asked(run_id: str) -> set[tuple[str, int, str]]:
+        path = project.folder / "reports" / "selftest" / f"{run_id}.json"
+        cases = json.loads(path.read_text())["cases"]
+        return {(case["id"], case["round"], case["prompt"]) for case in cases}
+
+    (project.folder / "config" / "selftest.yaml").write_text(
+        yaml.safe_dump({**FILE, "per_cell": 3})
+    )
+    play(project, "before", "--scenarios", "2")
+    play(project, "after", "--scenarios", "2", "--seed", "99", "--prompts-from", "before")
+    assert asked("after") == asked("before")
+    assert len({prompt for _, _, prompt in asked("after")}) > 2
+    play(project, "more", "--scenarios", "2", "--per-cell", "4", "--prompts-from", "before")
+    assert asked("before") < asked("more")
+
+
 MISTAKES = {
     ("--scenarios", "0"): "--scenarios: found '0'; it is a number of cases from 1 on",
     ("--scenarios", "two"): "--scenarios: found 'two'; it is a number of cases from 1 on",

@@ -217,6 +217,24 @@ def test_a_state_of_its_own_that_awaits_a_reply_is_held_to_the_most_questions(
     assert found["faults"] == ["asked 2 questions; at most 1 are allowed"]
 
 
+def test_a_judge_that_is_down_leaves_what_the_system_did(tmp_path: Path) -> None:
+    changed = selftest(scenarios=[case("plain", "count to 3")], judge={"model": "down"})
+    changed["agents"] = {
+        **changed.get("agents", {}),
+        "down": {"python": "down:reply", "free": True},
+    }
+    (tmp_path / "down.py").write_text("async def reply(turn):\n    raise ConnectionError('no')\n")
+    project = project_of(tmp_path, changed)
+    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    assert done.code == 1, "nothing was scored"
+    (found,) = json.loads((tmp_path / "reports/selftest/it.json").read_text())["cases"]
+    assert (found["pass"], found["actual_status"]) == (None, found["expected_status"])
+    assert found["output"]
+    assert found["faults"][0].startswith("the judge: ")
+    page = (tmp_path / "docs/reports/selftest/it.md").read_text()
+    assert f"- Got: {found['actual_status']}: " in page
+
+
 def test_the_report_has_the_form_that_was_agreed(played: tuple[Project, Any]) -> None:
     project, report = played
     assert [one["id"] for one in report["cases"]] == [one["id"] for one in CASES]
