@@ -212,8 +212,8 @@ class DurableSession:
             elif self._clock_s >= self.plan.max_session_s:
                 self._end = ("timeout", f"{self.plan.max_session_s / 60:g} {OF_MODEL_TIME}")
             else:
-                self._turn += 1
-                state = await self._step("turn", self._turn, partial(self._take_turn, state))
+                state = await self._step("turn", self._turn + 1, partial(self._take_turn, state))
+                self._turn += 1  # which counts what came to its end
         if self._end[0] in ("completed", "timeout"):
             await self._step("finish", self._turn, partial(self._finish, state))
 

@@ -39,7 +39,7 @@ SESSIONS = Table(
             "session that did not end, what stopped the run.",
             optional=True,
         ),
-        Column("turns", "integer", "Turns played."),
+        Column("turns", "integer", "Turns that came to their end."),
         Column("calls", "integer", "Model calls that were answered or finally failed."),
         Column(
             "cost_usd",

@@ -262,7 +262,7 @@ async def test_a_defect_of_a_kind_ends_its_session_with_its_class_and_place() ->
         raise ZeroDivisionError("a defect of this kind")
 
     end = await end_of(broken)
-    assert (end.outcome, end.error_class, end.turns) == ("errored", "KindDefect", 1)
+    assert (end.outcome, end.error_class, end.turns) == ("errored", "KindDefect", 0)
     first, second, third, *_ = end.reason.splitlines()
     assert first == "ZeroDivisionError: a defect of this kind"
     assert second == "Traceback (most recent call last):"

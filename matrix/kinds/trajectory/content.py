@@ -36,8 +36,10 @@ def form_of(rubric: str) -> Form[LineVerdict]:
 def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]) -> str:
     """Who judges an assertion that asks for a model of its own.
 
-    The adapter says what a name stands for. Else a simulated judge is simulated under that name,
-    an agent that judges is one of the name ``AGENT-WANTED`` if there is one, and a model is itself.
+    The adapter says what a name stands for. Else agents and simulated models go by their names; a
+    simulated judge is simulated under the name, an agent that judges is one of the name
+    ``AGENT-WANTED`` if there is one, and a model is itself. Where nothing of that is there, it is
+    the judge that all others have.
 
     Args:
         wanted: The model that the assertion names; empty for none.
@@ -49,6 +51,8 @@ def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]
         return level
     if wanted in scenario.judge_models:
         return scenario.judge_models[wanted]
+    if wanted in agents or wanted.startswith(SIMULATED_PREFIX):
+        return wanted
     if level.startswith(SIMULATED_PREFIX):
         return f"{SIMULATED_PREFIX}{wanted}" if wanted in BUILT_IN else level
     if level in agents:

@@ -7,6 +7,7 @@ without one: with the adapter that is found beside or above it, or else with sim
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,6 +16,8 @@ from typing import Any, Final
 
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
 from matrix.kinds.text_files import real
+from matrix.kinds.trajectory.content import model_of
+from matrix.kinds.trajectory.points import all_ids
 from matrix.kinds.trajectory.scenario import EXPECTED, Places, read_scenario, scenarios_in
 from matrix.kinds.trajectory.settings import (
     AGENT,
@@ -24,7 +27,10 @@ from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
     TURN_TIMEOUT_S,
     AdapterFile,
+    Content,
+    Scenario,
 )
+from matrix.model.aliases import SIMULATED_PREFIX
 from matrix.model.documents import Document, check
 from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.mistakes import Mistakes
@@ -53,6 +59,9 @@ FILE_OPTIONS: Final = (
     FileOption(CODE, "", "Run checks.py of scenarios on this machine."),
 )
 """What the command line takes for an adapter, or a folder of a scenario."""
+
+DEFAULT_LEVEL: Final = "sim/sonnet"
+"""Who works and judges where nothing is said."""
 
 _SET_BY: Final = {
     "MATRIX_CLAUDE_BIN": BINARY,
@@ -139,7 +148,9 @@ def read_adapter(request: FileRequest) -> ReadFile:
     agents = {**_claudes(file, given), **(spec.get("agents") or {})}
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
     packs = {name: _with(pack, named) for name, pack in packs.items()}
-    return ReadFile(_run(request, file, spec, packs, scaffolds, settings, agents), packs)
+    run = _run(request, file, spec, packs, scaffolds, settings, agents)
+    packs = {name: _with_judges_told(pack, run) for name, pack in packs.items()}
+    return ReadFile(run, packs)
 
 
 def _own_document(request: FileRequest) -> Document:
@@ -312,6 +323,27 @@ def _with_namesakes(packs: Mapping[str, ScenarioPack]) -> dict[str, ScenarioPack
         notes = [f"{name}: is called {pack.title!r}, as {one} is; a copy?" for one in same[:1]]
         found[name] = replace(pack, notes=(*pack.notes, *notes))
     return found
+
+
+def _with_judges_told(pack: ScenarioPack, run: Mapping[str, Any]) -> ScenarioPack:
+    """A pack with a note for every model that an assertion asks for and does not get."""
+    scenario, agents = Scenario.model_validate(pack.content["scenario"]), frozenset(run["agents"])
+    asked = Counter(
+        check.model
+        for _, check in all_ids(scenario)
+        if isinstance(check, Content) and check.model and not run["options"]["skip_content"]
+    )
+    levels = _levels(run, JUDGE) or [run["roles"].get(JUDGE, DEFAULT_LEVEL)]
+    notes = [
+        f"{pack.name}: model: {wanted} (in {count} place{'s' * (count != 1)}) is judged by "
+        f"{level}, as all others are: nothing stands for it (judge_models)"
+        for wanted, count in asked.items()
+        for level in levels
+        if model_of(wanted, level, scenario, agents) == level != wanted
+        and wanted not in scenario.judge_models
+        and level != f"{SIMULATED_PREFIX}{wanted}"
+    ]
+    return replace(pack, notes=(*pack.notes, *notes))
 
 
 def _with(pack: ScenarioPack, more: Mapping[str, JSON]) -> ScenarioPack:

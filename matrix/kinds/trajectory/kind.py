@@ -34,6 +34,7 @@ from matrix.kinds.trajectory.content import (
     model_of,
 )
 from matrix.kinds.trajectory.file import (
+    DEFAULT_LEVEL,
     FILE_NAME,
     FILE_OPTIONS,
     VARIABLES,
@@ -103,11 +104,11 @@ class TrajectoryKind:
     roles = (
         RoleInfo(
             AGENT,
-            "sim/sonnet",
+            DEFAULT_LEVEL,
             "works every input into the folder; under test",
             tools=("read", "write", "edit", "list", "search"),
         ),
-        RoleInfo(JUDGE, "sim/sonnet", "decides what the folder itself cannot show", judges=True),
+        RoleInfo(JUDGE, DEFAULT_LEVEL, "decides what the folder itself cannot show", judges=True),
     )
     tells = ("date", "input_name", "scenario")
     options_model = Options

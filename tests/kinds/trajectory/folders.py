@@ -45,8 +45,9 @@ async def work(turn: Turn) -> Reply:
             place.write_text("x")
             os.utime(place, (10**10, 10**10))
     seen = sorted(str(p.relative_to(turn.folder)) for p in turn.folder.rglob("*") if p.is_file())
+    cost = 0.2 if "OVERRUN" in turn.prompt else 0.01
     told = f"asked {turn.prompt!r}; date {turn.fields['date']!r}; files {seen}"
-    return Reply(f"{told}; {turn.timeout_s:g} s", 0.01)
+    return Reply(f"{told}; {turn.timeout_s:g} s", cost)
 
 async def judge(turn: Turn) -> Reply:
     asked = turn.prompt

@@ -291,6 +291,40 @@ def test_a_judge_that_breaks_leaves_it_open_and_is_no_pass(tmp_path: Path) -> No
     assert frame.isna()["score"]
 
 
+def test_an_assertion_gets_the_judge_it_asks_for_or_it_is_said_who_judges_instead(
+    tmp_path: Path,
+) -> None:
+    strict = {"python": "strict:reply", "free": True}
+    made = project(tmp_path, {**ADAPTER, "agents": {**ADAPTER["agents"], "strict": strict}})
+    (tmp_path / "strict.py").write_text(
+        "async def reply(turn):\n    return 'VERDICT: FAIL - it is strict'\n"
+    )
+    asks = [says(name, "x", model=name) for name in ("strict", "sim/haiku", "opus")]
+    expected = {"turns": [{"turn": 1, "content": asks}]}
+    scenario(tmp_path, "03", {"turn-01-x.md": "WRITE a.md | x"}, expected)
+    told = " ".join(made.matrix("validate", "scenarios/03").out.split())
+    note = "03: model: opus (in 1 place) is judged by judge, as all others are: nothing stands"
+    assert note in told
+    assert told.count("nothing stands for it") == 1
+    played(made, "scenarios/03")
+    calls = made.tables("it").frame("calls")
+    assert set(calls[calls.role == "judge"].model) == {"strict", "sim/haiku", "judge"}
+
+
+def test_the_cost_of_a_turn_has_what_it_overran_and_only_finished_turns_count(
+    tmp_path: Path,
+) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "03", {"turn-01-x.md": "OVERRUN", "turn-02-x.md": "WRITE a.md | x"}, {})
+    done, report = played(made, "scenarios/03")
+    session = made.tables("it").frame("sessions").iloc[0]
+    assert (session.outcome, session.turns) == ("censored", 1)
+    charged = sum(one["usd"] for one in report["spent"])
+    calls = made.tables("it").frame("calls")
+    assert charged == pytest.approx((calls.cost_nano.sum() + calls.overrun_nano.sum()) / 1e9)
+    assert calls.overrun_nano.sum() > 0, done
+
+
 def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
     made = project(tmp_path)
     inputs = {
