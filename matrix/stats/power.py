@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, inf, isfinite, pi, sqrt
+from math import ceil, inf, isfinite, log2, pi, sqrt
 from types import MappingProxyType
 
 import numpy as np
@@ -26,6 +26,11 @@ ENGINE_FACTORS = MappingProxyType({"fixed": 1.0, "planned": 1.1, "open-ended": 1
 """How many times the rounds of a fixed plan each engine may need at most, for the same power.
 ``planned`` is Lan-DeMets spending alpha t^2, ``open-ended`` the t-mixture confidence sequence. On
 average both stop earlier. (Five looks with O'Brien-Fleming boundaries would take 1.025.)"""
+
+LESS_PER_DOUBLING = 0.04
+"""How much of the factor of ``open-ended`` each doubling of the rivals takes off: beating more of
+them takes more rounds, and with them come more looks at which it may be shown. Fitted to
+``python -m benchmarks.calibrate promised``."""
 
 PRECISION = 1e-9
 MOST_PAIRS = 1e12
@@ -66,7 +71,10 @@ class PowerGoal:
     @property
     def factor(self) -> float:
         """Rounds of this engine per round of a fixed plan."""
-        return ENGINE_FACTORS[self.engine]
+        factor = ENGINE_FACTORS[self.engine]
+        if self.engine != "open-ended":
+            return factor
+        return max(1.0, factor - LESS_PER_DOUBLING * log2(self.n_variants - 1))
 
 
 DEFAULT_GOAL = PowerGoal()

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
+from benchmarks.calibrate import ENGINES, FAILING, play_promise
 from matrix.stats import (
     MIN_ROUNDS,
     PowerGoal,
@@ -74,6 +75,17 @@ def test_with_failures_the_winner_is_named_as_often_as_was_planned_for(
         named += verdict_of(table, rules).winner == 0
     most = 1.0 if engine == "open-ended" else 0.87  # its rounds are those of its longest runs
     assert 0.8 - 0.03 - 3 * sqrt(0.16 / runs) <= named / runs <= most + 0.03
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("k", [2, 4, 8])
+@pytest.mark.parametrize("rate", FAILING)
+def test_every_kind_of_plan_keeps_its_promise(engine: Any, k: int, rate: float) -> None:
+    """The table of docs/statistics.md, cell by cell."""
+    kept = play_promise(engine, k, rate, 2000)
+    assert kept.best / 2000 == pytest.approx(kept.promised, abs=0.03)
+    assert kept.another <= 2
 
 
 def test_failures_only_ever_take_more_rounds() -> None:
