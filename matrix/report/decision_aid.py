@@ -12,7 +12,8 @@ from matrix.stats.decision import decision_aid
 from matrix.stats.round_table import FloatArray, RoundTable
 
 FEWEST_SHARE = 0.5
-"""A variant with scores in a smaller share of the places than the fullest one is left out."""
+"""Share of the places in which all that can still win must have a score, or nothing is said: the
+others would be compared by what they are missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,9 @@ class Risk:
 def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
     """The risk of each variant; ``None`` where something is shown, or nothing can be said.
 
+    Nothing is said where many scores of those that can still win are missing; one that is out has
+    no figures.
+
     Args:
         judged: The comparison.
         costs: Dollars per completed session, by variant.
@@ -61,7 +65,9 @@ def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
         return None
     rng = np.random.default_rng(derive_seed("compare", "decision aid"))
     higher = verdict.rules.higher_is_better
-    found = decision_aid(_compared(table), rng, higher_is_better=higher)
+    out = {one.variant for one in verdict.beaten}
+    means = _compared(table, [one for one in range(table.n_variants) if one not in out])
+    found = None if means is None else decision_aid(means, rng, higher_is_better=higher)
     if found is None:
         return None
     rows = [
@@ -72,15 +78,16 @@ def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
     return Risk(tuple(rows), found.prior_sd, found.rounds)
 
 
-def _compared(table: RoundTable) -> FloatArray:
-    """Scores by round, [rounds, variants], where all that are compared have one; NaN elsewhere.
+def _compared(table: RoundTable, left: list[int]) -> FloatArray | None:
+    """Scores by round, [rounds, variants], where all of these have one; NaN elsewhere.
 
-    On the same scenarios and rounds for all, as differences are; each on its own would be compared
-    by what it is missing.
+    On the same scenarios and rounds for all, as differences are. ``None`` where that leaves out too
+    much, or fewer than two are left.
     """
-    scored = (~np.isnan(table.scores)).sum(axis=(0, 1))
-    used = np.flatnonzero(scored >= FEWEST_SHARE * scored.max(initial=1))
+    places = table.prefix_length * table.n_scenarios
+    scored = int((~np.isnan(table.scores[:, :, left])).all(axis=2).sum())
+    if len(left) < 2 or scored < FEWEST_SHARE * places:
+        return None
     found = np.full((table.prefix_length, table.n_variants), np.nan)
-    if used.size > 1:
-        found[:, used] = table.together(used.tolist())
+    found[:, left] = table.together(left)
     return found

@@ -273,8 +273,11 @@ def _gate_chance(question: Question, rounds: int) -> float:
 def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
     rounds = _rounds(question, effect)
     cost = None if question.round_nano is None else rounds.total * question.round_nano
+    opens = ceil(gate_pairs(question) / question.pairs)  # before, nobody can be named
     powers = tuple(
         power_of_rounds(n, effect, question.sd, question.goal) * _gate_chance(question, n)
+        if n >= opens
+        else 0.0
         for n in columns
     )
     return Need(effect, rounds, rounds.total * question.sessions_per_round, cost, powers)

@@ -19,8 +19,12 @@ from matrix.report.text import (
     models_told,
     plural,
 )
-from matrix.stats import FailureContrast, Gate, GateKind, failure_contrast, gate_paired
+from matrix.report.thresholds import MOST_UNSCORED
+from matrix.stats import FailureContrast, Gate, GateKind, Interval, failure_contrast, gate_paired
+from matrix.stats.comparisons import paired_rates
 from matrix.stats.figures import percent
+from matrix.stats.gate import gate_of_interval
+from matrix.stats.round_table import RoundTable
 from matrix.stats.rules import MIN_ROUNDS, Rules
 
 BASELINE, CANDIDATE = 0, 1
@@ -37,6 +41,7 @@ class Regression:
         baseline: The baseline's run id.
         rounds: Complete rounds that both runs have.
         scores: The gate on scores; ``None`` where the metric is failures alone.
+        unscored: Sessions without a score, and of how many, where the gate is on scores.
         failures: Failures of both on the same pairs; b is the candidate.
         failure_margin: Fraction by which the candidate may fail more often.
         failures_kind: The gate on failures.
@@ -50,6 +55,7 @@ class Regression:
     baseline: str
     rounds: int
     scores: Gate | None
+    unscored: tuple[int, int]
     failures: FailureContrast
     failure_margin: float
     failures_kind: GateKind
@@ -71,13 +77,17 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     chosen = metric or matchup.metric
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
     failures, rounds = _failures(matchup, rules)
-    scores = None
+    scores, unscored = None, (0, 0)
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
         sides = table.paired(BASELINE, CANDIDATE).T
         better = not matchup.lower_is_better(chosen)
         scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
+        scores = _with_rates(scores, table, rules, better=better)
         rounds = sides.shape[1]
+        unscored = int(table.unscored.sum()), int(table.sessions.sum())
+        if unscored[0] > MOST_UNSCORED * unscored[1] and scores.kind == "pass":
+            scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
     failed = _failures_kind(failures, rules.failure_margin)
     found = Regression(
         kind=_joined(failed if scores is None else scores.kind, failed),
@@ -85,6 +95,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         baseline=matchup.variants[BASELINE],
         rounds=rounds,
         scores=scores,
+        unscored=unscored,
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
@@ -94,11 +105,29 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     return replace(found, sentence=_sentence(found, matchup))
 
 
+def _with_rates(scores: Gate, table: RoundTable, rules: Rules, *, better: bool) -> Gate:
+    """Of yes/no scores: as far as both the rounds and the rates of their pairs let the gate go.
+
+    Round means of rates near 0 or 1 are too skewed for t, and may have no spread at all.
+    """
+    rates = paired_rates(table, (BASELINE, CANDIDATE), 2 * rules.alpha, _worth(table, rules))
+    if rates is None or scores.difference is None:
+        return scores
+    ends = [rates] if scores.interval is None else [rates, scores.interval]
+    wide = Interval(min(one.low for one in ends), max(one.high for one in ends), rates.confidence)
+    return gate_of_interval(
+        scores.difference, wide, scores.margin, scores.n_candidate, higher_is_better=better
+    )
+
+
+def _worth(table: RoundTable, rules: Rules) -> float:
+    return rules.pairs_per_effective(table.n_scenarios)
+
+
 def _failures(matchup: Matchup, rules: Rules) -> tuple[FailureContrast, int]:
     table, _ = matchup.round_table(FAILED)
     marked = replace(table, failed=table.scores == 1.0)
-    worth = rules.pairs_per_effective(table.n_scenarios)
-    found = failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha, worth)
+    found = failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha, _worth(table, rules))
     return found, len(table.paired(BASELINE, CANDIDATE))
 
 
@@ -133,7 +162,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         "regression": "REGRESSION",
         "not_enough_data": "not enough data",
     }[found.kind]
-    parts = [_score_words(found), _failure_words(found)]
+    parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
     if found.kind == "not_enough_data":
         parts.append(
             "no number of rounds can be given until it decides"
@@ -158,11 +187,23 @@ def _score_words(found: Regression) -> str:
         return f"{seen}, {margin}; at least {MIN_ROUNDS} rounds are needed"
     if gate.interval is None:
         return f"{seen} in every round, so there is no spread to judge by"
+    if gate.interval.low == gate.interval.high:
+        return f"{seen} in every round, {margin}"
     low, high = (
         metric_value(metric, end, signed=True) for end in (gate.interval.low, gate.interval.high)
     )
     sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
     return f"{seen} ({percent(gate.interval)} interval {low} to {high}), {margin}{sure}"
+
+
+def _unscored_words(found: Regression) -> str:
+    count, of = found.unscored
+    if not count:
+        return ""
+    told = f"{count:,} of {plural(of, 'session')} without a score"
+    if count > MOST_UNSCORED * of:
+        told += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
+    return told
 
 
 def _failure_words(found: Regression) -> str:
@@ -190,6 +231,7 @@ def regression_as_data(found: Regression) -> JSON:
         "difference": None if gate is None else gate.difference,
         **ends_as_data(bounds),
         "margin": None if gate is None else gate.margin,
+        "unscored": {"sessions": found.unscored[0], "of": found.unscored[1]},
         "scores": None if gate is None else gate.kind,
         "failures": {
             "verdict": found.failures_kind,

@@ -153,7 +153,9 @@ def _compared(
         p = t_two_sided_p(mean / se, df)
     elif mean and discordant:
         worth = failures.per_effective
-        interval, p = _rates(table, pair, level, worth)
+        interval = paired_rates(table, pair, level, worth)
+        cells = _rate_cells(table, pair)
+        p = None if cells is None else mcnemar(int(cells[2] / worth), int(cells[1] / worth)).p_mid
     errored, unscored = lost_pairs(table, a, b)
     return Comparison(
         a=a,
@@ -174,23 +176,35 @@ def _compared(
     )
 
 
-def _rates(
+def paired_rates(
     table: RoundTable, pair: tuple[int, int], level: float, worth: float
-) -> tuple[Interval | None, float | None]:
-    """Interval and p of scores that are 0 or 1 and differ by the same in every round.
+) -> Interval | None:
+    """Newcombe's paired interval of b's rate minus a's, for scores that are 0 or 1; else ``None``.
 
-    They leave a t test nothing to go by, and rates much: Newcombe's paired interval and McNemar's
-    mid-p, of as many pairs as those of a round are worth.
+    They leave a t test little to go by, or nothing where all rounds came out alike.
+
+    Args:
+        table: Complete prefix of rounds.
+        pair: Indices of a and b.
+        level: Two-sided error rate.
+        worth: Pairs of a round that are worth one independent pair.
     """
+    cells = _rate_cells(table, pair)
+    if cells is None:
+        return None
+    both, only_b, only_a, neither = (count / worth for count in cells)
+    return newcombe_paired(both, only_b, only_a, neither, level)
+
+
+def _rate_cells(table: RoundTable, pair: tuple[int, int]) -> tuple[float, ...] | None:
+    """Scored pairs with a 1 in both, in b only, in a only, in neither; ``None`` of other scores."""
     scored = table.scored(*pair)
     of_a, of_b = (table.scores[scored, one] for one in pair)
     if not (np.isin(of_a, (0.0, 1.0)).all() and np.isin(of_b, (0.0, 1.0)).all()):
-        return None, None
+        return None
     ones_a, ones_b = of_a == 1.0, of_b == 1.0
     cells = (ones_b & ones_a, ones_b & ~ones_a, ~ones_b & ones_a, ~ones_b & ~ones_a)
-    both, only_b, only_a, neither = (float(np.count_nonzero(one)) / worth for one in cells)
-    p_mid = mcnemar(int(only_a), int(only_b)).p_mid
-    return newcombe_paired(both, only_b, only_a, neither, level), p_mid
+    return tuple(float(np.count_nonzero(one)) for one in cells)
 
 
 def known(se: float) -> float | None:

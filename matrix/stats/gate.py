@@ -100,11 +100,32 @@ def gate_paired(
         higher_is_better: Direction of the score.
     """
     _check(margin, alpha)
-    test = paired_t(baseline, candidate, 2 * alpha)
-    known = test.difference
-    return _gate(
-        known.mean, known.interval, margin, (known.n, known.n), higher_is_better, MIN_ROUNDS
-    )
+    known = paired_t(baseline, candidate, 2 * alpha).difference
+    interval = known.interval
+    if interval is None and known.mean is not None and enough_alike(known.n, alpha):
+        interval = Interval(known.mean, known.mean, 1.0 - 2 * alpha)
+    return _gate(known.mean, interval, margin, (known.n, known.n), higher_is_better, MIN_ROUNDS)
+
+
+def gate_of_interval(
+    difference: float | None,
+    interval: Interval | None,
+    margin: float,
+    rounds: int,
+    *,
+    higher_is_better: bool = True,
+) -> Gate:
+    """Gate by an interval at ``1 - 2 alpha`` that was made elsewhere; else as `gate_paired`."""
+    return _gate(difference, interval, margin, (rounds, rounds), higher_is_better, MIN_ROUNDS)
+
+
+def enough_alike(n: int, alpha: float) -> bool:
+    """Whether ``n`` rounds that came out alike are taken at their word, without any spread.
+
+    Were the next round as likely to lie on the other side of a bound, all of n would lie on one
+    with chance 2^-n (the sign test); ten are needed in any case.
+    """
+    return n >= MIN_ROUNDS and 0.5**n <= alpha
 
 
 def gate_unpaired(

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from matrix.stats.gate import enough_alike
 from matrix.stats.interval import Interval, check_alpha
 from matrix.stats.own_mean import own_mean
 from matrix.stats.proportions import clopper_pearson_lower, clopper_pearson_upper
@@ -85,7 +86,8 @@ def mean_threshold(
     """Verdict from one look at a mean over scenarios, by one-sided bounds of `own_mean`.
 
     PASS: the mean is shown to reach the threshold (or, where lower is better, not to exceed it).
-    FAIL: it is shown not to. Below ten rounds, and without any spread, nothing is shown.
+    FAIL: it is shown not to. Below ten rounds nothing is shown; ten and more without any spread
+    are taken at their word (`matrix.stats.gate.enough_alike`).
 
     Args:
         scores: Shape [rounds, scenarios], or [rounds] of one; NaN where there is none. Scenarios
@@ -97,16 +99,20 @@ def mean_threshold(
     _check_alpha_and(threshold, alpha)
     table = np.asarray(scores, dtype=np.float64)
     known = own_mean(table[:, None] if table.ndim == 1 else table, 2 * alpha)
+    interval = known.interval
     kind: ThresholdKind = "not_enough_data"
-    if known.interval is not None and known.n_rounds >= MIN_ROUNDS:
-        low, high = known.interval.low - threshold, known.interval.high - threshold
+    alike = known.se is None and known.fewest >= MIN_ROUNDS
+    if known.mean is not None and alike and enough_alike(known.n_rounds, alpha):
+        interval = Interval(known.mean, known.mean, 1.0 - 2 * alpha)
+    if interval is not None and known.n_rounds >= MIN_ROUNDS:
+        low, high = interval.low - threshold, interval.high - threshold
         if not higher_is_better:
             low, high = -high, -low
         if low >= 0:
             kind = "pass"
         elif high < 0:
             kind = "fail"
-    return MeanThreshold(kind, known.n_rounds, threshold, known.mean, known.interval)
+    return MeanThreshold(kind, known.n_rounds, threshold, known.mean, interval)
 
 
 def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) -> ThresholdVerdict:

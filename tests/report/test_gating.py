@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -106,11 +107,53 @@ def test_without_fail_on_a_gate_only_tells(tmp_path: Path) -> None:
     assert report.lines[0].startswith("gate not passed (fails only with --fail-on regression): REG")
 
 
-def test_the_very_same_scores_have_no_spread_to_judge_by(tmp_path: Path) -> None:
+def test_the_very_same_scores_are_no_regression(tmp_path: Path) -> None:
     report = gated(tmp_path, rows())
     assert report.against is not None
+    assert report.against.scores is not None
+    assert report.against.scores.kind == "pass"
+    assert "score +0.0 in every round, margin" in report.lines[0]
+
+
+def yes_or_no(passing: float, rounds: int = 40, seed: int = 1) -> list[Row]:
+    draws = random.Random(seed)
+    values = [float(draws.random() < passing) for _ in range(rounds)]
+    return [Row({"prompt": "a"}, n, score=value) for n, value in enumerate(values)]
+
+
+def test_what_always_passed_and_never_does_now_is_a_regression(tmp_path: Path) -> None:
+    one = {"prompt": ("a",)}
+    make_run(tmp_path / "before", yes_or_no(1.0), one, compared=None)
+    make_run(tmp_path / "after", yes_or_no(0.0), one, compared=None)
+    report = Run(tmp_path / "after").gate("before", margin=0.05)
+    assert report.failed
+    assert "REGRESSION against before: score -1.0" in report.lines[0]
+
+
+@pytest.mark.parametrize(("rounds", "kind"), [(40, "not_enough_data"), (60, "pass")])
+def test_yes_or_no_scores_pass_as_rates_do(tmp_path: Path, rounds: int, kind: str) -> None:
+    """52 pairs without a failure show at most five points; t would pass any number of them."""
+    for name in ("before", "after"):
+        make_run(tmp_path / name, yes_or_no(1.0, rounds), {"prompt": ("a",)}, compared=None)
+    report = Run(tmp_path / "after").gate("before", margin=0.05)
+    assert report.against is not None
+    assert report.against.scores is not None
+    assert report.against.scores.kind == kind
+
+
+def test_a_gate_passes_nothing_of_which_many_sessions_have_no_score(tmp_path: Path) -> None:
+    one = {"prompt": ("a",)}
+    noise = random.Random(3)
+    for name, lost in (("before", 0.0), ("after", 0.5)):
+        scored = [
+            Row({"prompt": "a"}, n, score=None if noise.random() < lost else noise.gauss(50, 1))
+            for n in range(120)
+        ]
+        make_run(tmp_path / name, scored, one, compared=None)
+    report = Run(tmp_path / "after").gate("before", margin=5)
+    assert report.against is not None
     assert report.against.kind == "not_enough_data"
-    assert "score +0.0 in every round, so there is no spread to judge by" in report.lines[0]
+    assert "without a score (nothing passes with more than 20 % of them)" in report.lines[0]
 
 
 def test_lower_is_better_where_it_is_money(tmp_path: Path) -> None:

@@ -158,9 +158,19 @@ def test_what_gates_cannot_decide_has_a_reason() -> None:
 
     assert why(gate_paired([], [], 1.0)) == ("no data", 10)
     assert why(gate_paired([1.0] * 9, [2.0] * 9, 1.0)) == ("too few rounds", 1)
-    assert why(gate_paired([1.0] * 12, [1.0] * 12, 1.0)) == ("identical so far", None)
     assert why(gate_unpaired([1.0] * 12, [1.0] * 12, 1.0)) == ("identical so far", None)
     assert why(gate_rates(0, 0, 3, 3, 0.1)) == ("no data", 1)
+
+
+@pytest.mark.parametrize(
+    ("drop", "kind"), [(0.0, "pass"), (0.5, "pass"), (1.0, "regression"), (80.0, "regression")]
+)
+def test_ten_rounds_that_came_out_alike_are_taken_at_their_word(drop: float, kind: str) -> None:
+    """All on one side of a bound, as a fair coin's ten throws are once in a thousand times."""
+    for n, found in ((9, "not_enough_data"), (10, kind), (40, kind)):
+        assert gate_paired(np.full(n, 100.0), np.full(n, 100.0 - drop), 1.0).kind == found
+    strict = gate_paired(np.full(10, 100.0), np.full(10, 100.0 - drop), 1.0, 0.0005)
+    assert strict.reason == "identical so far"
 
 
 def test_every_mistake_is_named_at_once() -> None:
