@@ -222,7 +222,9 @@ class Staffing:
                 self._refuse(error)
                 self._down(member, error)
             return
-        if member.name == name and member.index not in self._leaving:
+        if self.crew.workers.get(member.index) is not member:
+            await make_sure(member)  # it was let go while it came up
+        elif member.name == name and member.index not in self._leaving:
             self._has_come(member)
 
     def _refuse(self, error: Exception) -> None:
@@ -259,9 +261,12 @@ class Staffing:
             self._dismiss(member)
 
     def _dismiss(self, member: Member) -> None:
+        """A worker goes for good, and its seat with it: what it may still have is for others."""
         self.crew.workers.pop(member.index, None)
         self._leaving.discard(member.index)
+        self._seating.close(member.index)
         self._background.begin(make_sure(member))
+        self._give(self._seating.move(self._seating.at(member.index)))
 
     # --- the nodes --------------------------------------------------------------------------------
 

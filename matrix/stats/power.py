@@ -27,7 +27,7 @@ ENGINE_FACTORS = MappingProxyType({"fixed": 1.0, "planned": 1.1, "open-ended": 1
 ``planned`` is Lan-DeMets spending alpha t^2, ``open-ended`` the t-mixture confidence sequence. On
 average both stop earlier. (Five looks with O'Brien-Fleming boundaries would take 1.025.)"""
 
-LESS_PER_DOUBLING = 0.04
+LESS_PER_DOUBLING = 0.03
 """How much of the factor of ``open-ended`` each doubling of the rivals takes off: beating more of
 them takes more rounds, and with them come more looks at which it may be shown. Fitted to
 ``python -m benchmarks.calibrate promised``."""

@@ -1,0 +1,58 @@
+"""Workers that come and go at the same moment: nobody is given sessions who is not there."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from matrix.model.records import SessionPlan
+from matrix_actors.crew import Member
+from matrix_actors.seating import Seating
+from matrix_actors.staffing import Staffing
+from tests.engine.plans import plan
+from tests.engine.waiting import settled, until
+
+
+class SlowCrew:
+    """Workers that come up when they are told to."""
+
+    def __init__(self) -> None:
+        self.workers: dict[int, Member] = {}
+        self.may_begin = asyncio.Event()
+
+    async def hire(self, member: Member) -> None:
+        member.live(member.next_name, object(), {})
+
+    async def begin(self, member: Member) -> None:
+        await self.may_begin.wait()
+
+
+async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_session() -> None:
+    crew, seating = SlowCrew(), Seating()
+    given: dict[int, list[SessionPlan]] = {}
+    failures: list[Exception] = []
+    staffing = Staffing(
+        seating,
+        asked=2,
+        nodes=None,
+        tell=lambda news: None,
+        give=lambda batches: given.update({seat: list(some) for seat, some in batches.items()}),
+        up=lambda member: None,
+        down=lambda member, error: None,
+        failed=failures.append,
+    )
+    anyone: Any = crew
+    await staffing.attach(anyone)
+    gone, stays = crew.workers[0], crew.workers[1]
+    for member in (gone, stays):
+        staffing.replace(member, "", lambda: None)
+    await settled()
+    staffing._dismiss(gone)
+    crew.may_begin.set()
+    await until(lambda: stays.index in seating.seats)
+    await settled()
+    assert seating.seats == [stays.index]
+    sessions = [plan(f"s{number}", order=number) for number in range(4)]
+    assert set(seating.seat(sessions)) == {stays.index}
+    await staffing.stop()
+    assert failures == []
