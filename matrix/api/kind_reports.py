@@ -13,6 +13,7 @@ from matrix.engine.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON
+from matrix.report.text import harmless
 from matrix.store.blobs import BlobStore
 from matrix.store.restoring import remove_folder, restore_tree
 from matrix.store.run_folder import write_whole
@@ -31,7 +32,15 @@ def kind_report(run: Run) -> RunReport | None:
         return None
     if not isinstance(kind, ReportsRuns):
         return None
-    return ask_kind(kind, "report", lambda: kind.report(ended_run(run)))
+    found = ask_kind(kind, "report", lambda: kind.report(ended_run(run)))
+    return found._replace(
+        files={name: _printable(name, text) for name, text in found.files.items()}
+    )
+
+
+def _printable(name: str, text: str) -> str:
+    """A page as it may be shown: what was judged may have what drives a terminal."""
+    return harmless(text) if name.endswith(".md") else text
 
 
 def ended_run(run: Run) -> EndedRun:

@@ -154,7 +154,8 @@ def unjudged_in(tables: RunTables, run: RunFile) -> dict[str, Unjudged]:
         if len(lost):
             divided = lost["label"] == NO_MAJORITY
             told = lost[~divided] if (~divided).any() else lost
-            reason = str(told["reason"].iloc[-1] or "")
+            newest = told["reason"].iloc[-1]
+            reason = newest if isinstance(newest, str) else ""
             counts = len(rows), len(rows) - len(lost), reason, int(divided.sum())
             found[str(name)] = Unjudged(*counts)
     return found
@@ -164,7 +165,8 @@ def unjudged_lines(unjudged: Mapping[str, Unjudged]) -> list[tuple[str, str]]:
     """Label and text of each line of a summary: panels that disagree apart from what was unread."""
     rows = []
     for name, one in unjudged.items():
-        lost, newest = one.sessions - one.scored, f" (newest: {one_line(one.reason)})"
+        lost = one.sessions - one.scored
+        newest = f" (newest: {one_line(one.reason)})" if one.reason else ""
         if one.divided:
             told = f"{name}: the panel's members disagree on {one.divided:,} of {one.sessions:,} "
             told += "sessions, with no majority for a verdict"

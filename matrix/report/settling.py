@@ -48,6 +48,9 @@ def settling_of(judged: Judged) -> Settling:
         return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
         return Settling(0, 0, 0, each, f"Settled: this verdict needs no more {unit}s.")
+    if judged.matchup.looked_at_cap is not None:
+        told = "The one look that was declared is made: to know more takes a new run."
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
     if verdict.kind == "no_difference":
         more = TWICE_AS_CLOSE * max(verdict.rounds_used, 1)
         why = (

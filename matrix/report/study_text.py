@@ -54,7 +54,8 @@ def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH
 
 def _head(study: Study, width: int) -> str:
     verdict = study.verdict
-    what = "2 runs" if study.factor == "run" else plural(len(study.rows), study.factor)
+    many = study.factor if study.factor.endswith("s") else f"{study.factor}s"
+    what = plural(len(study.rows), study.factor, many)
     rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
     better = "more" if verdict.rules.higher_is_better else "less"
     margin = verdict.rules.delta

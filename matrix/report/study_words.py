@@ -26,8 +26,8 @@ REASONS: Mapping[Reason, str] = {
     "explains, and shown not to fail noticeably more often.",
     "interval includes 0": "what the data allow includes no difference at all.",
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
-    "ended by censored session": "a session was cut short (cost cap, time limit or interrupt); "
-    "only the {unit}s before it are complete and compared.",
+    "ended by censored session": "a session was cut short, or not begun (cost cap, time limit or "
+    "interrupt); only the {unit}s before it are complete and compared.",
     "others fail too often": "every other variant is shown to fail more often than it by more than "
     "the failure margin, which rules it out whatever its scores.",
 }

@@ -217,6 +217,20 @@ def test_a_state_of_its_own_that_awaits_a_reply_is_held_to_the_most_questions(
     assert found["faults"] == ["asked 2 questions; at most 1 are allowed"]
 
 
+def test_what_a_judge_says_drives_no_terminal_from_a_report(tmp_path: Path) -> None:
+    names = ("format", "factuality", "instruction_following", "safety")
+    bad = {**{f"{name}_score": 0 for name in names}, "reason": "\x1b[2J it is \u202e red"}
+    changed = selftest(scenarios=[case("plain", "count to 3")], judge={"model": "rude"})
+    rude = {"python": "rude:reply", "free": True}
+    changed["agents"] = {**changed.get("agents", {}), "rude": rude}
+    (tmp_path / "rude.py").write_text(f"async def reply(turn):\n    return {json.dumps(bad)!r}\n")
+    project = project_of(tmp_path, changed)
+    project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    page = (tmp_path / "docs/reports/selftest/it.md").read_text()
+    assert "it is" in page
+    assert not {"\x1b", "\u202e"} & set(page)
+
+
 def test_a_judge_that_is_down_leaves_what_the_system_did(tmp_path: Path) -> None:
     changed = selftest(scenarios=[case("plain", "count to 3")], judge={"model": "down"})
     changed["agents"] = {
