@@ -89,7 +89,10 @@ def _of_events(shape: Shape, body: bytes) -> Reported:
             finish_reason=_ended(shape, part) or found.finish_reason,
             whole=found.whole or kind in _LAST,
         )
-    return found._replace(usage=_usage(shape, counted, said=bool(text)) if final else None)
+    usage = _usage(shape, counted, said=bool(text)) if final else None
+    # the event with the usage is a chat's last but for the mark, which some providers leave out
+    whole = found.whole or (shape == "chat" and bool(found.finish_reason) and usage is not None)
+    return found._replace(usage=usage, whole=whole)
 
 
 def _part_of(shape: Shape, data: dict[str, Any], kind: str) -> dict[str, Any]:
