@@ -63,6 +63,18 @@ class Recorded(_Part):
         whole = set.intersection(*held.values()) if held else set()
         return next(number for number in itertools.count() if number not in whole)
 
+    @property
+    def twice(self) -> str:
+        """Whose output is there twice, in words; empty if nobody's is."""
+        seen = set[str]()
+        for one in self.outputs:
+            place = content_hash([one.input, one.agent, dict(one.levels), one.round])
+            if place in seen:
+                levels = "".join(f", {name} {level}" for name, level in one.levels.items())
+                return f"{one.agent} for {one.input}{levels}, round {one.round + 1}"
+            seen.add(place)
+        return ""
+
 
 def read_recorded(path: Path, source: str) -> Recorded:
     """Read a file of recorded outputs; ``source`` is what a mistake is told of.
@@ -74,7 +86,11 @@ def read_recorded(path: Path, source: str) -> Recorded:
         if path.stat().st_size > MAX_BYTES:
             told = f"{path} has more than {MAX_BYTES // 1_000_000} MB"
             raise BadInput([Mistake(source, None, "", told)])
-        return Recorded.model_validate_json(path.read_bytes())
+        found = Recorded.model_validate_json(path.read_bytes())
+        if twice := found.twice:
+            told = f"{path} has two outputs of {twice}; remove one of them"
+            raise BadInput([Mistake(source, None, "", told)])
+        return found
     except OSError as error:
         told = f"{path} cannot be read: {error.strerror}; --record writes one"
         raise BadInput([Mistake(source, None, "", told)]) from None

@@ -173,3 +173,16 @@ def test_a_file_that_does_not_say_the_variant_is_refused(tmp_path: Path) -> None
     assert done.code == 2, done
     assert "agents.recorded.json is of another version" in done.err
     assert "--record makes a new one" in done.err
+
+
+def test_two_outputs_of_one_agent_are_a_mistake(tmp_path: Path) -> None:
+    """Which of the two was judged would be nobody's choice."""
+    project, _, _ = recorded(tmp_path, VALUE, "--per-cell", "1")
+    path = tmp_path / "agents.recorded.json"
+    told = json.loads(path.read_text())
+    told["outputs"].append({**told["outputs"][0], "output": "another"})
+    path.write_text(json.dumps(told))
+    done = project.matrix("plan", "agents.yaml", "--use-recorded")
+    assert done.code == 2, done
+    said = " ".join(done.err.split())
+    assert "has two outputs of first for I1, variant as-written, round 1; remove one" in said
