@@ -27,7 +27,7 @@ from matrix.engine.messages import (
     Settle,
     ToGovernor,
 )
-from matrix.engine.refusals import DRAINING
+from matrix.engine.refusals import BEHIND, DRAINING
 from matrix.model.entries import Disposition, Held, Settled, Tally, TurnDone
 from matrix.model.records import Answer, CallKey, Usage
 from tests.engine.plans import answer, ask, ended, plan, settle
@@ -106,6 +106,9 @@ class GovernorMachine(RuleBasedStateMachine):
                 assert self._tell(peer, request).mail == [
                     (peer, Refused(key, "draining", DRAINING))
                 ]
+                continue
+            if session in self.saved:  # its turn is over, and nothing of it is paid again
+                assert self._tell(peer, request).mail == [(peer, Refused(key, "draining", BEHIND))]
                 continue
             call = self.calls.setdefault(key, ModelCall())
             call.owed += [peer] if peer not in call.owed else []
