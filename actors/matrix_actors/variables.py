@@ -18,6 +18,12 @@ from collections.abc import Mapping, MutableMapping
 from contextlib import suppress
 from pathlib import Path
 
+LONGEST = 100
+"""Bytes of a socket's path: systems allow 103 or 107."""
+
+SHORT = "/tmp"  # noqa: S108  a folder of its own in it, of mode 700
+"""Where temporary folders are elsewhere, and too deep for a socket."""
+
 FETCH_S = 10.0
 """Longest wait for the driver, in seconds; it is on the same machine."""
 
@@ -28,7 +34,7 @@ class VariableServer:
     def __init__(self, variables: Mapping[str, str]) -> None:
         """Only ``variables`` are given, to whoever of this user asks."""
         self._said = json.dumps(dict(variables)).encode()
-        self._folder = Path(tempfile.mkdtemp(prefix="matrix-env-"))  # of mode 700
+        self._folder = _private_folder()
         self._server: asyncio.Server | None = None
 
     @property
@@ -55,6 +61,15 @@ class VariableServer:
             pass  # whoever asked has gone
         finally:
             writer.close()
+
+
+def _private_folder() -> Path:
+    """A new folder of mode 700 in which a socket can be."""
+    folder = Path(tempfile.mkdtemp(prefix="matrix-env-"))
+    if len(os.fsencode(folder / "asked")) <= LONGEST:
+        return folder
+    folder.rmdir()
+    return Path(tempfile.mkdtemp(prefix="matrix-env-", dir=SHORT))
 
 
 def _user_of(connected: socket.socket) -> int:
