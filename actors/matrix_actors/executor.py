@@ -32,7 +32,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.setup import ModelEntry, RunSetup
 from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
-from matrix.model.errors import BadInput, MatrixError, Mistake
+from matrix.model.errors import BadInput, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.report.text import plural
@@ -334,11 +334,6 @@ class RayExecutor:
             mine = [plan for plan in plans if self._seating.seat_of(plan.session_id) == seat]
             if (worker := self._at(seat)) is not None:  # as it is by now
                 await self._give(worker, mine)
-            else:  # it has gone meanwhile
-                self._seating.close(seat)
-                again = self._seating.move([plan.session_id for plan in mine])
-                for other, theirs in again.items():
-                    self._opening.put_nowait((other, theirs))
 
     def _at(self, seat: int) -> Member | None:
         return self.crew.suspects if seat == QUARANTINE else self.crew.workers.get(seat)
@@ -417,7 +412,7 @@ class RayExecutor:
                 return
             if isinstance(error, RayTaskError):  # it lives, and says that it cannot go on
                 cause = error.cause
-                self._on_news(RunFailed(type(cause).__name__, str(cause)))
+                self._on_news(RunFailed.of(cause))
             elif member.name == name and member.process is not None:
                 self._died(member, error)
 
@@ -463,7 +458,7 @@ class RayExecutor:
                 from ray.exceptions import RayActorError
 
                 if not isinstance(error, RayActorError):
-                    self._on_news(RunFailed(type(error).__name__, str(error)))
+                    self._on_news(RunFailed.of(error))
                     return
                 self._dead.put_nowait((member, member.name))  # others are down as well
                 await asyncio.sleep(PAUSE_S)
@@ -564,9 +559,7 @@ class RayExecutor:
     async def _fail(self, error: Exception) -> None:
         with suppress(RayDied):  # whoever waits for something is told of that
             await self._ray.rule_out_for(error)
-            own = isinstance(error, MatrixError)  # another's may say as little as "0"
-            text = str(error) if own else f"{type(error).__name__}: {error}"
-            self._on_news(RunFailed(type(error).__name__, text))
+            self._on_news(RunFailed.of(error))
 
 
 async def _stop(actor: Any) -> None:

@@ -240,10 +240,11 @@ def _over(parent: Run, missing: Sequence[str] | None) -> list[tuple[str, int]]:
     frame = frame[frame.outcome.isin(_OVER)]
     if missing is not None:
         lacks = frame.score.isna()
-        given = parent.frame("scores", ["session_id", "turn", "name", "value"])
-        given = given[given["turn"].isna() & given["value"].notna()]
-        for name in missing:
-            lacks |= ~frame.session_id.isin(given[given["name"] == name]["session_id"])
+        if missing:
+            given = parent.frame("scores", ["session_id", "turn", "name", "value"])
+            given = given[given["turn"].isna() & given["value"].notna()]
+            for name in missing:
+                lacks |= ~frame.session_id.isin(given[given["name"] == name]["session_id"])
         frame = frame[lacks]
     if frame.empty:
         what = "that came to its end"

@@ -114,15 +114,12 @@ def gateway(
         again = f"`{resume_command(done.run.path)}` starts the command again"
         typer.echo(f"matrix gateway: {head_line(summary)}; {again}", err=True)
     if done.capped:
-        at, remedy = (
-            "at the cap",
-            "a new run with a higher --max-cost (or budget) lets more through",
-        )
+        why = "at the cap; a new run with a higher --max-cost (or budget) lets more through"
         if summary.overrun_nano:
-            at = "after an overrun"
-            remedy = "a provider charged more than requests allowed, so nothing more was sent"
+            charged = "a provider charged more than requests allowed"
+            why = f"after an overrun; {charged}, so nothing more was sent"
         refused = plural(done.capped, "request was", "requests were")
-        typer.echo(f"matrix gateway: {refused} refused {at}; {remedy}", err=True)
+        typer.echo(f"matrix gateway: {refused} refused {why}", err=True)
     if done.capped or done.exit_code is None:
         raise typer.Exit(INCOMPLETE)
     raise CommandEnded(done.exit_code)

@@ -248,12 +248,11 @@ class Governor:
         except asyncio.CancelledError:
             raise
         except Exception as error:  # the run cannot go on; the driver must hear why
-            name = type(error).__name__
-            text = str(error) if isinstance(error, MatrixError) else f"{name}: {error}"
-            self._failure = text
+            failed = RunFailed.of(error)
+            self._failure = text = failed.message
             self._idle.set()
             self._break_promises(text)
-            self._mailboxes.deliver(DRIVER, [RunFailed(name, text)])
+            self._mailboxes.deliver(DRIVER, [failed])
             if not isinstance(error, MatrixError):
                 raise
 

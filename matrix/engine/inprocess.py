@@ -145,7 +145,7 @@ class InProcessExecutor:
             await task  # never cancelled: its thread may be in the middle of a part
 
     def _on_failure(self, error: Exception) -> None:
-        self._on_news(RunFailed(type(error).__name__, str(error)))
+        self._on_news(RunFailed.of(error))
 
     def _on_news(self, message: News) -> None:
         self._news.append(message)

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Load, Remaining
 from matrix.model.entries import Acted, Disposition, Ended, Tally, TurnDone
-from matrix.model.errors import AuthenticationFailed
+from matrix.model.errors import AuthenticationFailed, MatrixError
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, Answer, CallKey, Message, SessionPlan, Usage
 
@@ -280,6 +280,12 @@ class RunFailed(NamedTuple):
 
     error_class: str
     message: str
+
+    @classmethod
+    def of(cls, error: BaseException) -> RunFailed:
+        """What an error says; one that is not ours may say as little as ``0``, so it is named."""
+        name = type(error).__name__
+        return cls(name, str(error) if isinstance(error, MatrixError) else f"{name}: {error}")
 
 
 class ProcessDied(NamedTuple):

@@ -41,7 +41,8 @@ class Regression:
         baseline: The baseline's run id.
         rounds: Complete rounds that both runs have.
         scores: The gate on scores; ``None`` where the metric is failures alone.
-        unscored: Sessions without a score, and of how many, where the gate is on scores.
+        unscored: Sessions without a score, and of how many, of the run that lacks more, where the
+            gate is on scores.
         failures: Failures of both on the same pairs; b is the candidate.
         failure_margin: Fraction by which the candidate may fail more often.
         failures_kind: The gate on failures.
@@ -85,7 +86,10 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
         scores = _with_rates(scores, table, rules, better=better)
         rounds = sides.shape[1]
-        unscored = int(table.unscored.sum()), int(table.sessions.sum())
+        unscored = max(
+            zip(table.unscored.tolist(), table.sessions.tolist(), strict=True),
+            key=lambda one: one[0] / max(one[1], 1),
+        )
         if unscored[0] > MOST_UNSCORED * unscored[1] and scores.kind == "pass":
             scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
     failed = _failures_kind(failures, rules.failure_margin)
@@ -110,7 +114,7 @@ def _with_rates(scores: Gate, table: RoundTable, rules: Rules, *, better: bool) 
 
     Round means of rates near 0 or 1 are too skewed for t, and may have no spread at all.
     """
-    rates = paired_rates(table, (BASELINE, CANDIDATE), 2 * rules.alpha, _worth(table, rules))
+    rates, _ = paired_rates(table, (BASELINE, CANDIDATE), 2 * rules.alpha, _worth(table, rules))
     if rates is None or scores.difference is None:
         return scores
     ends = [rates] if scores.interval is None else [rates, scores.interval]

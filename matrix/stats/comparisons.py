@@ -153,9 +153,7 @@ def _compared(
         p = t_two_sided_p(mean / se, df)
     elif mean and discordant:
         worth = failures.per_effective
-        interval = paired_rates(table, pair, level, worth)
-        cells = _rate_cells(table, pair)
-        p = None if cells is None else mcnemar(int(cells[2] / worth), int(cells[1] / worth)).p_mid
+        interval, p = paired_rates(table, pair, level, worth)
     errored, unscored = lost_pairs(table, a, b)
     return Comparison(
         a=a,
@@ -178,10 +176,11 @@ def _compared(
 
 def paired_rates(
     table: RoundTable, pair: tuple[int, int], level: float, worth: float
-) -> Interval | None:
-    """Newcombe's paired interval of b's rate minus a's, for scores that are 0 or 1; else ``None``.
+) -> tuple[Interval | None, float | None]:
+    """Interval of b's rate minus a's and its p, for scores that are 0 or 1; nothing for others.
 
-    They leave a t test little to go by, or nothing where all rounds came out alike.
+    They leave a t test little to go by, or nothing where all rounds came out alike: Newcombe's
+    paired interval and McNemar's mid-p, of as many pairs as those of a round are worth.
 
     Args:
         table: Complete prefix of rounds.
@@ -189,22 +188,15 @@ def paired_rates(
         level: Two-sided error rate.
         worth: Pairs of a round that are worth one independent pair.
     """
-    cells = _rate_cells(table, pair)
-    if cells is None:
-        return None
-    both, only_b, only_a, neither = (count / worth for count in cells)
-    return newcombe_paired(both, only_b, only_a, neither, level)
-
-
-def _rate_cells(table: RoundTable, pair: tuple[int, int]) -> tuple[float, ...] | None:
-    """Scored pairs with a 1 in both, in b only, in a only, in neither; ``None`` of other scores."""
     scored = table.scored(*pair)
     of_a, of_b = (table.scores[scored, one] for one in pair)
     if not (np.isin(of_a, (0.0, 1.0)).all() and np.isin(of_b, (0.0, 1.0)).all()):
-        return None
+        return None, None
     ones_a, ones_b = of_a == 1.0, of_b == 1.0
     cells = (ones_b & ones_a, ones_b & ~ones_a, ~ones_b & ones_a, ~ones_b & ~ones_a)
-    return tuple(float(np.count_nonzero(one)) for one in cells)
+    both, only_b, only_a, neither = (float(np.count_nonzero(one)) / worth for one in cells)
+    p_mid = mcnemar(int(only_a), int(only_b)).p_mid
+    return newcombe_paired(both, only_b, only_a, neither, level), p_mid
 
 
 def known(se: float) -> float | None:

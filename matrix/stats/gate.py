@@ -101,9 +101,7 @@ def gate_paired(
     """
     _check(margin, alpha)
     known = paired_t(baseline, candidate, 2 * alpha).difference
-    interval = known.interval
-    if interval is None and known.mean is not None and enough_alike(known.n, alpha):
-        interval = Interval(known.mean, known.mean, 1.0 - 2 * alpha)
+    interval = known.interval or all_alike(known.mean, known.n, alpha)
     return _gate(known.mean, interval, margin, (known.n, known.n), higher_is_better, MIN_ROUNDS)
 
 
@@ -119,13 +117,20 @@ def gate_of_interval(
     return _gate(difference, interval, margin, (rounds, rounds), higher_is_better, MIN_ROUNDS)
 
 
-def enough_alike(n: int, alpha: float) -> bool:
-    """Whether ``n`` rounds that came out alike are taken at their word, without any spread.
+def all_alike(mean: float | None, n: int, alpha: float) -> Interval | None:
+    """What ``n`` rounds that came out alike are taken for: their word, from ten on.
 
     Were the next round as likely to lie on the other side of a bound, all of n would lie on one
-    with chance 2^-n (the sign test); ten are needed in any case.
+    with chance 2^-n (the sign test).
+
+    Args:
+        mean: What came out; ``None`` without rounds.
+        n: Rounds.
+        alpha: One-sided error rate.
     """
-    return n >= MIN_ROUNDS and 0.5**n <= alpha
+    if mean is None or n < MIN_ROUNDS or 0.5**n > alpha:
+        return None
+    return Interval(mean, mean, 1.0 - 2 * alpha)
 
 
 def gate_unpaired(

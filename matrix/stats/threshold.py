@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.gate import enough_alike
+from matrix.stats.gate import all_alike
 from matrix.stats.interval import Interval, check_alpha
 from matrix.stats.own_mean import own_mean
 from matrix.stats.proportions import clopper_pearson_lower, clopper_pearson_upper
@@ -87,7 +87,7 @@ def mean_threshold(
 
     PASS: the mean is shown to reach the threshold (or, where lower is better, not to exceed it).
     FAIL: it is shown not to. Below ten rounds nothing is shown; ten and more without any spread
-    are taken at their word (`matrix.stats.gate.enough_alike`).
+    are taken at their word (`matrix.stats.gate.all_alike`).
 
     Args:
         scores: Shape [rounds, scenarios], or [rounds] of one; NaN where there is none. Scenarios
@@ -101,9 +101,8 @@ def mean_threshold(
     known = own_mean(table[:, None] if table.ndim == 1 else table, 2 * alpha)
     interval = known.interval
     kind: ThresholdKind = "not_enough_data"
-    alike = known.se is None and known.fewest >= MIN_ROUNDS
-    if known.mean is not None and alike and enough_alike(known.n_rounds, alpha):
-        interval = Interval(known.mean, known.mean, 1.0 - 2 * alpha)
+    if known.se is None and known.fewest >= MIN_ROUNDS:
+        interval = all_alike(known.mean, known.n_rounds, alpha)
     if interval is not None and known.n_rounds >= MIN_ROUNDS:
         low, high = interval.low - threshold, interval.high - threshold
         if not higher_is_better:

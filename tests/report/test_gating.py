@@ -141,10 +141,14 @@ def test_yes_or_no_scores_pass_as_rates_do(tmp_path: Path, rounds: int, kind: st
     assert report.against.scores.kind == kind
 
 
-def test_a_gate_passes_nothing_of_which_many_sessions_have_no_score(tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [0.3, 0.5])
+def test_a_gate_passes_nothing_of_which_many_sessions_have_no_score(
+    tmp_path: Path, share: float
+) -> None:
+    """Of either run by itself: that the other has all its scores makes up for nothing."""
     one = {"prompt": ("a",)}
     noise = random.Random(3)
-    for name, lost in (("before", 0.0), ("after", 0.5)):
+    for name, lost in (("before", 0.0), ("after", share)):
         scored = [
             Row({"prompt": "a"}, n, score=None if noise.random() < lost else noise.gauss(50, 1))
             for n in range(120)

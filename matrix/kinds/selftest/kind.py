@@ -119,7 +119,7 @@ class SelftestKind:
         chosen, case = Options.model_validate(options.model_dump()), case_of(pack.content)
         answers = min(1.0 + len(case.reply_flow) * case.requires_reply, float(max_turns))
         calls = {
-            GENERATOR: _written(case),
+            GENERATOR: _requests_written(case),
             SYSTEM: (1.0, answers, answers),
             JUDGE: (1.0, answers, 2 * answers),
         }
@@ -281,7 +281,7 @@ class SelftestKind:
         return reporting.report_of(run)
 
 
-def _written(case: Case) -> tuple[float, float, float]:
+def _requests_written(case: Case) -> tuple[float, float, float]:
     """How often the generator is asked for a request: at least, as a rule, and at most."""
     if case.prompt:
         return 0.0, 0.0, 0.0
