@@ -156,6 +156,10 @@ class Crew:
         """Make one more session worker; start it with :meth:`begin`."""
         await self._create(member)
 
+    async def dismiss(self, member: Member) -> None:
+        """A session worker goes for good, up or not."""
+        await make_sure(member)
+
     async def begin(self, member: Member) -> None:
         """Start a member whose actor was made; it may have waited long for its place."""
         name, process = member.name, await member.actor.start.remote()

@@ -28,7 +28,7 @@ from matrix_actors.cluster.placing import (
     waiting_text,
     wanted_workers,
 )
-from matrix_actors.crew import ANYWHERE, Crew, Member, make_sure, placed
+from matrix_actors.crew import ANYWHERE, Crew, Member, placed
 from matrix_actors.patience import aside, patiently
 from matrix_actors.seating import Seating
 
@@ -223,7 +223,7 @@ class Staffing:
                 self._down(member, error)
             return
         if self.crew.workers.get(member.index) is not member:
-            await make_sure(member)  # it was let go while it came up
+            await self.crew.dismiss(member)  # it was let go while it came up
         elif member.name == name and member.index not in self._leaving:
             self._has_come(member)
 
@@ -265,7 +265,7 @@ class Staffing:
         self.crew.workers.pop(member.index, None)
         self._leaving.discard(member.index)
         self._seating.close(member.index)
-        self._background.begin(make_sure(member))
+        self._background.begin(self.crew.dismiss(member))
         self._give(self._seating.move(self._seating.at(member.index)))
 
     # --- the nodes --------------------------------------------------------------------------------

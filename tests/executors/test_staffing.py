@@ -19,12 +19,16 @@ class SlowCrew:
     def __init__(self) -> None:
         self.workers: dict[int, Member] = {}
         self.may_begin = asyncio.Event()
+        self.dismissed: list[Member] = []
 
     async def hire(self, member: Member) -> None:
         member.live(member.next_name, object(), {})
 
     async def begin(self, member: Member) -> None:
         await self.may_begin.wait()
+
+    async def dismiss(self, member: Member) -> None:
+        self.dismissed.append(member)
 
 
 async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_session() -> None:
@@ -56,3 +60,4 @@ async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_ses
     assert set(seating.seat(sessions)) == {stays.index}
     await staffing.stop()
     assert failures == []
+    assert crew.dismissed == [gone, gone], "when it is let go, and when it is up all the same"
