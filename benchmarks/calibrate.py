@@ -14,7 +14,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from math import exp, sqrt
 from typing import Final
@@ -33,8 +33,11 @@ from matrix.stats import (
     rounds_to_win,
     verdict_of,
 )
+from matrix.stats.interval import Interval
 from matrix.stats.own_mean import own_mean
 from matrix.stats.planning import gate_of
+from matrix.stats.round_table import RoundTable
+from matrix.stats.sequential import lead_after_looks
 from matrix.stats.student import t_quantile
 
 Scores = npt.NDArray[np.float64]
@@ -107,19 +110,23 @@ def _verdict(
     scores: Scores, rules: Rules, outcomes: npt.NDArray[np.int64] | None = None
 ) -> Verdict:
     """The verdict of one whole run, scores shaped [R, S, k]."""
-    rounds, scenarios, variants = (index.ravel() for index in np.indices(scores.shape))
     codes = np.zeros(scores.shape, np.int64) if outcomes is None else outcomes
-    table = complete_rounds(
+    return verdict_of(_rounds(scores, codes), rules)
+
+
+def _rounds(scores: Scores, outcomes: npt.NDArray[np.int64]) -> RoundTable:
+    """The rounds of one whole run, both shaped [R, S, k]."""
+    rounds, scenarios, variants = (index.ravel() for index in np.indices(scores.shape))
+    return complete_rounds(
         rounds,
         scenarios,
         variants,
         scores.ravel(),
-        codes.ravel(),
+        outcomes.ravel(),
         n_rounds_planned=scores.shape[0],
         n_scenarios=scores.shape[1],
         n_variants=scores.shape[2],
     )
-    return verdict_of(table, rules)
 
 
 def errors(runs: int) -> Iterator[Sequence[object]]:
@@ -300,14 +307,163 @@ def _with_dropping(
     scores: Scores, rules: Rules, ended: npt.NDArray[np.int64] | None = None
 ) -> Verdict:
     """The verdict when each variant is dropped two rounds after it is beaten."""
+    return _dropping(scores, rules, ended)[0]
+
+
+def _dropping(
+    scores: Scores, rules: Rules, ended: npt.NDArray[np.int64] | None = None
+) -> tuple[Verdict, RoundTable]:
+    """The same, with the rounds that it is about."""
     outcomes = np.zeros(scores.shape, np.int64) if ended is None else ended.copy()
-    verdict, known = _verdict(scores, rules, outcomes), 0
+    table, known = _rounds(scores, outcomes), 0
+    verdict = verdict_of(table, rules)
     while verdict.decided_at is None and len(verdict.beaten) > known:
         for one in verdict.beaten:
             outcomes[one.at + 2 :, :, one.variant] = OUTCOMES.index("dropped")
         known = len(verdict.beaten)
-        verdict = _verdict(scores, rules, outcomes)
-    return verdict
+        table = _rounds(scores, outcomes)
+        verdict = verdict_of(table, rules)
+    return verdict, table
+
+
+def printed(runs: int) -> Iterator[Sequence[object]]:
+    """Every range that is printed: how often it holds the truth, for each engine and shape.
+
+    Thirty rounds of five scenarios, beaten variants dropped two rounds later. False winners are
+    counted among equals, everything else where the first variant is half a standard deviation of a
+    round's difference ahead. The last two columns are of runs that named a winner: they were chosen
+    for a large lead.
+    """
+    yield (
+        *("scores", "engine", "variants", "false winners", "of them fragile", "best named"),
+        *("another", "all pairs", "one pair", "own means", "winner's lead", "adjusted"),
+    )
+    cells = [(data, engine, k) for data in SHAPES for engine in ENGINES for k in (2, 4, 8)]
+    with ProcessPoolExecutor() as pool:
+        rows = pool.map(_ranges_held, *zip(*cells, strict=True), repeat(runs))
+        for cell, row in zip(cells, rows, strict=True):
+            yield (*cell, *row)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """Scores of sessions with a known mean and spread.
+
+    Attributes:
+        draw: Scores, [R, S, k], of variants with the means handed in, [k].
+        mean: Mean of a variant that is not the best.
+        sd: Standard deviation of a round's difference of two variants over `PAIRS` scenarios.
+        hides: Whether scores of the first variant are missing for what they are.
+    """
+
+    draw: Callable[[np.random.Generator, tuple[int, int, int], Scores], Scores]
+    mean: float
+    sd: float
+    hides: bool = False
+
+
+PAIRS: Final = 5
+"""Scenarios, and so pairs of two variants in a round."""
+
+
+def _moved(draw: Draw, mean: float) -> Callable[..., Scores]:
+    """Scores of one shape, moved to the means."""
+    return lambda rng, shape, means: draw(rng, shape) - mean + means
+
+
+def _together(rng: np.random.Generator, shape: tuple[int, int, int]) -> Scores:
+    """Sessions of one variant and round go together: intraclass correlation .3."""
+    rounds = rng.normal(0, SD * sqrt(0.3), (shape[0], 1, shape[2]))
+    return np.asarray(rounds + rng.normal(0, SD * sqrt(0.7), shape))
+
+
+def _hidden(rng: np.random.Generator, shape: tuple[int, int, int], means: Scores) -> Scores:
+    """Half of the worst fifth of the first variant's scores are missing: one in ten."""
+    scores = rng.normal(0, SD, shape) + means
+    first = scores[:, :, 0]
+    first[(first < means[0] - 0.8416 * SD) & (rng.random(first.shape) < 0.5)] = np.nan
+    return np.asarray(scores)
+
+
+_ROUND: Final = sqrt(2 / PAIRS)
+"""Standard deviation of a round's difference, by that of one session."""
+
+SHAPES: Final[dict[str, Shape]] = {
+    "normal": Shape(_moved(DISTRIBUTIONS["normal"], 50), 50, SD * _ROUND),
+    "skewed beta(8, 2)": Shape(
+        _moved(DISTRIBUTIONS["skewed beta(8, 2)"], 80), 80, 100 * sqrt(16 / 1100) * _ROUND
+    ),
+    "yes or no": Shape(
+        lambda rng, shape, means: (rng.random(shape) < means).astype(np.float64),
+        *(0.6, sqrt(0.24) * _ROUND),
+    ),
+    "t, 3 degrees of freedom": Shape(
+        _moved(lambda rng, shape: SD * rng.standard_t(3, shape), 0), 50, SD * sqrt(3) * _ROUND
+    ),
+    "clustered, ICC .3": Shape(_moved(_together, 0), 50, SD * sqrt(2) * sqrt(0.3 + 0.7 / PAIRS)),
+    "10 % missing, the worst": Shape(_hidden, 50, SD * _ROUND, hides=True),
+}
+
+
+def _ranges_held(name: str, engine: Engine, k: int, runs: int) -> tuple[object, ...]:
+    """One row of `printed`, from the false winners on."""
+    shape, rng = SHAPES[name], np.random.default_rng([list(SHAPES).index(name), k])
+    rules = Rules(ALPHA, failure_margin=SCORES_ALONE, score_bounds=None, engine=engine)
+    size, equal = (30, PAIRS, k), np.full(k, shape.mean)
+    lead = equal + 0.5 * shape.sd * (np.arange(k) == 0)
+    false, fragile = 0, 0
+    for _ in range(runs):
+        found = _with_dropping(shape.draw(rng, size, equal), _bounded(rules, shape))
+        false += found.winner is not None
+        fragile += found.winner is not None and "fragile" in found.flags
+    named, held = [0, 0], {what: [0, 0] for what in ("all", "one", "own", "lead", "adjusted")}
+    for _ in range(runs):
+        scores = shape.draw(rng, size, lead)
+        found, table = _dropping(scores, _bounded(rules, shape))
+        for what, right in _held(found, table, lead):
+            held[what][0] += right
+            held[what][1] += 1
+        if found.winner is not None:
+            named[found.winner != 0] += 1
+    shares = [Rate(*counts) if counts[1] else "-" for counts in held.values()]
+    told = f"{fragile} of {false}" if shape.hides else "-"
+    return (Rate(false, runs), told, *(Rate(count, runs) for count in named), *shares)
+
+
+def _bounded(rules: Rules, shape: Shape) -> Rules:
+    """The rules, with the scale that makes missing scores count, ten deviations to either side."""
+    return replace(rules, score_bounds=(-10.0, 110.0)) if shape.hides else rules
+
+
+def _held(found: Verdict, table: RoundTable, means: Scores) -> Iterator[tuple[str, bool]]:
+    """Whether each range that is printed of a run holds the truth."""
+
+    def holds(interval: Interval, truth: float) -> bool:
+        return interval.low <= truth <= interval.high
+
+    pairs = [
+        holds(one.interval, float(means[one.b] - means[one.a]))
+        for one in found.comparisons
+        if one.interval is not None
+    ]
+    if pairs:
+        yield "all", all(pairs)
+    first = found.claims[0]
+    if first.interval is not None:
+        yield "one", holds(first.interval, float(means[first.b] - means[first.a]))
+    for one in found.variants:
+        if one.interval is not None:
+            yield "own", holds(one.interval, float(means[one.index]))
+    pair = found.decisive
+    if found.winner is None or pair is None or pair.interval is None:
+        return
+    truth = float(means[pair.b] - means[pair.a])
+    yield "lead", holds(pair.interval, truth)
+    at = found.decided_at
+    if found.rules.engine != "fixed" and at is not None and at < found.rounds_planned:
+        adjusted = lead_after_looks(table, found.rules, pair.b, pair.a, at)
+        if adjusted is not None:
+            yield "adjusted", holds(adjusted.interval, truth)
 
 
 def power(runs: int) -> Iterator[Sequence[object]]:
@@ -396,6 +552,7 @@ SECTIONS: Final[dict[str, Callable[[int], Iterator[Sequence[object]]]]] = {
     "missing": missing,
     "zeros": zeros,
     "several": several,
+    "printed": printed,
     "promised": promised,
     "power": power,
     "gate": gate,

@@ -61,6 +61,8 @@ class Elsewhere:
         level: Error rate of the interval.
         p: Two-sided p-value.
         sentence: The same in words, or why nothing is said.
+        holds: Whether the verdict's claim, a winner or equivalence, is shown of new scenarios as
+            well; ``None`` where nothing is said of them, or the verdict claims nothing.
     """
 
     scenarios: int
@@ -70,6 +72,7 @@ class Elsewhere:
     level: float
     p: float | None
     sentence: str
+    holds: bool | None = None
 
 
 def chosen_breakdown(matchup: Matchup, by: str | None) -> str | None:
@@ -138,12 +141,17 @@ def elsewhere_of(judged: Judged, lead: Lead | None) -> Elsewhere:
         told = f"Nothing is said about scenarios other than these: {why}."
         return Elsewhere(found.n_scenarios, None, None, None, level, None, told)
     ahead = judged.sign * found.interval.low > 0 and judged.sign * found.interval.high > 0
+    margin = verdict.rules.delta
+    alike = margin is not None and -margin < found.interval.low <= found.interval.high < margin
     name, rival = matchup.variants[lead.first], matchup.variants[lead.second]
-    told = (
-        f"On new scenarios like these, {name} is shown to be better than {rival} as well"
-        if ahead
-        else f"For new scenarios like these, {name} is not shown to be better than {rival}"
-    )
+    if ahead:
+        told = f"On new scenarios like these, {name} is shown to be better than {rival} as well"
+    elif verdict.kind == "equivalent":
+        are = "are practically equivalent as well" if alike else "may differ by more"
+        told = f"On new scenarios like these, {name} and {rival} {are}"
+    else:
+        told = f"For new scenarios like these, {name} is not shown to be better than {rival}"
+    claims = {"winner": ahead, "equivalent": alike}
     told += f" ({plural(found.n_scenarios, 'scenario')} as the unit, however many rounds)."
     if matchup.spec.engine != "fixed":
         told += " This does not allow for the looks that were taken while the run went on."
@@ -155,6 +163,7 @@ def elsewhere_of(judged: Judged, lead: Lead | None) -> Elsewhere:
         level,
         found.p,
         told,
+        None if judged.void is not None else claims.get(verdict.kind),
     )
 
 

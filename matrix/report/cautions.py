@@ -152,18 +152,19 @@ def _two_widths(judged: Judged) -> Iterator[str]:
     verdict, names = judged.verdict, judged.matchup.variants
     if verdict.kind != "winner" or len(names) < 3:
         return
-    together = {(pair.a, pair.b): pair for pair in verdict.comparisons}
-    for claim in verdict.claims:
-        wide = together[claim.a, claim.b]
-        if verdict.winner in (claim.a, claim.b) and _excludes(claim) and not _excludes(wide):
-            plain, together_at = percent(_interval(claim)), percent(_interval(wide))
-            yield (
-                f"For {names[verdict.winner]} to be best it is enough to beat each rival at the "
-                f"plain {plain}; the table of pairs has {together_at} intervals, because "
-                f"{len(names)} are compared at once, and there {names[claim.a]} and "
-                f"{names[claim.b]} may still be equal."
-            )
-            return
+    winner, wide = verdict.winner, {(pair.a, pair.b): pair for pair in verdict.comparisons}
+    narrow = [claim for claim in verdict.claims if winner in (claim.a, claim.b)]
+    close = [one for one in narrow if _excludes(one) and not _excludes(wide[one.a, one.b])]
+    if winner is None or not close:
+        return
+    plain = percent(_interval(close[0]))
+    together = percent(_interval(wide[close[0].a, close[0].b]))
+    rivals = " and ".join(names[one.a if one.b == winner else one.b] for one in close)
+    yield (
+        f"For {names[winner]} to be best it is enough to beat each rival at the plain {plain}; "
+        f"the table of pairs has {together} intervals, because {len(names)} are compared at once, "
+        f"and by those {rivals} may still equal it."
+    )
 
 
 def _excludes(pair: Comparison) -> bool:

@@ -294,6 +294,11 @@ def _rests_on(judged: Judged) -> str:
         parts.append(
             f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
         )
+    since = verdict.rounds_complete - (verdict.decided_at or verdict.rounds_complete)
+    if since > 0:
+        parts.append(
+            f"the table of variants also counts {plural(since, unit)} that ended after that"
+        )
     if verdict.pairs_errored:
         lost = plural(verdict.pairs_errored, "pair")
         parts.append(f"{lost} dropped for infrastructure errors")

@@ -164,16 +164,19 @@ def _purchase(noise: Noise, widths: dict[str, float]) -> str:
     if judge is None:
         hint = "without repeats (`judge_repeats`) the judge's own part cannot be told apart"
     elif session is not None and judge / noise.ratings > HALF * (session + judge / noise.ratings):
-        return "Most of what can be reduced is the judge's: buy a better judge, or more ratings."
+        return (
+            "Most of what can be reduced is the judge's: to know more, buy a better one, or "
+            "ratings."
+        )
     else:
         hint = "the judge is not what limits it"
     new, more = widths.get("new: scenarios"), widths.get("new: rounds")
     if new is not None and more is not None and new < CLEARLY * more:
         return (
-            "Buy more sessions for a verdict on these scenarios, more scenarios for one on others; "
-            f"{hint}."
+            "To know more, buy sessions for a verdict on these scenarios, scenarios for one on "
+            f"others; {hint}."
         )
-    return f"Buy more sessions; {hint}."
+    return f"To know more, buy sessions; {hint}."
 
 
 def _narrower(width: float) -> str:

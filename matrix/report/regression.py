@@ -161,10 +161,13 @@ def _extra(
 
 
 def _sentence(found: Regression, matchup: Matchup) -> str:
+    passed = f"{matchup.variants[CANDIDATE]} is not worse than {found.baseline}"
+    if found.scores is not None and found.scores.margin:
+        passed += " by the margin"
     head = {
-        "pass": "no regression",
-        "regression": "REGRESSION",
-        "not_enough_data": "not enough data",
+        "pass": passed,
+        "regression": f"REGRESSION against {found.baseline}",
+        "not_enough_data": f"not enough data against {found.baseline}",
     }[found.kind]
     parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
     if found.kind == "not_enough_data":
@@ -176,7 +179,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
     parts += [rests, *([matchup.scope] if matchup.scope else [])]
     parts += [models_told(matchup.simulated)] if matchup.simulated else []
-    return f"{head} against {found.baseline}: {'; '.join(part for part in parts if part)}"
+    return f"{head}: {'; '.join(part for part in parts if part)}"
 
 
 def _score_words(found: Regression) -> str:
@@ -213,7 +216,7 @@ def _unscored_words(found: Regression) -> str:
 def _failure_words(found: Regression) -> str:
     contrast = found.failures
     one, two = contrast.both + contrast.only_a, contrast.both + contrast.only_b
-    told = f"{two:,} of {contrast.pairs:,} failed against {one:,}"
+    told = f"failed: {two:,} of {contrast.pairs:,} sessions against {one:,}"
     if found.failures_kind == "pass":
         return told
     margin = f"{100 * found.failure_margin:.3g} points"

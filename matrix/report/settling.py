@@ -47,7 +47,7 @@ def settling_of(judged: Judged) -> Settling:
         told = "Nothing is settled by a margin that was given after launch; declare it before one."
         return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
-        return Settling(0, 0, 0, each, f"Settled: this verdict needs no more {unit}s.")
+        return Settling(0, 0, 0, each, f"Settled for these scenarios: it needs no more {unit}s.")
     if judged.matchup.looked_at_cap is not None:
         told = "The one look that was declared is made: to know more takes a new run."
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
@@ -67,11 +67,11 @@ def settling_of(judged: Judged) -> Settling:
     cost = None if each is None else rounds * each
     about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
     lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
-    needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
-    told = (
-        f"{needed[0].upper()}{needed[1:]} would be needed to say more"
-        f"{_to_win(judged, rounds, each)}. {_anew(judged, each)}{_plan(judged)}"
-    )
+    anew = _anew(judged, each)
+    if not anew:
+        needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
+        anew = f"{needed} would be needed to say more{_to_win(judged, rounds, each)}. "
+    told = f"{anew[0].upper()}{anew[1:]}{_plan(judged)}"
     return Settling(rounds, verdict.winner_rounds, cost, each, told)
 
 
@@ -90,11 +90,17 @@ def _anew(judged: Judged, each: NanoUSD | None) -> str:
     wanted = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
     if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
         return ""
+    more, unit = wanted - verdict.rounds_complete, judged.matchup.unit
     if verdict.rules.engine == "open-ended":
-        return f"`{resume_command(sources[0].run_dir, f' --per-cell {wanted}')}` plays them. "
+        plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {wanted}')}`"
+        return (
+            f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
+        )
     cost = "" if each is None else f" (about {show_usd(wanted * each)})"
-    unit = plural(wanted, judged.matchup.unit)
-    return f"This run's plan may not grow: that takes a new run of {unit}{cost}. "
+    return (
+        f"About {plural(wanted, unit)} are needed, {more:,} more than there are, and this run's "
+        f"plan may not grow: it takes a new run{cost}. "
+    )
 
 
 def _plan(judged: Judged) -> str:

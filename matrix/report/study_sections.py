@@ -38,13 +38,13 @@ def risk_text(study: Study, width: int) -> str:
         for row in found.rows
     ]
     note = (
-        f"An aid, no verdict: from {plural(found.rounds, study.unit)} and a weak prior (one more "
+        f"From {plural(found.rounds, study.unit)} and a weak prior (one more "
         f"{study.unit} in which all are equal). `Gives up` is the {study.metric} lost on average "
         "if that one is shipped now and another is better. Scores only: failures are not in it."
     )
     return "\n".join(
         [
-            "If it had to be decided now:",
+            "If it had to be decided now (a bet, no verdict):",
             columns(headers, rows, right=(1, 2, 3)),
             wrapped(note, "  ", width=width),
         ]

@@ -26,6 +26,7 @@ from matrix.report.text import (
     wrapped,
 )
 from matrix.stats import AGREEMENT_WARN_BELOW
+from matrix.stats.rules import Flag
 
 
 def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH) -> str:
@@ -96,13 +97,14 @@ def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
 
 def _verdict(study: Study, width: int) -> str:
     verdict = study.verdict
+    margin = f"{100 * verdict.rules.failure_margin:g}"
     lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
     lines += [
-        wrapped(REASONS[reason].format(unit=study.unit), "  because:  ", width=width)
+        wrapped(REASONS[reason].format(unit=study.unit, margin=margin), "  because:  ", width=width)
         for reason in verdict.reasons
     ]
     lines += [
-        wrapped(FLAGS[flag], "  mind:     ", width=width)
+        wrapped(_flag(flag, study), "  mind:     ", width=width)
         for flag in verdict.flags
         if not (flag == "these scenarios only" and study.unit != "round")
     ]
@@ -113,6 +115,17 @@ def _verdict(study: Study, width: int) -> str:
     lines.append(wrapped(study.settling.sentence, "  more:     ", width=width))
     lines.append(wrapped(study.rests_on, "  rests on: ", width=width))
     return "\n".join(lines)
+
+
+def _flag(flag: Flag, study: Study) -> str:
+    """What a flag says; of the scenarios played, with what is known of others."""
+    if flag != "these scenarios only" or study.elsewhere.holds is None:
+        return FLAGS[flag]
+    if study.elsewhere.holds:
+        return (
+            "this is about the scenarios that were played; of new ones like them it is shown too."
+        )
+    return "this is shown of the scenarios that were played, and not of new ones like them (below)."
 
 
 def _agreement(study: Study, width: int) -> list[str]:

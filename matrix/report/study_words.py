@@ -19,11 +19,12 @@ REASONS: Mapping[Reason, str] = {
     "identical so far": "the difference was the same in every {unit}, which leaves nothing to "
     "judge chance by.",
     "interval wider than margin": "the difference is known less closely than the margin.",
-    "failure gate not passed": "a better score is not enough: a winner must also be shown not to "
-    "fail noticeably more often.",
+    "failure gate not passed": "a better score is not enough: a winner must also be shown to fail "
+    "at most {margin} percentage points more often (compare.failure_margin).",
     "inside the margin": "every difference that the data allow is smaller than the margin.",
     "beats every other variant": "it is better than each other variant by more than chance "
-    "explains, and shown not to fail noticeably more often.",
+    "explains, and shown to fail at most {margin} percentage points more often "
+    "(compare.failure_margin).",
     "interval includes 0": "what the data allow includes no difference at all.",
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
     "ended by censored session": "a session was cut short, or not begun (cost cap, time limit or "

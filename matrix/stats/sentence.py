@@ -11,6 +11,9 @@ from matrix.stats.ruling import inside
 from matrix.stats.verdict import Verdict
 from matrix.stats.wording import Wording
 
+PROBABLY = 1.2816
+"""Standard errors of a lead from which on it is called probable: nine in ten, by a flat prior."""
+
 
 def verdict_sentence(
     verdict: Verdict,
@@ -100,8 +103,8 @@ def _equivalent(words: Wording) -> str:
 def _no_difference(words: Wording) -> str:
     low, high = (end.lstrip("-") for end in ends(words.interval))
     reach = f"{low} lower to {high} higher"
-    way = "higher"
-    if (words.pair.difference or 0.0) < 0:
+    way, difference = "higher", words.pair.difference or 0.0
+    if difference < 0:
         reach, way = f"{high} higher to {low} lower", "lower"
     names = words.in_question
     if len(names) == 2:
@@ -110,9 +113,12 @@ def _no_difference(words: Wording) -> str:
         left = "" if names == words.names else " left"
         what = f"No winner shown among {len(names)} variants{left}"
     over = f"over {words.rounds}{words.looked}{',' if words.looked else ''}"
+    seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
+    if words.pair.se and abs(difference) >= PROBABLY * words.pair.se:
+        seen = f"{words.better} is probably better than {words.worse}, not proven: {over} it "
+        seen += f"averaged {words.amount} {way}"
     return (
-        f"{what}{words.on_metric}: {over} {words.better} averaged {words.amount} "
-        f"{way} than {words.worse}, and the truth may lie anywhere from {reach} "
+        f"{what}{words.on_metric}: {seen}, and the truth may lie anywhere from {reach} "
         f"({percent(words.interval)} interval){words.beaten()}."
     )
 
@@ -146,6 +152,10 @@ def _more(words: Wording, reason: Reason, extra: int) -> str:
     """How many more rounds it takes, and how many for a winner where that is another number."""
     wins = words.verdict.winner_rounds
     if wins == extra or (reason == "too few rounds" and wins is not None):
+        verdict, a_run = words.verdict, words.paired_on == "round"
+        whole = verdict.rounds_complete + wins
+        if a_run and whole > verdict.rounds_planned and verdict.rules.engine != "open-ended":
+            return f"{count(whole, words.paired_on)} needed, in a new run"
         return f"{count(wins, f'more {words.paired_on}')} needed"
     what = "a verdict" if reason == "plan not over" else "that"
     winner = "how many to name a winner cannot be said"

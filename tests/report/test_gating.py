@@ -55,7 +55,7 @@ def test_a_run_that_is_as_good_passes(tmp_path: Path) -> None:
     assert report.against.kind == "pass"
     assert not report.failed
     (line,) = report.lines
-    assert line.startswith("gate passed: no regression against before: score ")
+    assert line.startswith("gate passed: after is not worse than before by the margin: score ")
 
 
 def test_a_run_that_scores_worse_has_regressed_and_the_line_says_by_how_much(
@@ -73,7 +73,7 @@ def test_a_run_that_fails_more_often_has_regressed_whatever_it_scores(tmp_path: 
     assert report.against.scores is not None
     assert report.against.scores.kind == "pass"
     assert report.failed
-    assert "12 of 60 failed against 0, which is shown to be more often" in report.lines[0]
+    assert "failed: 12 of 60 sessions against 0, which is shown to be more often" in report.lines[0]
 
 
 def test_too_few_pairs_for_the_failure_gate_are_not_enough_data_and_do_not_fail(

@@ -207,10 +207,42 @@ def test_scenarios_that_disagree_carry_no_claim_about_others(tmp_path: Path) -> 
     assert "warm is not shown to be better than plain" in found.elsewhere.sentence
     assert found.elsewhere.low is not None
     assert found.elsewhere.low < 0
+    assert found.elsewhere.holds is False
+    told = " ".join(study_as_text(found).split())
+    assert "mind: this is shown of the scenarios that were played, and not of new ones" in told
     assert found.noise is not None
     (tilt,) = [row for row in found.noise.rows if row.source == "scenario x variant"]
     assert (tilt.share or 0) > 0.5
-    assert "more scenarios for one on others" in found.noise.advice
+    assert "scenarios for one on others" in found.noise.advice
+
+
+def test_a_claim_that_holds_of_new_scenarios_says_so_beside_the_verdict(tmp_path: Path) -> None:
+    def of(name: str, effect: float) -> Study:
+        lean = dict(zip(FIVE, (0.3, -0.3, 0.2, -0.2, 0.1), strict=True))
+        rows = [
+            Row(row.levels, row.round, row.scenario,
+                score=(row.score or 0)
+                + (lean[row.scenario] if row.levels["prompt"] == "warm" else 0))
+            for row in paired({"plain": 0.0, "warm": effect}, 60, scenarios=FIVE)
+        ]  # fmt: skip
+        return study(make_run(tmp_path / name, rows, TWO, scenarios=FIVE), margin=3.0)
+
+    for found, kind in ((of("far", 9.0), "winner"), (of("near", 0.0), "equivalent")):
+        assert found.verdict.kind == kind
+        assert found.elsewhere.holds is True
+        assert " as well (5 scenarios" in found.elsewhere.sentence
+        told = " ".join(study_as_text(found).split())
+        assert "of new ones like them it is shown too" in told
+
+
+def test_every_rival_that_may_still_equal_the_winner_is_named(tmp_path: Path) -> None:
+    """The winner beats both at the plain level, and neither at that of the table."""
+    rows = paired({"plain": 0.0, "warm": 0.13, "cold": 0.0}, 77)
+    found = study(make_run(tmp_path / "run", rows, THREE))
+    assert found.winner == "warm"
+    pairs = [row.finding for row in found.pairs if row.first == "warm"]
+    assert pairs == ["not shown", "not shown"]
+    assert "plain and cold may still equal it" in " ".join(study_as_text(found).split())
 
 
 # --- other metrics --------------------------------------------------------------------------------
@@ -334,7 +366,7 @@ def test_a_judge_that_wavers_is_warned_of_beside_the_verdict(tmp_path: Path) -> 
     assert "Warning: below 0.6" in study_as_text(wavering)
     assert "Warning" not in study_as_text(steady)
     assert wavering.noise is not None
-    assert "buy a better judge, or more ratings" in wavering.noise.advice
+    assert "to know more, buy a better one, or ratings" in wavering.noise.advice
     assert study(planted(tmp_path / "none", {"plain": 0.0, "warm": 1.0})[0]).agreement is None
 
 

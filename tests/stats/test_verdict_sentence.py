@@ -82,6 +82,22 @@ def test_no_difference_states_what_stays_possible(normal_table: Any) -> None:
     assert "anywhere from 1.2 lower to 2.0 higher (95 % interval)." in sentence
 
 
+def test_a_lead_beyond_nine_in_ten_is_probable_and_said_not_to_be_proven(
+    normal_table: Any,
+) -> None:
+    verdict = with_interval(fixed_n_verdict(normal_table([0, 0])), 1.8, -0.1, 3.7)
+    assert verdict.decisive is not None
+    near, far = (
+        replace(verdict, decisive=replace(verdict.decisive, se=se)) for se in (1.5, 1.8 / 1.2817)
+    )
+    better = ["a", "b"][verdict.decisive.b]
+    assert "probably" not in verdict_sentence(near, ["a", "b"], "quality")
+    told = verdict_sentence(far, ["a", "b"], "quality")
+    assert f"{better} is probably better than" in told
+    assert "not proven: over 40 complete rounds it averaged 1.8 higher" in told
+    assert "anywhere from 0.1 lower to 3.7 higher (95 % interval)." in told
+
+
 def test_no_difference_where_lower_is_better_keeps_the_direction_right(normal_table: Any) -> None:
     verdict = fixed_n_verdict(normal_table([0, 0]), Rules(higher_is_better=False))
     verdict = with_interval(verdict, -0.4, -2.0, 1.2)
@@ -99,13 +115,13 @@ def test_figures_have_no_negative_zero_and_two_significant_figures() -> None:
 def test_too_few_rounds_say_how_many_more(normal_table: Any) -> None:
     assert verdict_sentence(fixed_n_verdict(normal_table([0, 9], n_rounds=7)), NAMES[:2]) == (
         "Not enough data to name a winner: 7 complete rounds so far, and at least 10 are needed "
-        "for any verdict, 21 to name a winner; 14 more rounds needed."
+        "for any verdict, 21 to name a winner; 21 rounds needed, in a new run."
     )
     lenient = Rules(failure_margin=0.1)
     one_short = fixed_n_verdict(normal_table([0, 9], n_rounds=9), lenient)
     assert verdict_sentence(one_short, NAMES[:2]) == (
         "Not enough data to name a winner: 9 complete rounds so far, and at least 10 are needed; "
-        "1 more round needed."
+        "10 rounds needed, in a new run."
     )
 
 
@@ -164,7 +180,7 @@ def test_a_gate_that_is_not_settled_gives_both_failure_counts(normal_table: Any)
     assert sentence.startswith("Not enough data to name a winner: pulse-aware scores better")
     assert "at most 5 percentage points more often" in sentence
     assert sentence.endswith(
-        "(failed: 0 of 51 sessions, against 0 of 51); about 1 more round needed."
+        "(failed: 0 of 51 sessions, against 0 of 51); about 52 rounds needed, in a new run."
     )
 
 
