@@ -213,7 +213,7 @@ def _pair_notes(study: Study, one: PairRow) -> list[str]:
     if study.against is not None and rules.engine != "planned":
         notes.append(
             "Holm's p allows for the number of comparisons and is to be below "
-            f"{rules.alpha:g}; it can find what the intervals, which hold all at once, do not."
+            f"{rules.alpha:g}; it can find what the intervals, which hold at once, do not."
         )
     if rules.engine == "planned":
         notes.append(

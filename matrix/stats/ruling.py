@@ -80,7 +80,7 @@ def decide(
 
     Args:
         claims: All pairs of ``variants`` at plain level ``alpha``, for naming a winner.
-        comparisons: The same pairs at ``alpha / (k - 1)``, which hold all together.
+        comparisons: The same pairs at ``alpha / (k - 1)``: those of one variant hold together.
         table: Counts of rounds.
         rules: What was declared before launch.
         variants: Variants still in the race, at least two.

@@ -65,7 +65,7 @@ class Verdict:
         decisive: The comparison that decided, or that keeps the one with the best mean from
             winning, b being the better one; ``None`` below ten rounds and, with the fixed engine,
             before the plan is over.
-        comparisons: All pairs at ``alpha / (k - 1)``, which hold all together, as the look that
+        comparisons: All pairs at ``alpha / (k - 1)``, those of one variant together, as the look that
             decided saw them, or else the last look.
         claims: The same at plain level ``alpha``: what naming a winner rests on.
         variants: One summary each, over the whole prefix.
