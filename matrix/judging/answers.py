@@ -77,16 +77,44 @@ def says_nothing(text: str) -> bool:
 
 def unquoted(text: str) -> str:
     """``text`` without what stands in quotation marks, where the words are somebody else's."""
-    return _QUOTED.sub(" ", text)
+    kept, at = [], 0
+    for start, end in quotations(text):
+        kept += [text[at:start], " "]
+        at = end
+    return "".join([*kept, text[at:]])
 
 
-_QUOTED: Final = re.compile(
-    r"""(?<!\w)(["'`])(?=\S).*?(?<!\\)\1(?!\w)|\u201c.*?\u201d|\u201e.*?[\u201c\u201d]|\u00ab.*?\u00bb""",
-    re.DOTALL,
-)
+def quotations(text: str) -> Iterator[tuple[int, int]]:
+    r"""Where something stands in quotation marks: from the first mark, and up to after the last.
+
+    Takes time that grows as the length does: a mark that never closes is looked for once.
+
+    >>> [text[start:end] for text in ["It's 'so', \"no"] for start, end in quotations(text)]
+    ["'so'"]
+    """
+    alone = set[str]()
+    opened = _QUOTE.search(text)
+    while opened is not None:
+        mark, after = opened.group(), opened.end()
+        closed = None if mark in alone else _CLOSES[mark].search(text, after)
+        if closed is None:
+            alone.add(mark)
+        else:
+            after = closed.end()
+            yield opened.start(), after
+        opened = _QUOTE.search(text, after)
+
+
+_QUOTE: Final = re.compile(r"""(?<!\w)["'`](?=\S)|[\u201c\u201e\u00ab]""")
+_CLOSES: Final = {
+    **{mark: re.compile(rf"(?<!\\){mark}(?!\w)") for mark in "\"'`"},
+    "\u201c": re.compile("\u201d"),
+    "\u201e": re.compile("[\u201c\u201d]"),
+    "\u00ab": re.compile("\u00bb"),
+}
 _THOUGHT: Final = r"think|thinking|thought|reasoning"
-_OPENED: Final = re.compile(rf"^\s*<(?:{_THOUGHT})>", re.I | re.M)
-_CLOSED: Final = re.compile(rf"</(?:{_THOUGHT})>[^\S\n]*$|^\s*</(?:{_THOUGHT})>", re.I | re.M)
+_OPENED: Final = re.compile(rf"^[^\S\n]*<(?:{_THOUGHT})>", re.I | re.M)
+_CLOSED: Final = re.compile(rf"</(?:{_THOUGHT})>[^\S\n]*$|^[^\S\n]*</(?:{_THOUGHT})>", re.I | re.M)
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -96,20 +124,24 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+MOST_MISSES: Final = 1_000
+"""Braces that open no object before no further ones are looked at: each costs a walk of its own."""
+_DECODER: Final = json.JSONDecoder()
+
+
 def _objects(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
     """Each object that is in no other one, with its place: from, and up to."""
-    start = text.find("{")
-    while start >= 0:
-        end = _balanced_end(text, start)
-        read: Any = None
-        if end > start:
-            try:
-                read = orjson.loads(text[start:end])
-            except orjson.JSONDecodeError:
-                end = -1
+    start, misses = text.find("{"), 0
+    while start >= 0 and misses < MOST_MISSES:
+        end, read = start + 1, None
+        try:
+            _, closed = _DECODER.raw_decode(text, start)
+            read, end = orjson.loads(text[start:closed]), closed
+        except (ValueError, RecursionError):
+            misses += 1
         if isinstance(read, dict):
             yield start, end, read
-        start = text.find("{", end if end > start else start + 1)
+        start = text.find("{", end)
 
 
 def _last_end(text: str, start: int) -> int:

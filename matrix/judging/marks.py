@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final, Protocol
 
+from matrix.judging.answers import quotations
 from matrix.judging.request import FENCES, Part
 
 MARKED: Final = "marks_taken_as_text"
@@ -34,10 +35,6 @@ _VERDICT_LINE: Final = re.compile(
     r"(?=[ *_`]*(?:$|[-.:\u2013\u2014]))"
     r"|(?<=#)[ \t]*(?:CRITERIA EVALUATION|VERDICT)[ \t]*$)",
     re.IGNORECASE | re.MULTILINE,
-)
-_QUOTED: Final = re.compile(
-    r"""(?<!\w)(["'`])(?=\S)(.*?)(?<!\\)\1(?!\w)|\u201c(.*?)\u201d|\u201e(.*?)[\u201c\u201d]|\u00ab(.*?)\u00bb""",
-    re.DOTALL,
 )
 _LEFT_OUT: Final = re.compile(r"\.\.\.|\u2026|\[[^\]]{0,20}\]")
 _WORDS: Final = re.compile(r"\w+")
@@ -86,8 +83,8 @@ def quoted_from_nowhere(reason: str, sources: Sequence[str]) -> list[str]:
     """
     there = [_plain(text) for text in sources]
     found = []
-    for groups in _QUOTED.findall(reason):
-        said = next(filter(None, groups[1:]), "")
+    for start, end in quotations(reason):
+        said = reason[start + 1 : end - 1]
         pieces = [_plain(piece) for piece in _LEFT_OUT.split(said)]
         if any(
             len(piece.split()) >= _LEAST_WORDS and not any(piece in text for text in there)

@@ -65,8 +65,8 @@ class Verdict:
         decisive: The comparison that decided, or that keeps the one with the best mean from
             winning, b being the better one; ``None`` below ten rounds and, with the fixed engine,
             before the plan is over.
-        comparisons: All pairs at ``alpha / (k - 1)``, those of one variant together, as the look that
-            decided saw them, or else the last look.
+        comparisons: All pairs at ``alpha / (k - 1)``, at which those of one variant hold together,
+            as the look that decided saw them, or else the last look.
         claims: The same at plain level ``alpha``: what naming a winner rests on.
         variants: One summary each, over the whole prefix.
         reasons: Why, the main one first.
