@@ -85,7 +85,8 @@ class Cleaner:
             since_ns: When its turn began, by the clock of the file system, in ns since 1970.
 
         Raises:
-            AgentFailed: One is part of a name, or in a file that cannot be written.
+            AgentFailed: One is part of a name or of a link's target, or in a file that cannot be
+                written.
         """
         forms = [form.encode(errors="replace") for form in self._redactor.spelled]
         if not forms:
@@ -94,6 +95,10 @@ class Cleaner:
             for path, found in _entries(folder):
                 if self(path.name) != path.name:
                     raise AgentFailed("gave a file a name with the value of a secret variable")
+                if stat.S_ISLNK(found.st_mode):
+                    target = os.fsencode(path.readlink()).decode(errors="replace")
+                    if self(target) != target:
+                        raise AgentFailed("made a link to the value of a secret variable")
                 if stat.S_ISREG(found.st_mode) and found.st_ctime_ns > since_ns - CLOCK_GRAIN_NS:
                     _clean_file(path, found, forms)
         except OSError as error:

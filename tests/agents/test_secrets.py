@@ -13,6 +13,7 @@ import pytest
 from matrix.agents.secrets import Cleaner
 from matrix.kinds.context import MOST_OUTPUT
 from matrix.model.agents import AgentSpec
+from matrix.model.errors import AgentFailed
 from matrix.store.blobs import BlobStore
 from matrix.store.journal import JOURNAL_NAME, JournalReader
 from matrix.store.trees import blobs_of, decode_tree
@@ -94,6 +95,20 @@ def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way
         for part in token.splitlines():
             for at in range(len(part) - length + 1):
                 assert part[at : at + length] not in cleaned
+
+
+@pytest.mark.parametrize("target", ["{}", "../{}/x", "{}\udcff"])
+def test_a_link_to_a_value_fails_the_turn_and_is_not_kept(tmp_path: Path, target: str) -> None:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    cleaner = Cleaner(agent, {"T": CANARY})
+    (tmp_path / "fine").symlink_to("../elsewhere")
+    cleaner.clean_files(tmp_path, 0)
+    (tmp_path / "link").symlink_to(target.format(CANARY))
+    with pytest.raises(AgentFailed, match="link to the value of a secret") as found:
+        cleaner.clean_files(tmp_path, 0)
+    assert CANARY not in str(found.value)
 
 
 @pytest.mark.parametrize("token", [CANARY, CANARY[:-1], CANARY[:-2]])

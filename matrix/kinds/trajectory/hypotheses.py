@@ -148,7 +148,10 @@ def _renamed(one: Hypothesis, lost: Sequence[Hypothesis]) -> Hypothesis | None:
 
 
 def _counts(one: Hypothesis) -> tuple[int, int]:
-    return one.count(against=False), one.count(against=True)
+    """Rows for it and against it; the same row said again is none."""
+    said = {(row.against, " ".join(row.text.casefold().split())) for row in one.evidence}
+    against = sum(way for way, _ in said)
+    return len(said) - against, against
 
 
 def is_told_of(one: Gone, view: View, layout: Layout) -> bool:

@@ -53,6 +53,7 @@ from matrix.kinds.trajectory.points import (
     all_ids,
     head_of,
     ids_of,
+    layers_of,
     prompt_of,
     shown_of,
     words_of,
@@ -181,7 +182,8 @@ class TrajectoryKind:
         now = await asyncio.to_thread(scan, ctx.workspace)
         found = await asyncio.to_thread(hypotheses_of, View(ctx.workspace, now), options.layout)
         demoted = tuple(one.id for one in found if is_demoted(one, options.layout))
-        told = {"begun": scenario.name, "inputs": ctx.resource("inputs")}
+        layers = layers_of(scenario, options)
+        told = {"begun": scenario.name, "inputs": ctx.resource("inputs"), "layers": layers}
         ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), 0))
         return State(demoted=demoted)
 

@@ -16,6 +16,7 @@ from matrix.kinds.trajectory.settings import (
     Structural,
     Turn,
 )
+from matrix.kinds.trajectory.state import CONTENT, STRUCTURAL
 
 INBOX: Final = "inbox"
 """Where in the working folder a turn's folder of files is put."""
@@ -52,6 +53,19 @@ def all_ids(scenario: Scenario) -> Iterator[tuple[str, Any]]:
     for number, turn in enumerate(scenario.turns, 1):
         yield from ids_of(turn.expected, number)
     yield from ids_of(scenario.final, 0)
+
+
+def layers_of(scenario: Scenario, options: Options) -> dict[str, str]:
+    """What a run of a scenario is to show, whether it gets so far or not: id -> layer."""
+    last = options.stop_after_turn or len(scenario.turns)
+    turns = [ids_of(turn.expected, n) for n, turn in enumerate(scenario.turns[:last], 1)]
+    final = [] if last < len(scenario.turns) else [ids_of(scenario.final, 0)]
+    return {
+        name: CONTENT if isinstance(check, Content) else STRUCTURAL
+        for checks in (*turns, *final)
+        for name, check in checks
+        if not (isinstance(check, Content) and options.skip_content)
+    }
 
 
 def words_of(argument: Any) -> str:

@@ -159,6 +159,7 @@ def _session(session: EndedSession) -> dict[str, Any]:
         "outcome": session.outcome,
         "reason": session.reason,
         "inputs": begun.get("inputs", ""),
+        "layers": begun.get("layers", {}),
         "turns": len(turns),
         "final": bool(whole and whole["final"]),
         "thresholds": None if whole is None else whole["thresholds"],
@@ -172,14 +173,17 @@ def _variant(levels: Mapping[str, str]) -> str:
 
 
 def _rates(sessions: Sequence[Mapping[str, Any]]) -> Iterator[Rate]:
-    """Every assertion that any run of a scenario came to; runs that failed before it miss it."""
+    """Every assertion of a scenario; runs that ended before it, for whatever reason, miss it."""
+    expected: dict[str, dict[str, str]] = {}
+    for one in sessions:
+        expected.setdefault(one["scenario"], {}).update(one["layers"])
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in sessions:
         if one["outcome"] in ("completed", "timeout", "failed"):
             groups.setdefault((one["scenario"], _variant(one["levels"])), []).append(one)
     for (scenario, variant), runs in groups.items():
         given: Mapping[str, float] = next((o["thresholds"] for o in runs if o["thresholds"]), {})
-        layers: dict[str, str] = {}
+        layers = dict(expected[scenario])
         for one in runs:
             layers |= {result["id"]: result["layer"] for result in one["results"]}
         for name, layer in layers.items():

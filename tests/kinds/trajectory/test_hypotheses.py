@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.kinds.trajectory.folders import played, project, scenario, whys, words
-from tests.kinds.trajectory.test_structural import ROW, ask, hypothesis, look
+from tests.kinds.trajectory.test_structural import ROW, ask, evidence, hypothesis, look
 
 SOURCE = {"source/interviews/lena.md": "As Lena said it."}
 ONE, TWO = "hypotheses/H-V1-report.md", "hypotheses/H-V2-mail.md"
@@ -36,7 +36,7 @@ def test_evidence_of_another_is_never_credited_to_one_that_was_removed(
     tmp_path: Path, name: str, more: int
 ) -> None:
     left = {path: text for path, text in BOTH.items() if path != ONE}
-    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, ROW * (1 + more))}, BOTH)
+    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, evidence(1 + more))}, BOTH)
     for assertion in (INCREASED, UNCHANGED):
         found = ask(view, assertion, name)
         assert not found.holds
@@ -47,7 +47,7 @@ def test_evidence_of_another_is_never_credited_to_one_that_was_removed(
 
 def test_a_place_by_time_is_not_moved_up_by_a_removal(tmp_path: Path) -> None:
     left = {path: text for path, text in BOTH.items() if path != ONE}
-    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, ROW * 2)}, BOTH)
+    view = look(tmp_path, left | {TWO: BOTH[TWO].replace(ROW, evidence(2))}, BOTH)
     assert not ask(view, INCREASED, "H1").holds  # the elder one is gone
     assert ask(view, INCREASED, "H2").holds
 
@@ -130,7 +130,7 @@ def line(path: str, text: str) -> str:
 
 def test_what_is_gone_stays_gone_over_the_weeks(tmp_path: Path) -> None:
     made = project(tmp_path)
-    more = BOTH[TWO].replace(ROW, ROW * 2)
+    more = BOTH[TWO].replace(ROW, evidence(2))
     inputs = {
         "turn-01-a.md": "".join(line(path, text) for path, text in BOTH.items()),
         "turn-02-b.md": f"DELETE {ONE}\n",

@@ -179,6 +179,35 @@ def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
     assert made.tables("it").frame("calls").role.unique().tolist() == ["agent"]
 
 
+@pytest.mark.parametrize("agents", [["mine"], ["mine", "cheap"]])
+def test_what_no_run_of_a_variant_got_to_is_missed_all_the_same(
+    tmp_path: Path, agents: list[str]
+) -> None:
+    """Every run of one variant ends at its limit of money after the first turn."""
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    spec = {
+        **ADAPTER,
+        "agents": ADAPTER["agents"] | {"cheap": {"python": "mine:work", "max_usd": 0.012}},
+        "factors": {"agent": agents},
+        "limits": {"session_usd": 0.055},
+    }
+    (tmp_path / "trajectory.yaml").write_text(json.dumps(spec))
+    done, report = played(made, "scenarios/01-report", "--runs", "2", "--skip-content")
+    assert report is not None, done
+    ends = {(run["levels"].get("agent", "mine"), run["turns"]) for run in report["runs"]}
+    assert ("mine", 1) in ends
+    lost = {
+        one["assertion"]: one["words"]
+        for one in report["assertions"]
+        if "cheap" not in one["variant"]
+    }
+    assert lost["t03.hypothesis_evidence_count_increased_for"] == {"UNREACHED": 2}
+    assert lost["final.all_internal_links_valid"] == {"UNREACHED": 2}
+    assert done.code == (3 if "cheap" in agents else 1), done  # 1: nothing at all was scored
+    assert report["summary"]["missed"] >= 5
+
+
 def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
     made = project(tmp_path)
     good = {**EXPECTED, "turns": EXPECTED["turns"][:1], "final_state": {}}

@@ -31,7 +31,12 @@ ROW: Final = "| 03-02 | She never opens it | [talk](../source/interviews/lena.md
 
 
 def hypothesis(rows: int = 1, status: str = "active", against: str = "- (none yet)") -> str:
-    return HYPOTHESIS.format(status=status, rows=ROW * rows, against=against)
+    return HYPOTHESIS.format(status=status, rows=evidence(rows), against=against)
+
+
+def evidence(rows: int) -> str:
+    """So many rows, each of which says something else."""
+    return "".join(ROW.replace("She", f"She ({n})" if n else "She") for n in range(rows))
 
 
 Files = Mapping[str, str]
@@ -156,6 +161,17 @@ def test_evidence_is_counted_by_rows_of_this_turn(
         assert ask(view, "hypothesis_evidence_count_unchanged_for", name).holds is unchanged
 
 
+@pytest.mark.parametrize("again", ["- said {}", "-  said  {} ", "- ~~said {}~~", "- ~~other {}~~"])
+def test_a_row_said_again_or_struck_out_is_no_evidence_gained(tmp_path: Path, again: str) -> None:
+    link = "([x](../source/interviews/lena.md))"
+    old = f"# H-V1: It\n\n## Evidence for\n\n- said {link}\n"
+    before = NOTES | {"hypotheses/H-V1-report.md": old}
+    after = NOTES | {"hypotheses/H-V1-report.md": f"{old}{again.format(link)}\n"}
+    view = look(tmp_path, after, before)
+    assert not ask(view, "hypothesis_evidence_count_increased_for", "H-V1").holds
+    assert ask(view, "hypothesis_evidence_count_unchanged_for", "H-V1").holds
+
+
 def test_a_hypothesis_that_nobody_knows_fails_both(tmp_path: Path) -> None:
     two = NOTES | {"hypotheses/H-U1-other.md": "# H-U1: Other\n"}
     view = look(tmp_path, two, NOTES)
@@ -254,6 +270,13 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("Reversal condition: there are no sign-ups by May", True),
         ("Reversal condition: not set up by the end of May", True),
         ("Reversal condition: not decided for good: if churn passes 4 % we go back", True),
+        ("## Reversal\n\nWe will never take this back under any condition whatsoever.", False),
+        ("## Reversal\n\nWe never reverse this, whatever may come", False),
+        ("## Reversal\n\nUnder no circumstances will this be opened again", False),
+        ("## Reversal\n\nNothing will change our minds about this one", False),
+        ("## Reversal\n\nWe will not go back under any circumstances at all", False),
+        ("## Reversal\n\nWe never go back unless churn passes 4 % in May", True),
+        ("## Reversal\n\nNothing will change it but churn: if it passes 4 % we go back", True),
     ],
 )
 def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None:

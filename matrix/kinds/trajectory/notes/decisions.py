@@ -111,7 +111,12 @@ _NONE: Final = re.compile(
     r"(?:still |yet )?to be (?:discussed|defined|agreed|decided|determined|set|specified|confirmed|"
     r"added|filled)\b|(?:tbd|tba|todo|n/a)\b|"
     r"(?:this|the|it)(?: decision| one)? (?:is|stays|remains) (?:final|irreversible)\b|"
-    r"(?:final|irreversible|never)\W*$)",
+    r"(?:final|irreversible|never)\W*$|"
+    r"(?:(?:we|i|it|this)(?: decision)? )?(?:(?:will|shall|would|can|'ll) )?"
+    r"(?:never(?: again| ever)? (?:be |to be )?"
+    r"(?:take|reverse|revisit|undo|reconsider|change|go back|come back)|"
+    r"(?:not|won'?t)\b[^.;]* under (?:any|no) (?:condition|circumstance)s?\b)|"
+    r"(?:under|in) no (?:condition|circumstance)s?\b|nothing (?:will|would|could|can) )",
     re.IGNORECASE,
 )
 """How a condition begins that says there is none, or none yet."""

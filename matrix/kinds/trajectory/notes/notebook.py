@@ -244,8 +244,11 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[Row]:
 
 
 def _is_none(said: str) -> bool:
-    """Whether a row says that there is none."""
-    return is_nothing(said) or is_denial(said)
+    """Whether a row says that there is none, or is struck out."""
+    return is_nothing(said) or is_denial(said) or _STRUCK.fullmatch(said.strip()) is not None
+
+
+_STRUCK: Final = re.compile(r"~~.*~~\W*")
 
 
 def _leads(cells: Sequence[str]) -> bool:
