@@ -60,6 +60,10 @@ def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]
     return wanted
 
 
+NO_FILE: Final = "(there is no such file)"
+"""What a judge is shown in the place of a file that it was to be shown."""
+
+
 def material_of(view: View, check: Content, final: bool, chars: int) -> list[tuple[str, str]]:
     """Path and text of the files that a judge is shown, within a number of characters.
 
@@ -73,7 +77,7 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     paths = list(dict.fromkeys(paths))
     each = max(200, chars // max(1, len(paths)))
     shown = [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
-    return shown or [(target, "(there is no such file)")]
+    return shown or [(target, NO_FILE)]
 
 
 def _matched(pattern: str, view: View) -> list[str]:
@@ -141,7 +145,10 @@ async def judged(
         return result.model_copy(
             update={**told, "error": failure.error_class, "model": model, "rubric": form.hash}
         )
-    return result.model_copy(update={**_verdict(one), "model": one.model, "rubric": form.hash})
+    update = _verdict(one)
+    if [ctx.log[at].text for at in result.shown] == [NO_FILE]:
+        update["why"] = f"(no file was {ctx.log[result.shown[0]].label}) {update['why']}"
+    return result.model_copy(update={**update, "model": one.model, "rubric": form.hash})
 
 
 def _verdict(one: Judged[LineVerdict]) -> dict[str, str]:

@@ -147,7 +147,9 @@ class Direct:
         media = answer.headers.get("content-type", "application/json")
         said = reported(raw.shape, answer.body, stream="event-stream" in media)
         if not said.whole:
-            told = said.error or "the answer broke off before its end"
+            cut_short = "event-stream" in media or "json" in media
+            cut = "the answer broke off before its end" if cut_short else f"no answer, but {media}"
+            told = said.error or cut
             raise MalformedAnswer(f"{model}: {told}", usage=said.usage, written=said.written)
         shown = without_usage_event(answer.body) if raw.hides_usage else answer.body
         return Reply(

@@ -124,6 +124,7 @@ def test_every_assertion_is_looked_at_after_its_own_turn(
     assert seen["t03.no_orphan_evidence"].startswith("1 of 2 lead to no source")
     assert seen["t03.is_torn"] == "unreadable twice: it has 2 VERDICT lines"
     assert seen["t03.is_unsure"] == "it may be"
+    assert seen["t01.reads_no_file"].startswith("(no file was decisions/x.md) ")
 
 
 def test_a_judge_that_cannot_be_read_is_asked_once_more_and_an_unsure_one_never(
