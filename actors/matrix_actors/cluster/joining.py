@@ -187,6 +187,12 @@ def _remedied(code: int, out: str, trouble: str) -> str:
         return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
     if code == CLUSTER:
         return f"{said}; {_OTHERWISE}"
+    if code < 0:
+        return (
+            f"Ray ended by signal {-code} while it joined, as it does on a machine where it died and "
+            "was started again: `ray stop --force` there, remove its temporary folder (/tmp/ray), "
+            "and start it once more"
+        )
     last = next(iter(trouble.strip().splitlines()[-1:]), "")
     return f"{_plain(said or last) or 'it says nothing'}; {_OTHERWISE}"
 
