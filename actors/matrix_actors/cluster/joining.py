@@ -189,8 +189,8 @@ def _remedied(code: int, out: str, trouble: str) -> str:
         return f"{said}; {_OTHERWISE}"
     if code < 0:
         return (
-            f"Ray ended by signal {-code} while it joined, as it does on a machine where it died and "
-            "was started again: `ray stop --force` there, remove its temporary folder (/tmp/ray), "
+            f"Ray ended by signal {-code} while it joined, as it does on a machine where it died "
+            "and was started again: `ray stop --force`, remove its temporary folder (/tmp/ray), "
             "and start it once more"
         )
     last = next(iter(trouble.strip().splitlines()[-1:]), "")
