@@ -77,6 +77,7 @@ def ended_run(run: Run) -> EndedRun:
         file.branched is not None,
         lambda: spent_in(run),
         _judge(run),
+        file.simulation,
     )
 
 

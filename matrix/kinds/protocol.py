@@ -352,6 +352,7 @@ class EndedRun(NamedTuple):
 
     ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
     ``goes_on`` says that its sessions are those of another run, judged again or played on.
+    ``simulated`` says whose answers were simulated; empty for nobody's.
     ``spent`` adds up what was paid, when it is asked. ``judge`` is what is known of its judges: how
     they stand beside people (``standing``: a word, a sentence, kappa and n; ``None`` where none
     has part in the score), what they did wrong (``faults``, counted), and both as ``lines``.
@@ -365,6 +366,7 @@ class EndedRun(NamedTuple):
     goes_on: bool = False
     spent: Callable[[], Sequence[Spent]] = tuple
     judge: Mapping[str, JSON] = {}
+    simulated: str = ""
 
 
 class RunReport(NamedTuple):

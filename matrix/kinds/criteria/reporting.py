@@ -100,6 +100,7 @@ def report_of(run: EndedRun) -> RunReport:
     changed = list(_changes(tested, options))
     data = {
         "run_id": run.run_id,
+        "simulated": bool(run.simulated),
         "timestamp": f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}",
         "summary": {
             "cells": len(counted),
@@ -119,6 +120,7 @@ def report_of(run: EndedRun) -> RunReport:
     name = f"{REPORTS}/{run.run_id}.json"
     files = {name: text}
     lines = [*_lines(sessions, played, tested, counted, passed), *changed]
+    lines += [f"({run.simulated})"] if run.simulated else []
     if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
         recording = recording_of(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"

@@ -90,6 +90,7 @@ def report_of(run: EndedRun) -> RunReport:
     at = datetime.fromtimestamp(run.began_at, UTC)
     data = {
         "run_id": run.run_id,
+        "simulated": bool(run.simulated),
         "timestamp": f"{at:%Y-%m-%dT%H:%M:%SZ}",
         "config": {
             **rules.model_dump(mode="json"),
@@ -113,7 +114,11 @@ def report_of(run: EndedRun) -> RunReport:
     names = (f"{REPORTS}/{run.run_id}.json", f"docs/reports/selftest/{run.run_id}.md")
     return RunReport(
         dict(zip(names, (text, page), strict=True)),
-        (*_lines(cases, passed), *touched, f"the cases are in {names[0]} and {names[1]}"),
+        (
+            *_lines(cases, passed, run.simulated),
+            *touched,
+            f"the cases are in {names[0]} and {names[1]}",
+        ),
         failed + errored + len(run.touched),
         data,
     )
@@ -142,10 +147,10 @@ def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
     return {**told, **where, "duration_ms": round(session.duration_s * 1000)}
 
 
-def _lines(cases: Sequence[Mapping[str, Any]], passed: int) -> Iterator[str]:
+def _lines(cases: Sequence[Mapping[str, Any]], passed: int, simulated: str) -> Iterator[str]:
     if not cases:
         return
-    yield _rate(cases, passed)
+    yield _rate(cases, passed) + (f" ({simulated})" if simulated else "")
     for case in cases:
         if case["pass"] is not True:
             yield f"{_word(case['pass'])} {case['id']}{_where(case)}: {'; '.join(case['faults'])}"
@@ -163,9 +168,10 @@ def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
     found = wilson_of_groups(known)
     assert found is not None
     share, different = found
+    noun = "case" if different == 1 else "cases"
     several = different < judged  # repeats of a case are no further cases
     told += f"; as a sample of such cases that is {share.low:.0%} to {share.high:.0%}"
-    told += f" (95 % interval{f', from {different} cases' if several else ''})"
+    told += f" (95 % interval{f', from {different} {noun}' if several else ''})"
     return told + lost
 
 
@@ -179,6 +185,8 @@ def _page(
     yield f"**Date:** {at:%Y-%m-%d %H:%M:%S}"
     yield f"**Strictness:** {rules.strictness:g}"
     yield f"**Pass Rate:** {passed}/{judged} ({rate})"
+    if run.simulated:
+        yield f"**Models:** {_line(run.simulated)}"
     if judged < len(cases):
         yield f"**Not judged:** {len(cases) - judged}"
     yield from (f"**Judge:** {_line(one)}" for one in run.judge.get("lines") or ())

@@ -86,6 +86,7 @@ def report_of(run: EndedRun) -> RunReport:
     open_ = [one for one in rates if one.holds is None]
     data = {
         "run_id": run.run_id,
+        "simulated": bool(run.simulated),
         "timestamp": _time(run.began_at),
         "summary": {
             "assertions": len(rates),
@@ -105,6 +106,7 @@ def report_of(run: EndedRun) -> RunReport:
     spent = run.spent()
     data["spent"] = [one._asdict() for one in spent]
     lines = [*_lines(sessions, rates, unplayed, options), *_costs(spent)]
+    lines += [f"({run.simulated})"] if run.simulated else []
     files[name] = _json(data)
     if not rates and not unplayed:
         lines.append("no assertion was looked at")

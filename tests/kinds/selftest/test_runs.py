@@ -274,6 +274,7 @@ def test_the_report_has_the_form_that_was_agreed(played: tuple[Project, Any]) ->
     judged = sum(passed is not None for passed in PASSED.values())
     assert f"**Pass Rate:** {right}/{judged}" in page
     assert f"**Not judged:** {len(CASES) - judged}" in page
+    assert ("**Models:** simulated" in page) is report["simulated"]
     assert "| plain | COMPLETE | 0.90 | PASS |" in page
     assert "| lying_sum | COMPLETE | 0.66 | FAIL |" in page
     assert "- Score: 0.66 (below threshold 0.7)" in page
@@ -330,6 +331,10 @@ def test_the_example_plays_a_command_a_function_and_a_model_with_tools(tmp_path:
         "as-model-with-tools",
     }
     assert report["summary"]["passed"] == report["summary"]["total"] == 12
+    assert report["simulated"] is True
+    page = next((example / "docs/reports/selftest").glob("it.md")).read_text()
+    assert "**Models:** simulated" in page
+    assert "interval, from 2 cases) (simulated: " in done.out
 
 
 @pytest.mark.slow
