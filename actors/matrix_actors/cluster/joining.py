@@ -168,6 +168,11 @@ def _facts(found: dict[str, Any]) -> NodeFacts:
     return NodeFacts("", "", 0.0).with_said(found)
 
 
+_NO_USE: Final = (
+    "no node of it on this machine can be used: where none runs, `ray start --address=...` makes "
+    "one; where Ray died and was started again, `ray stop --force`, remove its temporary folder "
+    "(/tmp/ray), and start it once more"
+)
 _OTHERWISE: Final = "see whether it is a Ray (`ray status`), and whether its other ports are open"
 
 
@@ -187,14 +192,10 @@ def _remedied(code: int, out: str, trouble: str) -> str:
         return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
     if code == CLUSTER:
         return f"{said}; {_OTHERWISE}"
-    if code < 0:
-        return (
-            f"Ray ended by signal {-code} while it joined, as it does on a machine where it died "
-            "and was started again: `ray stop --force`, remove its temporary folder (/tmp/ray), "
-            "and start it once more"
-        )
     last = next(iter(trouble.strip().splitlines()[-1:]), "")
-    return f"{_plain(said or last) or 'it says nothing'}; {_OTHERWISE}"
+    told = _plain(said or last)
+    # Ray ends without a word, or is aborted, where it finds no living node of this machine's
+    return f"{told}; {_OTHERWISE}" if told and code > 0 else f"{_NO_USE}; or {_OTHERWISE}"
 
 
 def _plain(text: str) -> str:
