@@ -178,6 +178,8 @@ def _found(node: Mapping[str, Any], ref: Any, home: str, seconds: float) -> Node
         return known._replace(trouble=f"did not say what it has within {seconds:g} s")
     try:
         said = ray.get(ref)
+    except ray.exceptions.TaskUnschedulableError:
+        return known._replace(trouble="is listed and takes nothing: it has just died, or left")
     except Exception as error:  # of any kind: what went wrong there is what is told
         last = str(error).strip().splitlines()[-1:]
         return known._replace(trouble=f"cannot be asked: {''.join(last)[:300]}")
