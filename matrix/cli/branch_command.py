@@ -185,13 +185,13 @@ def see_through(
 ) -> None:
     """Play planned continuations and print what came of them; shared with ``matrix replay``."""
     from matrix import api
-    from matrix.cli.finish import finish, listener_for
+    from matrix.cli.finish import finish, listener_for, own_output
     from matrix.cli.plan_command import print_plan
 
     if dry_run:
         print_plan(planned.continuation.prepared, json=json)
         return
     listener = listener_for(quiet=quiet or json)
-    with listener:
+    with listener, own_output():
         done = api.start_branching(planned, results, run_id, executor, listener)
     finish(done, quiet=quiet, json=json)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING, TextIO
 
 import typer
 
@@ -37,6 +38,11 @@ def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
     if quiet:
         return Quiet()
     return LiveDisplay() if sys.stderr.isatty() else LogLines()
+
+
+def own_output() -> redirect_stdout[TextIO]:
+    """Standard output is this program's while a run plays; what user code prints goes to errors."""
+    return redirect_stdout(sys.stderr)
 
 
 def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> None:

@@ -147,10 +147,10 @@ def resume_run(
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
-    from matrix.cli.finish import finish, listener_for
+    from matrix.cli.finish import finish, listener_for, own_output
 
     listener = listener_for(quiet=quiet or json)
-    with listener:
+    with listener, own_output():
         done = api.resume(
             run,
             results=results,

@@ -55,10 +55,10 @@ class Playing:
             typer.Exit: With any exit code but 0.
         """
         from matrix import api
-        from matrix.cli.finish import finish, listener_for
+        from matrix.cli.finish import finish, listener_for, own_output
 
         listener = listener_for(quiet=self.quiet or self.json)
-        with listener:
+        with listener, own_output():
             done = api.start(
                 prepared,
                 results=self.results,
@@ -82,11 +82,11 @@ class Playing:
         """
         from matrix import api
         from matrix.api.series import is_over, still_alive_is_told
-        from matrix.cli.finish import INCOMPLETE, finish, listener_for
+        from matrix.cli.finish import INCOMPLETE, finish, listener_for, own_output
 
         assert last.run is not None
         listener = listener_for(quiet=self.quiet or self.json)
-        with listener, still_alive_is_told():
+        with listener, own_output(), still_alive_is_told():
             done = api.resume(
                 last.run.path,
                 executor=self.executor,

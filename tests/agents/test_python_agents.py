@@ -87,6 +87,10 @@ async def own_types(turn):
     cost = Decimal("0.002") if turn.seed % 2 else __import__("numpy").float64(0.002)
     return Reply(Words("So.\\nSTATUS: COMPLETE"), cost, Count(3), Count(4), Words("COMPLETE"))
 
+async def prints(turn):
+    print("not for programs")
+    return "STATUS: COMPLETE"
+
 async def deep(turn):
     import os
     here = os.getcwd()
@@ -102,7 +106,16 @@ async def deep(turn):
 def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project, Any]:
     (folder / "agents_of_mine.py").write_text(MINE)
     names = [*("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")]
-    names += ["own_words", "own_types", "deep", "leaves", "forks", "unspeakable", "unreadable"]
+    names += [
+        "own_words",
+        "own_types",
+        "deep",
+        "prints",
+        "leaves",
+        "forks",
+        "unspeakable",
+        "unreadable",
+    ]
     file = {
         "version": 1,
         "strictness": 0,
@@ -141,6 +154,12 @@ def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
     assert done.code == 0, done
     assert "run it in results/it" in done.out + done.err
     assert project.matrix("show", "it").code == 0
+
+
+def test_what_it_prints_is_in_no_output_for_programs(tmp_path: Path) -> None:
+    _, done = played(tmp_path, "prints", "--json")
+    assert json.loads(done.out)["run_id"] == "it", done
+    assert "not for programs" in done.err
 
 
 def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:
