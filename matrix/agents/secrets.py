@@ -28,6 +28,12 @@ _FIRST_OWN: Final = (0, 2, 3)
 """The first letter of base64 that a value has for itself, behind 0, 1 or 2 bytes of a group."""
 
 
+_TILE: Final = 16
+"""Letters of a piece of base64 that is looked for by itself: 12 bytes, which no accident makes."""
+_LONGEST_TILED: Final = 256
+"""Bytes of a value beyond which it is looked for whole only: each piece is a walk over files."""
+
+
 class Cleaner:
     """Takes secrets out of what an agent says and out of files that it wrote.
 
@@ -157,7 +163,8 @@ def _in_base64(value: bytes) -> Iterator[str]:
     """What base64 makes of a value that stands anywhere in a text, as in a header of HTTP.
 
     Of each of the three ways in which it may lie across the groups of three bytes, the letters that
-    its neighbours have no part in; and those it has at the end of a text, where it has none.
+    its neighbours have no part in; and those it has at the end of a text, where it has none. What
+    breaks it into lines, as ``base64`` does after 76 letters, breaks one piece of it.
     """
     for before in range(3):
         padded = bytes(before) + value
@@ -168,3 +175,5 @@ def _in_base64(value: bytes) -> Iterator[str]:
                 yield letters[first:]
                 yield letters[first:].rstrip("=")
                 yield letters[first:end]
+                if len(value) <= _LONGEST_TILED:
+                    yield from (letters[at : at + _TILE] for at in range(first, end - _TILE, _TILE))

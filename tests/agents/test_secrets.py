@@ -97,6 +97,20 @@ def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way
                 assert part[at : at + length] not in cleaned
 
 
+@pytest.mark.parametrize("lead", ["", "a", "ab", "user:"])
+@pytest.mark.parametrize("width", [20, 64, 76])
+def test_base64_in_lines_keeps_one_piece_at_a_break_at_most(lead: str, width: int) -> None:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    token = "".join(f"{n:x}{chr(97 + n % 26)}-" for n in range(50))
+    whole = b64encode((lead + token).encode()).decode()
+    text = "\n".join(whole[at : at + width] for at in range(0, len(whole), width))
+    cleaned = Cleaner(agent, {"T": token})(text)
+    left = max(map(len, cleaned.replace("\n", "").split("[redacted]")))
+    assert left <= 2 * 16 if width > 20 else left < len(whole) / 3
+
+
 @pytest.mark.parametrize("target", ["{}", "../{}/x", "{}\udcff"])
 def test_a_link_to_a_value_fails_the_turn_and_is_not_kept(tmp_path: Path, target: str) -> None:
     agent = AgentSpec.model_validate(
