@@ -4,7 +4,7 @@ python -m benchmarks.calibrate                    everything, 20,000 runs per fi
 python -m benchmarks.calibrate errors --runs 500  one section, with fewer runs
 
 Every run is a simulated matrix that goes through `matrix.stats.verdict_of`, as a real one does;
-those of ``means`` are of one variant, and go through `matrix.stats.own_mean`.
+those of ``means`` are of one variant, and go through `matrix.stats.rounds.own_mean`.
 Seeds are fixed, so figures repeat to the last digit; ``+-`` is one standard error of the
 simulation.
 """
@@ -33,12 +33,12 @@ from matrix.stats import (
     rounds_to_win,
     verdict_of,
 )
-from matrix.stats.interval import Interval
-from matrix.stats.own_mean import own_mean
-from matrix.stats.planning import gate_of
-from matrix.stats.round_table import RoundTable
-from matrix.stats.sequential import lead_after_looks
-from matrix.stats.student import t_quantile
+from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.student import t_quantile
+from matrix.stats.planning.planning import gate_of
+from matrix.stats.rounds.own_mean import own_mean
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.verdicts.sequential import lead_after_looks
 
 Scores = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int, int]], Scores]

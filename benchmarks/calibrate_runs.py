@@ -30,7 +30,7 @@ from benchmarks.calibrate import Rate
 from matrix import api
 from matrix.engine.spec_files import SPEC_NAME
 from matrix.stats import PowerGoal, power_of_rounds, rounds_needed
-from matrix.stats.rules import Engine
+from matrix.stats.rounds.rules import Engine
 
 ENGINES: Final[tuple[Engine, ...]] = ("planned", "open-ended")
 ROUNDS: Final = 20

@@ -16,8 +16,8 @@ from typing import Literal, Protocol
 
 from matrix.admission.ledger import Balance
 from matrix.model.money import NanoUSD
-from matrix.stats.running import RunningMean
-from matrix.stats.student import t_quantile
+from matrix.stats.estimates.running import RunningMean
+from matrix.stats.estimates.student import t_quantile
 
 MIN_OBSERVED = 8
 """Finished sessions of a cell before its own costs replace the profile's."""

@@ -11,7 +11,7 @@ from matrix.kinds.protocol import Kind, NamesScores
 from matrix.model.errors import did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.mistakes import Mistakes
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 
 
 def check_comparison(prepared: Prepared, mistakes: Mistakes) -> None:

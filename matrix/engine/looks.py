@@ -21,7 +21,7 @@ from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.model.spec import RunSpec
 from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
-from matrix.stats.round_table import RoundTable
+from matrix.stats.rounds.round_table import RoundTable
 
 TABLES = 500
 """Tables that are made of the scores in a whole run, about: of many rounds, several are looked at

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from matrix.engine.estimate import Interval
 from matrix.model.money import NanoUSD
-from matrix.stats.student import t_quantile
+from matrix.stats.estimates.student import t_quantile
 
 CONFIDENCE = 0.95
 NORMAL = 1.96

@@ -10,7 +10,7 @@ from matrix.engine.prepared import Prepared
 from matrix.engine.progress import VariantSoFar
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import OUTCOMES, Outcome, SessionPlan
-from matrix.stats.running import RunningMean
+from matrix.stats.estimates.running import RunningMean
 
 
 class Scoreboard:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from matrix.model.metrics import unit_of
 from matrix.report.text import plural
 from matrix.stats import Comparison, Interval, mcnemar
-from matrix.stats.figures import decimals_for, ends, percent
-from matrix.stats.sensitivity import Sensitivity
-from matrix.stats.sequential import lead_after_looks
+from matrix.stats.estimates.figures import decimals_for, ends, percent
+from matrix.stats.verdicts.sensitivity import Sensitivity
+from matrix.stats.verdicts.sequential import lead_after_looks
 
 if TYPE_CHECKING:
     from matrix.report.compare import Judged

@@ -30,7 +30,7 @@ from matrix.stats import (
     verdict_of,
     verdict_sentence,
 )
-from matrix.stats.rules import Flag
+from matrix.stats.rounds.rules import Flag
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 

@@ -20,7 +20,7 @@ from matrix.stats import (
     gate_paired,
 )
 from matrix.stats import frontier_membership as membership_of
-from matrix.stats.bootstrap import DRAWS
+from matrix.stats.estimates.bootstrap import DRAWS
 
 NO_MARGIN = 1e-9
 """Margin of the gate where none is declared: then only a variant shown to be better, beyond

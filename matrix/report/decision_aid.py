@@ -8,8 +8,8 @@ import numpy as np
 
 from matrix.model.seeds import derive_seed
 from matrix.report.compare import Judged
-from matrix.stats.decision import decision_aid
-from matrix.stats.round_table import FloatArray, RoundTable
+from matrix.stats.rounds.round_table import FloatArray, RoundTable
+from matrix.stats.verdicts.decision import decision_aid
 
 FEWEST_SHARE = 0.5
 """Share of the places in which all that can still win must have a score, or nothing is said: the

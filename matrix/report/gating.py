@@ -23,7 +23,7 @@ from matrix.report.matchup import Matchup
 from matrix.report.regression import Regression, regression, regression_as_data
 from matrix.report.text import plural
 from matrix.report.thresholds import Threshold, threshold_as_data, threshold_of
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 from matrix.store.reader import RunTables
 from matrix.store.run_folder import RunFile
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from matrix.report.text import interval
 from matrix.stats import Interval
-from matrix.stats.judge_errors import Rated, error_interval, errors_apart
+from matrix.stats.judges.judge_errors import Rated, error_interval, errors_apart
 
 ERROR_RATE = 0.05
 """Chance of calling a judge that errs alike different, over all pairs of variants."""

@@ -20,7 +20,7 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
 from matrix.model.spec import RunSpec
 from matrix.stats import complete_rounds
-from matrix.stats.round_table import RoundTable
+from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.judgings import stacked
 from matrix.store.reader import RunTables
 from matrix.store.session_scores import session_scores

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from matrix.report.compare import Judged
 from matrix.stats import MIN_ROUNDS, Comparison, holm
-from matrix.stats.ruling import inside
+from matrix.stats.verdicts.ruling import inside
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from matrix.model.metrics import FAILED
 from matrix.report.matchup import Matchup
 from matrix.report.planning import Pilot
 from matrix.report.text import plural
-from matrix.stats.round_table import RoundTable
+from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.run_folder import RunFile
 
 

@@ -20,7 +20,7 @@ from matrix.model.spec import RunSpec
 from matrix.report.plan_power import power_as_data, power_facts
 from matrix.report.planning import Pilot
 from matrix.report.text import WIDTH, about, columns, facts, harmless, models_told, plural, wrapped
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 
 
 def plan_as_text(

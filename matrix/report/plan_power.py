@@ -11,7 +11,7 @@ from matrix.report.planning import Pilot, Question, Shown, gate_pairs, shown_by
 from matrix.report.planning_text import cannot_win, failing, gate_words
 from matrix.report.text import metric_value, plural
 from matrix.stats import PowerGoal
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 
 
 def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> Question | None:

@@ -20,9 +20,9 @@ from matrix.stats import (
     sd_range,
     smallest_effect,
 )
-from matrix.stats.gate_chance import MOST_ROUNDS
-from matrix.stats.planning import gate_of
-from matrix.stats.rules import MIN_ROUNDS, design_effect
+from matrix.stats.planning.gate_chance import MOST_ROUNDS
+from matrix.stats.planning.planning import gate_of
+from matrix.stats.rounds.rules import MIN_ROUNDS, design_effect
 
 ALMOST_SURE = 0.999
 """A chance from here on is not asked of the scores: no difference would be large enough."""

@@ -15,7 +15,7 @@ from matrix.report.text import (
     wrapped,
 )
 from matrix.stats import PowerGoal
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 
 _ENGINES = {
     "fixed": "one look, when the plan is over",

@@ -21,11 +21,11 @@ from matrix.report.text import (
 )
 from matrix.report.thresholds import MOST_UNSCORED
 from matrix.stats import FailureContrast, Gate, GateKind, Interval, failure_contrast, gate_paired
-from matrix.stats.comparisons import paired_rates
-from matrix.stats.figures import percent
-from matrix.stats.gate import gate_of_interval
-from matrix.stats.round_table import RoundTable
-from matrix.stats.rules import MIN_ROUNDS, Rules
+from matrix.stats.estimates.figures import percent
+from matrix.stats.gates.gate import gate_of_interval
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
+from matrix.stats.verdicts.comparisons import paired_rates
 
 BASELINE, CANDIDATE = 0, 1
 """Variants of a matchup of two runs."""

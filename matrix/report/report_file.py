@@ -20,7 +20,7 @@ from matrix.report.summary_text import (
     verdict_line,
 )
 from matrix.report.text import harmless, interval, number
-from matrix.stats.figures import percent
+from matrix.stats.estimates.figures import percent
 
 REPORT_NAME: Final = "report.md"
 

@@ -26,7 +26,7 @@ from matrix.report.text import (
     wrapped,
 )
 from matrix.stats import AGREEMENT_WARN_BELOW
-from matrix.stats.rules import Flag
+from matrix.stats.rounds.rules import Flag
 
 
 def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH) -> str:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from matrix.report.text import number
 from matrix.stats import Interval
-from matrix.stats.figures import decimals_for, ends
-from matrix.stats.rules import Flag, Reason
+from matrix.stats.estimates.figures import decimals_for, ends
+from matrix.stats.rounds.rules import Flag, Reason
 
 REASONS: Mapping[Reason, str] = {
     "too few rounds": "with scores from fewer than ten {unit}s, chance alone can look like "

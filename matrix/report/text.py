@@ -11,7 +11,7 @@ from matrix.model.decimals import in_digits
 from matrix.model.records import JSON, Message
 
 if TYPE_CHECKING:
-    from matrix.stats.interval import Interval
+    from matrix.stats.estimates.interval import Interval
 
 WIDTH = 100
 """Columns that text is wrapped to where nothing says how wide the terminal is."""

@@ -22,7 +22,7 @@ from matrix.report.text import (
     plural,
 )
 from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
-from matrix.stats.figures import percent
+from matrix.stats.estimates.figures import percent
 
 MOST_UNSCORED = 0.2
 """Larger shares of sessions without a score, and a variant passes no threshold."""

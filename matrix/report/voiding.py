@@ -15,7 +15,7 @@ from matrix.model.records import JSON
 from matrix.report.labelled import ByPeople, by_people
 from matrix.report.study_words import Figures
 from matrix.report.text import ends_as_data, interval
-from matrix.stats.rules import VerdictKind
+from matrix.stats.rounds.rules import VerdictKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

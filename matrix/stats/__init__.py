@@ -11,26 +11,32 @@ Importing this package costs numpy and nothing else; ``scipy.special`` is loaded
 function that needs it and ``scipy.stats`` never is.
 """
 
-from matrix.stats.agreement import (
-    AGREEMENT_WARN_BELOW,
-    cohen_kappa,
-    cohen_kappa_of_table,
-    kappa_interval,
-    krippendorff_alpha,
+from matrix.stats.estimates.bootstrap import bootstrap_t
+from matrix.stats.estimates.clustered import clustered_se
+from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.means import MeanSummary, PairedT, paired_t, summarize
+from matrix.stats.estimates.multiplicity import (
+    benjamini_hochberg,
+    e_benjamini_hochberg,
+    holm,
+    pairwise_level,
 )
-from matrix.stats.betting import (
-    betting_capital,
-    betting_interval,
-    discordant_e,
-    gate_bound,
-    log_gate_capital,
+from matrix.stats.estimates.proportions import (
+    McNemar,
+    clopper_pearson,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    mcnemar,
+    newcombe_independent,
+    newcombe_paired,
+    wilson,
+    wilson_clustered,
+    wilson_of_groups,
 )
-from matrix.stats.bootstrap import bootstrap_t
-from matrix.stats.clustered import clustered_se
-from matrix.stats.comparisons import Comparison, discordant_needed, fixed_n_comparisons
-from matrix.stats.failures import FailureContrast, failure_contrast
-from matrix.stats.frontier import frontier, frontier_membership
-from matrix.stats.gate import (
+from matrix.stats.estimates.running import RunningMean
+from matrix.stats.estimates.unpaired import LaunchPairs, Welch, pair_by_launch, welch
+from matrix.stats.gates.frontier import frontier, frontier_membership
+from matrix.stats.gates.gate import (
     Equivalence,
     Gate,
     GateKind,
@@ -41,9 +47,41 @@ from matrix.stats.gate import (
     tost_paired,
     tost_unpaired,
 )
-from matrix.stats.interval import Interval
-from matrix.stats.means import MeanSummary, PairedT, paired_t, summarize
-from matrix.stats.mixture import (
+from matrix.stats.gates.money import (
+    CostRatio,
+    RatioMethod,
+    cost_per_completed,
+    cost_ratio,
+    cost_ratio_jackknife,
+    dominates,
+)
+from matrix.stats.gates.threshold import (
+    MeanThreshold,
+    ThresholdKind,
+    ThresholdVerdict,
+    beta_binomial_log_e,
+    beta_binomial_sequence,
+    fixed_threshold,
+    mean_threshold,
+    sequential_threshold,
+)
+from matrix.stats.judges.agreement import (
+    AGREEMENT_WARN_BELOW,
+    cohen_kappa,
+    cohen_kappa_of_table,
+    kappa_interval,
+    krippendorff_alpha,
+)
+from matrix.stats.judges.prediction_powered import PoweredMean, powered_mean
+from matrix.stats.looks.betting import (
+    betting_capital,
+    betting_interval,
+    discordant_e,
+    gate_bound,
+    log_gate_capital,
+)
+from matrix.stats.looks.failures import FailureContrast, failure_contrast
+from matrix.stats.looks.mixture import (
     best_rho,
     gamma_exponential_bound,
     gamma_exponential_log_e,
@@ -52,19 +90,16 @@ from matrix.stats.mixture import (
     t_mixture_log_e,
     t_mixture_radii,
 )
-from matrix.stats.money import (
-    CostRatio,
-    RatioMethod,
-    cost_per_completed,
-    cost_ratio,
-    cost_ratio_jackknife,
-    dominates,
+from matrix.stats.looks.spending import (
+    obrien_fleming_spending,
+    planned_radii,
+    spending_boundary,
+    squared_spending,
 )
-from matrix.stats.multiplicity import benjamini_hochberg, e_benjamini_hochberg, holm, pairwise_level
-from matrix.stats.noise import Doubled, Noise, NoiseSource, noise_shares
-from matrix.stats.own_mean import OwnMean, own_mean
-from matrix.stats.planning import RoundsToWin, failure_gate_pairs, rounds_to_win, sd_range
-from matrix.stats.power import (
+from matrix.stats.noise.noise import Doubled, Noise, NoiseSource, noise_shares
+from matrix.stats.noise.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios, paired_scores
+from matrix.stats.planning.planning import RoundsToWin, failure_gate_pairs, rounds_to_win, sd_range
+from matrix.stats.planning.power import (
     ENGINE_FACTORS,
     PowerGoal,
     binary_pairs_needed,
@@ -79,44 +114,14 @@ from matrix.stats.power import (
     smallest_effect,
     unpaired_needed,
 )
-from matrix.stats.prediction_powered import PoweredMean, powered_mean
-from matrix.stats.proportions import (
-    McNemar,
-    clopper_pearson,
-    clopper_pearson_lower,
-    clopper_pearson_upper,
-    mcnemar,
-    newcombe_independent,
-    newcombe_paired,
-    wilson,
-    wilson_clustered,
-    wilson_of_groups,
-)
-from matrix.stats.round_table import OUTCOMES, PrefixEnd, RoundTable
-from matrix.stats.rounds import complete_rounds
-from matrix.stats.rules import MIN_ROUNDS, Engine, Flag, Reason, Rules, VerdictKind
-from matrix.stats.running import RunningMean
-from matrix.stats.scenarios import MIN_SCENARIOS, NewScenarios, new_scenarios, paired_scores
-from matrix.stats.sentence import verdict_sentence
-from matrix.stats.sequential import Beaten
-from matrix.stats.spending import (
-    obrien_fleming_spending,
-    planned_radii,
-    spending_boundary,
-    squared_spending,
-)
-from matrix.stats.threshold import (
-    MeanThreshold,
-    ThresholdKind,
-    ThresholdVerdict,
-    beta_binomial_log_e,
-    beta_binomial_sequence,
-    fixed_threshold,
-    mean_threshold,
-    sequential_threshold,
-)
-from matrix.stats.unpaired import LaunchPairs, Welch, pair_by_launch, welch
-from matrix.stats.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of
+from matrix.stats.rounds.own_mean import OwnMean, own_mean
+from matrix.stats.rounds.round_table import OUTCOMES, PrefixEnd, RoundTable
+from matrix.stats.rounds.rounds import complete_rounds
+from matrix.stats.rounds.rules import MIN_ROUNDS, Engine, Flag, Reason, Rules, VerdictKind
+from matrix.stats.verdicts.comparisons import Comparison, discordant_needed, fixed_n_comparisons
+from matrix.stats.verdicts.sentence import verdict_sentence
+from matrix.stats.verdicts.sequential import Beaten
+from matrix.stats.verdicts.verdict import VariantSummary, Verdict, fixed_n_verdict, verdict_of
 
 __all__ = [
     "AGREEMENT_WARN_BELOW",

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from benchmarks.calibrate_runs import COUNTERS, EQUAL, ROUNDS, Question, play
-from matrix.stats.rules import MIN_ROUNDS, Engine
+from matrix.stats.rounds.rules import MIN_ROUNDS, Engine
 
 IDENTICAL = Question("counter", COUNTERS | {"factors": {"width": [1, 2]}, "options": {"turns": 1}})
 """The same scores to the last digit: the noise of counters does not know their width."""

@@ -19,7 +19,7 @@ from matrix.model.entries import Ended, Looked, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.stats import Rules
-from matrix.stats.rules import MIN_ROUNDS
+from matrix.stats.rounds.rules import MIN_ROUNDS
 from tests.sampling import examples
 
 LEVELS = ("plain", "good", "best")

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.stats import OUTCOMES, RoundTable, complete_rounds
-from matrix.stats.comparisons import lost_pairs
+from matrix.stats.verdicts.comparisons import lost_pairs
 from tests.sampling import examples
 
 NAN = float("nan")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 from scipy.special import stdtr
 
-from matrix.stats.decision import DecisionAid, decision_aid
+from matrix.stats.verdicts.decision import DecisionAid, decision_aid
 
 Table = npt.NDArray[np.float64]
 

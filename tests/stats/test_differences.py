@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.stats import Rules, fixed_n_verdict, paired_t
-from matrix.stats.balancing import balance
-from matrix.stats.differences import differences_of
-from matrix.stats.own_mean import own_mean
+from matrix.stats.rounds.balancing import balance
+from matrix.stats.rounds.differences import differences_of
+from matrix.stats.rounds.own_mean import own_mean
 from tests.sampling import examples
 
 

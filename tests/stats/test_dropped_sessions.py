@@ -19,8 +19,8 @@ from matrix.stats import (
     fixed_n_comparisons,
     verdict_of,
 )
-from matrix.stats.comparisons import lost_pairs
-from matrix.stats.differences import differences_of
+from matrix.stats.rounds.differences import differences_of
+from matrix.stats.verdicts.comparisons import lost_pairs
 from tests.sampling import examples
 
 DROPPED, FAILED, TIMEOUT, ERRORED = (

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from matrix.stats.boundary import Boundary
-from matrix.stats.early_stop import AdjustedLead, adjusted_lead
-from matrix.stats.means import summarize
+from matrix.stats.estimates.means import summarize
+from matrix.stats.looks.boundary import Boundary
+from matrix.stats.looks.early_stop import AdjustedLead, adjusted_lead
 
 Array = npt.NDArray[np.float64]
 TRUE = 0.5

@@ -19,7 +19,7 @@ from matrix.stats import (
     powered_mean,
     summarize,
 )
-from matrix.stats.agreement import KappaWeights, RatingLevel
+from matrix.stats.judges.agreement import KappaWeights, RatingLevel
 
 CANONICAL = [
     [1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from matrix.stats import newcombe_paired
-from matrix.stats.judge_errors import Rated, error_interval, errors_apart
+from matrix.stats.judges.judge_errors import Rated, error_interval, errors_apart
 
 
 def rated(people: object, judge: object) -> Rated:

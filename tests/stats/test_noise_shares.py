@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.stats import Noise, noise_shares, paired_t
-from matrix.stats.mean_squares import mean_squares
+from matrix.stats.noise.mean_squares import mean_squares
 
 PLANTED = {
     "scenario": 9.0,

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from matrix.stats.boundary import Boundary
-from matrix.stats.means import summarize
-from matrix.stats.own_mean import MOST_SKEWNESS, OwnMean, hall_quantile, own_mean
-from matrix.stats.student import t_quantile
+from matrix.stats.estimates.means import summarize
+from matrix.stats.estimates.student import t_quantile
+from matrix.stats.looks.boundary import Boundary
+from matrix.stats.rounds.own_mean import MOST_SKEWNESS, OwnMean, hall_quantile, own_mean
 
 Scores = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Scores]

@@ -23,7 +23,7 @@ from matrix.stats import (
     sd_range,
     verdict_of,
 )
-from matrix.stats.gate_chance import FailureGate
+from matrix.stats.planning.gate_chance import FailureGate
 
 
 @pytest.mark.parametrize(("margin", "fixed", "sequential"), [(0.05, 52, 79), (0.10, 25, 39)])

@@ -26,7 +26,7 @@ from matrix.stats import (
     smallest_effect,
     unpaired_needed,
 )
-from matrix.stats.rules import Engine
+from matrix.stats.rounds.rules import Engine
 
 effects = st.floats(0.05, 5.0)
 

@@ -20,7 +20,7 @@ from matrix.stats import (
     t_mixture_radii,
     verdict_of,
 )
-from matrix.stats.boundary import Boundary
+from matrix.stats.looks.boundary import Boundary
 from tests.sampling import examples
 
 DROPPED, FAILED = OUTCOMES.index("dropped"), OUTCOMES.index("failed")

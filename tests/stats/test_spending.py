@@ -10,7 +10,7 @@ import pytest
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from matrix.stats import obrien_fleming_spending, planned_radii, spending_boundary
-from matrix.stats.spending import MOST_LOOKS
+from matrix.stats.looks.spending import MOST_LOOKS
 
 
 @pytest.mark.parametrize(

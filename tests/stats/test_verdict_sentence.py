@@ -19,7 +19,7 @@ from matrix.stats import (
     verdict_of,
     verdict_sentence,
 )
-from matrix.stats.figures import ends
+from matrix.stats.estimates.figures import ends
 from tests.sampling import examples
 
 NAMES = ["baseline", "pulse-aware", "terse"]

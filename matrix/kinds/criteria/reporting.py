@@ -16,7 +16,7 @@ from matrix.kinds.criteria.settings import Link, Options, Task
 from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
 from matrix.kinds.criteria.state import Result
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
-from matrix.stats.proportions import wilson_of_groups
+from matrix.stats.estimates.proportions import wilson_of_groups
 
 UNPLAYED: Final = "not played"
 _WIDEST: Final = 120

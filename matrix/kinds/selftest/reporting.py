@@ -15,7 +15,7 @@ from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, Rules
 from matrix.kinds.selftest.state import NOTHING_SAID, State, Step, short_of
 from matrix.model.records import JSON
-from matrix.stats.proportions import wilson_of_groups
+from matrix.stats.estimates.proportions import wilson_of_groups
 
 FAILED: Final = "FAILED"
 """Status of a case whose system did not answer."""

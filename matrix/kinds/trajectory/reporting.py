@@ -13,7 +13,7 @@ import orjson
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, Options
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
-from matrix.stats.proportions import wilson
+from matrix.stats.estimates.proportions import wilson
 
 REPORTS: Final = Path("reports") / TRAJECTORY
 """Where in a project each run is written to."""

@@ -1,0 +1,1 @@
+"""One sample, two samples, and shares: estimates with their intervals."""

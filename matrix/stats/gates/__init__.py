@@ -1,0 +1,1 @@
+"""Thresholds, regressions, and cost beside quality."""

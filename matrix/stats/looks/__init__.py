@@ -1,0 +1,1 @@
+"""Looking more than once: boundaries, bets, and what an early stop does to an estimate."""

@@ -1,0 +1,1 @@
+"""Where the noise comes from, and what scenarios say about others."""

@@ -1,0 +1,1 @@
+"""How many rounds a claim takes, the failure gate included."""

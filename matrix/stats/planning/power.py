@@ -1,0 +1,289 @@
+"""How many rounds an effect takes, what they cost, and what a given number of rounds can show.
+
+All sizes are in units of the score. ``sd`` is the standard deviation of the difference of two
+variants from round to round (`sd_of_difference` makes it from what is known of each). Power is the
+chance that the better variant is shown to beat every other one, each by the same effect: what
+naming it the winner takes, besides the failure gate.
+
+Numbers start from the normal distribution and are refined with the noncentral t.
+Sources: Miller (2024), arXiv:2411.00640 (clustered form); Connor (1987), Biometrics 43:207.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, inf, isfinite, log2, pi, sqrt
+from types import MappingProxyType
+
+import numpy as np
+
+from matrix.stats.estimates.samples import refuse
+from matrix.stats.estimates.student import noncentral_t_cdf, t_quantile
+from matrix.stats.rounds.rules import MIN_ROUNDS, Engine
+
+ENGINE_FACTORS = MappingProxyType({"fixed": 1.0, "planned": 1.1, "open-ended": 1.7})
+"""How many times the rounds of a fixed plan each engine may need at most, for the same power.
+``planned`` is Lan-DeMets spending alpha t^2, ``open-ended`` the t-mixture confidence sequence. On
+average both stop earlier. (Five looks with O'Brien-Fleming boundaries would take 1.025.)"""
+
+LESS_PER_DOUBLING = 0.03
+"""How much of the factor of ``open-ended`` each doubling of the rivals takes off: beating more of
+them takes more rounds, and with them come more looks at which it may be shown. Fitted to
+``python -m benchmarks.calibrate promised``."""
+
+PRECISION = 1e-9
+MOST_PAIRS = 1e12
+QUADRATURE = 40
+"""Nodes: more change nothing in the first ten digits."""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerGoal:
+    """What is asked of a plan.
+
+    Attributes:
+        alpha: Error rate of naming a winner, below 0.5; also that of each comparison with a rival.
+        power: Wanted chance to show the effect; above ``alpha``, below 1.
+        n_variants: Variants compared, k; a winner must beat each of the k - 1 others.
+        engine: How the run is looked at.
+    """
+
+    alpha: float = 0.05
+    power: float = 0.8
+    n_variants: int = 2
+    engine: Engine = "fixed"
+
+    def __post_init__(self) -> None:
+        """Raise ``ValueError`` that names every mistake."""
+        problems = []
+        if not 0.0 < self.alpha < 0.5:
+            problems.append(f"alpha is an error rate below 0.5, such as 0.05; got {self.alpha}")
+        elif not self.alpha < self.power < 1.0:
+            problems.append(f"power is a chance above alpha and below 1; got {self.power}")
+        if self.n_variants < 2:
+            problems.append(f"a comparison needs at least two variants; got {self.n_variants}")
+        if self.engine not in ENGINE_FACTORS:
+            known = ", ".join(ENGINE_FACTORS)
+            problems.append(f"unknown engine {self.engine!r}; known are {known}")
+        refuse(problems)
+
+    @property
+    def factor(self) -> float:
+        """Rounds of this engine per round of a fixed plan."""
+        factor = ENGINE_FACTORS[self.engine]
+        if self.engine != "open-ended":
+            return factor
+        return max(1.0, factor - LESS_PER_DOUBLING * log2(self.n_variants - 1))
+
+
+DEFAULT_GOAL = PowerGoal()
+
+
+def sd_of_difference(sd_a: float, sd_b: float, correlation: float) -> float:
+    """Standard deviation of b minus a in one round, from each one's own and their correlation.
+
+    Args:
+        sd_a: Standard deviation of the first variant's rounds, not negative.
+        sd_b: That of the second.
+        correlation: From -1 to 1; 0 for variants that share nothing in a round.
+    """
+    problems = _negative(sd_a=sd_a, sd_b=sd_b)
+    if not -1.0 <= correlation <= 1.0:
+        problems.append(f"a correlation lies between -1 and 1; got {correlation}")
+    refuse(problems)
+    return sqrt(max(0.0, sd_a**2 + sd_b**2 - 2 * correlation * sd_a * sd_b))
+
+
+def sd_of_clustered_difference(
+    between: float, sd_a: float, sd_b: float, repeats_a: float, repeats_b: float
+) -> float:
+    """Standard deviation of the difference on one scenario drawn from many, asked several times.
+
+    Source: Miller (2024): ``omega^2 + sd_a^2 / K_a + sd_b^2 / K_b``, square root taken.
+
+    Args:
+        between: Standard deviation of the true difference from scenario to scenario, omega.
+        sd_a: Standard deviation of the first variant's repeats on one scenario.
+        sd_b: That of the second.
+        repeats_a: Repeats of the first variant on each scenario, K; may be infinite.
+        repeats_b: Those of the second.
+    """
+    problems = _negative(between=between, sd_a=sd_a, sd_b=sd_b)
+    if not min(repeats_a, repeats_b) >= 1:
+        problems.append(f"repeats are at least 1; got {repeats_a} and {repeats_b}")
+    refuse(problems)
+    return sqrt(between**2 + sd_a**2 / repeats_a + sd_b**2 / repeats_b)
+
+
+def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
+    """Pairs for one look by the normal distribution, unrounded; too few where they are few.
+
+    ``(z(1 - level/2) + z(power))^2 sd^2 / effect^2``.
+    """
+    _check_effect(effect, sd)
+    return ((_z(1 - goal.alpha / 2) + _z(goal.power)) * sd / effect) ** 2
+
+
+def pairs_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
+    """Pairs for one look by the noncentral t, unrounded and at least 2; see `rounds_needed`."""
+    return _refined(pairs_by_normal(effect, sd, goal), effect, sd, 1.0, goal)
+
+
+def rounds_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> int:
+    """Most rounds that the goal's engine needs; never below the ten that any verdict needs.
+
+    Args:
+        effect: True difference to be shown, in units of the score; its sign does not matter.
+        sd: Standard deviation of the difference from round to round.
+        goal: Error rate, power, variants and engine.
+
+    Raises:
+        ValueError: If the effect is 0 or ``sd`` is not positive.
+    """
+    return max(MIN_ROUNDS, ceil(goal.factor * pairs_needed(effect, sd, goal)))
+
+
+def power_of_rounds(n: int, effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
+    """Chance that ``n`` rounds show ``effect``; 0 below the ten rounds that any verdict needs.
+
+    For an engine that looks after every round, as if its plan were that many times smaller.
+    """
+    _check_effect(effect, sd)
+    return _power(n / goal.factor, effect, sd, 1.0, goal) if n >= MIN_ROUNDS else 0.0
+
+
+def smallest_effect(n: int, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float | None:
+    """Smallest difference that ``n`` rounds show with the power wanted, in units of the score.
+
+    Returns:
+        The difference; ``None`` below ten rounds, which can show nothing.
+    """
+    _check_effect(1.0, sd)
+    if n < MIN_ROUNDS:
+        return None
+    pairs = n / goal.factor
+    return sd * _least(lambda d: _power(pairs, d, 1.0, 1.0, goal) >= goal.power, 1.0, 0.0)
+
+
+def unpaired_needed(effect: float, sd_a: float, sd_b: float, goal: PowerGoal = DEFAULT_GOAL) -> int:
+    """Sessions of each variant when nothing is shared between them (Welch's t).
+
+    Pairing at a correlation of .5 takes half as many.
+
+    Args:
+        effect: True difference to be shown.
+        sd_a: Standard deviation of the first variant.
+        sd_b: That of the second.
+        goal: Error rate, power, variants and engine.
+    """
+    refuse(_negative(sd_a=sd_a, sd_b=sd_b))
+    sd = sqrt(sd_a**2 + sd_b**2)
+    start = pairs_by_normal(effect, sd, goal)
+    df_per_pair = sd**4 / (sd_a**4 + sd_b**4)
+    return max(MIN_ROUNDS, ceil(goal.factor * _refined(start, effect, sd, df_per_pair, goal)))
+
+
+def binary_pairs_needed(
+    discordant: float, difference: float, goal: PowerGoal = DEFAULT_GOAL
+) -> float:
+    """Pairs of yes/no outcomes for one look, unrounded, by Connor's formula for McNemar's test.
+
+    Args:
+        discordant: Share of pairs in which the two variants differ, p_d.
+        difference: Difference of the two rates; its size is at most ``discordant``.
+        goal: Error rate, power and variants.
+    """
+    problems = []
+    if not 0.0 < discordant <= 1.0:
+        problems.append(f"the discordant share lies above 0 and at most at 1; got {discordant}")
+    if not 0.0 < abs(difference) <= discordant:
+        problems.append(
+            "rates differ by more than 0 and by at most the discordant share; "
+            f"got {difference} with a share of {discordant}"
+        )
+    refuse(problems)
+    equal = _z(1 - goal.alpha / 2) * sqrt(discordant)
+    apart = _z(goal.power) * sqrt(discordant - difference**2)
+    return float(((equal + apart) / difference) ** 2)
+
+
+def cost_of_rounds(n: int, nano_per_round: int) -> int:
+    """Nano-dollars for ``n`` rounds of every scenario and variant."""
+    refuse(_negative(n=n, nano_per_round=nano_per_round))
+    return n * nano_per_round
+
+
+def rounds_for(budget_nano: int, nano_per_round: int) -> int:
+    """Whole rounds that a budget in nano-dollars pays for.
+
+    Raises:
+        ValueError: If the budget is negative, or rounds cost nothing and so are not limited by it.
+    """
+    problems = _negative(budget_nano=budget_nano)
+    if nano_per_round < 1:
+        problems.append(f"a round costs at least 1 nano-dollar; got {nano_per_round}")
+    refuse(problems)
+    return budget_nano // nano_per_round
+
+
+def _power(n: float, effect: float, sd: float, df_per_pair: float, goal: PowerGoal) -> float:
+    df = (n - 1) * df_per_pair
+    shift = abs(effect) / sd * sqrt(n)
+    one = 1.0 - noncentral_t_cdf(t_quantile(1 - goal.alpha / 2, df), df, shift)
+    return one if goal.n_variants == 2 else _of_all(one, goal.n_variants - 1)
+
+
+def _of_all(one: float, rivals: int) -> float:
+    """Chance to beat all of several rivals, each of which is beaten with the chance ``one``.
+
+    Their differences share the winner's noise, so they correlate by one half: with z the normal
+    quantile of ``one``, it is the mean of ``Phi(sqrt(2) z + b)^rivals`` over a normal b (Dunnett
+    1955, JASA 50:1096), by Gauss and Hermite's quadrature.
+    """
+    from scipy.special import ndtr, ndtri
+
+    if not 0.0 < one < 1.0:
+        return one
+    nodes, weights = np.polynomial.hermite_e.hermegauss(QUADRATURE)
+    chances = ndtr(sqrt(2.0) * float(ndtri(one)) + nodes) ** rivals
+    return float(weights @ chances / sqrt(2.0 * pi))
+
+
+def _refined(start: float, effect: float, sd: float, df_per_pair: float, goal: PowerGoal) -> float:
+    def enough(n: float) -> bool:
+        return _power(n, effect, sd, df_per_pair, goal) >= goal.power
+
+    if start > MOST_PAIRS:
+        return start
+    return 2.0 if enough(2.0) else _least(enough, max(start, 2.0), 2.0)
+
+
+def _least(enough: Callable[[float], bool], guess: float, low: float) -> float:
+    """Smallest x above ``low`` that is enough, where everything above such an x is, too."""
+    high = guess
+    while not enough(high):
+        low, high = high, high * 2
+    while high - low > PRECISION * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _z(probability: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))
+
+
+def _check_effect(effect: float, sd: float) -> None:
+    problems = []
+    if effect == 0 or not isfinite(effect):
+        problems.append(f"an effect is a finite difference other than 0; got {effect}")
+    if not 0.0 < sd < inf:
+        problems.append(f"a standard deviation is finite and above 0; got {sd}")
+    refuse(problems)
+
+
+def _negative(**values: float) -> list[str]:
+    return [f"{name} cannot be negative; got {x}" for name, x in values.items() if not x >= 0]

@@ -1,0 +1,1 @@
+"""Complete rounds, what was declared of them, and differences within them."""

@@ -1,0 +1,1 @@
+"""Which variant won, or why that cannot be said."""

@@ -1,0 +1,228 @@
+"""Pairwise comparisons of all variants: what a verdict is decided from.
+
+`fixed_n_comparisons` is the engine for one look at a finished plan. Engines that look repeatedly
+(`matrix.stats.verdicts.sequential`) return the same `Comparison` values with intervals that allow
+for it; the rules of `matrix.stats.verdicts.ruling` do not change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from math import ceil, isnan, log2
+
+import numpy as np
+
+from matrix.stats.estimates.interval import Interval
+from matrix.stats.estimates.proportions import mcnemar, newcombe_paired
+from matrix.stats.estimates.student import t_quantile, t_two_sided_p
+from matrix.stats.looks.failures import FailureContrast, failure_contrast
+from matrix.stats.rounds.differences import Differences, differences_of
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.rounds.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two variants over the same rounds; every difference is b minus a.
+
+    Attributes:
+        a: Index of the first variant.
+        b: Index of the second variant.
+        n: Rounds compared.
+        pairs: Scored pairs in them.
+        errored: Pairs of both variants lost to infrastructure.
+        unscored: Further pairs in which one of them has no score.
+        difference: Mean over rounds, in units of the score; ``None`` without rounds.
+        se: Its standard error; 0 without spread, ``None`` where it is not known.
+        interval: Interval for it at ``1 - level``; ``None`` below two rounds or without spread.
+        p: Two-sided p-value, to be compared with ``level``; ``None`` where the interval is. Of the
+            open-ended engine: 1 over the largest e-value so far, right at every look. Of the
+            planned engine: always ``None``, as its boundary is another at each look.
+        level: Two-sided error rate of this comparison.
+        enough: Whether there are as many observations as any claim needs.
+        identical: At least two rounds and the same difference in all of them.
+        discordant: For a yes/no score, pairs (scenario x round) where the two differ; else
+            ``None``.
+        failures: Their product failures compared.
+        crossed: For engines that look repeatedly: 1 if b's mean was shown to be the higher one at
+            this look or an earlier one, -1 for the lower one, 0 for neither. ``None`` for the
+            fixed engine, which has only this look.
+    """
+
+    a: int
+    b: int
+    n: int
+    pairs: int
+    errored: int
+    unscored: int
+    difference: float | None
+    se: float | None
+    interval: Interval | None
+    p: float | None
+    level: float
+    enough: bool
+    identical: bool
+    discordant: int | None
+    failures: FailureContrast
+    crossed: int | None = None
+
+    @property
+    def enough_discordant(self) -> bool:
+        """Whether an exact test of a yes/no score could reach the level; true for other scores."""
+        return self.discordant is None or self.discordant >= discordant_needed(self.level)
+
+    @property
+    def decidable(self) -> bool:
+        """Whether the interval may carry a claim."""
+        return self.interval is not None and self.enough and self.enough_discordant
+
+    @property
+    def sign(self) -> int:
+        """1 if b's mean is shown to be higher, -1 if lower, 0 if neither."""
+        if self.crossed is not None:
+            return self.crossed
+        if self.interval is None or not self.decidable:
+            return 0
+        return int(self.interval.low > 0.0) - int(self.interval.high < 0.0)
+
+    def reversed(self) -> Comparison:
+        """The same comparison with a and b exchanged."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            # 0.0 - x rather than -x: an exact zero stays 0.0, never -0.0.
+            difference=None if self.difference is None else 0.0 - self.difference,
+            interval=self.interval.negated() if self.interval else None,
+            failures=self.failures.reversed(),
+            crossed=None if self.crossed is None else -self.crossed,
+        )
+
+
+def fixed_n_comparisons(table: RoundTable, rules: Rules, level: float) -> tuple[Comparison, ...]:
+    """Compare all pairs of variants by t on their differences, each at ``level``.
+
+    Valid for one look, after a number of rounds that the scores had no part in choosing.
+
+    Args:
+        table: Complete prefix of rounds for k >= 2 variants.
+        rules: What was declared before launch.
+        level: Two-sided error rate of each comparison.
+
+    Returns:
+        Comparisons (0, 1), (0, 2), ..., (k-2, k-1).
+    """
+    binary = _is_binary(table)
+
+    def compare(a: int, b: int) -> Comparison:
+        found = differences_of(table, a, b, rules.unit)
+        per_effective = rules.pairs_per_effective(table.n_scenarios)
+        return _compared(
+            found,
+            table,
+            (a, b),
+            level,
+            failures=failure_contrast(table, a, b, rules.alpha, per_effective),
+            discordant=_count_discordant(table, a, b) if binary else None,
+        )
+
+    return tuple(compare(a, b) for a, b in combinations(range(table.n_variants), 2))
+
+
+def _compared(
+    found: Differences,
+    table: RoundTable,
+    pair: tuple[int, int],
+    level: float,
+    *,
+    failures: FailureContrast,
+    discordant: int | None,
+) -> Comparison:
+    """The one look at all of a table, by Student's t."""
+    a, b = pair
+    last = table.prefix_length - 1
+    n = int(found.rounds[last]) if last >= 0 else 0
+    se = known(float(found.se[last])) if n else None
+    mean = float(found.mean[last]) if n else None
+    interval = p = None
+    if mean is not None and se:
+        df = float(found.df[last])
+        half = t_quantile(1.0 - level / 2, df) * se
+        interval = Interval(mean - half, mean + half, 1.0 - level)
+        p = t_two_sided_p(mean / se, df)
+    elif mean and discordant:
+        worth = failures.per_effective
+        interval, p = paired_rates(table, pair, level, worth)
+    errored, unscored = lost_pairs(table, a, b)
+    return Comparison(
+        a=a,
+        b=b,
+        n=n,
+        pairs=int(found.pairs[last]) if n else 0,
+        errored=errored,
+        unscored=unscored,
+        difference=mean,
+        se=se,
+        interval=interval,
+        p=p,
+        level=level,
+        enough=bool(found.enough[last]) if n else False,
+        identical=se == 0.0,
+        discordant=discordant,
+        failures=failures,
+    )
+
+
+def paired_rates(
+    table: RoundTable, pair: tuple[int, int], level: float, worth: float
+) -> tuple[Interval | None, float | None]:
+    """Interval of b's rate minus a's and its p, for scores that are 0 or 1; nothing for others.
+
+    They leave a t test little to go by, or nothing where all rounds came out alike: Newcombe's
+    paired interval and McNemar's mid-p, of as many pairs as those of a round are worth.
+
+    Args:
+        table: Complete prefix of rounds.
+        pair: Indices of a and b.
+        level: Two-sided error rate.
+        worth: Pairs of a round that are worth one independent pair.
+    """
+    scored = table.scored(*pair)
+    of_a, of_b = (table.scores[scored, one] for one in pair)
+    if not (np.isin(of_a, (0.0, 1.0)).all() and np.isin(of_b, (0.0, 1.0)).all()):
+        return None, None
+    ones_a, ones_b = of_a == 1.0, of_b == 1.0
+    cells = (ones_b & ones_a, ones_b & ~ones_a, ~ones_b & ones_a, ~ones_b & ~ones_a)
+    both, only_b, only_a, neither = (float(np.count_nonzero(one)) / worth for one in cells)
+    p_mid = mcnemar(int(only_a), int(only_b)).p_mid
+    return newcombe_paired(both, only_b, only_a, neither, level), p_mid
+
+
+def known(se: float) -> float | None:
+    """A standard error, if it is one."""
+    return None if isnan(se) else se
+
+
+def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
+    """Pairs of both variants lost to infrastructure, and further ones without both scores."""
+    live = int(table.both_live(a, b).sum()) * table.n_scenarios
+    errored = live - int(table.at_risk(a, b).sum())
+    return errored, live - errored - int(table.scored(a, b).sum())
+
+
+def discordant_needed(level: float) -> int:
+    """Fewest differing yes/no pairs at which an exact two-sided p can reach ``level``: 6 for .05.
+
+    All m pairs pointing one way have p = 2 / 2**m.
+    """
+    return ceil(1 + log2(1 / level))
+
+
+def _is_binary(table: RoundTable) -> bool:
+    return 0 < np.unique(table.scores[~np.isnan(table.scores)]).size <= 2
+
+
+def _count_discordant(table: RoundTable, a: int, b: int) -> int:
+    scored = table.scored(a, b)
+    return int(np.count_nonzero(table.scores[scored, a] != table.scores[scored, b]))

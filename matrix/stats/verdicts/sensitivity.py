@@ -1,0 +1,164 @@
+"""What the sessions without a score could change about a claim, and where it turns.
+
+A claim rests on the scores that there are. Those that are missing may be missing for a reason: a
+variant that fails, or cannot be judged, where it does worst looks better than it is. So each claim
+is asked again with the missing scores filled in: of the variant that it favours at a level that
+sinks until the claim no longer holds (a tipping point; Yan, Lee & Li 2009, Stat Biosci 1:223), and
+at the worst for it that scores can be (Manski 1990, Am Econ Rev 80:319).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from matrix.stats.estimates.student import t_quantile
+from matrix.stats.looks.boundary import Boundary
+from matrix.stats.rounds.differences import differences_of
+from matrix.stats.rounds.round_table import FloatArray, RoundTable
+from matrix.stats.rounds.rules import Rules
+from matrix.stats.verdicts.comparisons import Comparison
+from matrix.stats.verdicts.ruling import inside
+
+if TYPE_CHECKING:
+    from matrix.stats.verdicts.sequential import Finding
+
+STEPS = 40
+"""Halvings in the search for where a claim turns: to 1e-12 of the range of scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """One comparison behind a claim, with the sessions of its two variants that have no score.
+
+    Attributes:
+        variant: Index of the variant that is claimed to be better; of equivalence, either.
+        rival: Index of the other one.
+        missing: Sessions of ``variant`` without a score, in rounds that both took part in.
+        rival_missing: Those of the rival.
+        turns_at: Mean score of ``variant``'s missing sessions at which the claim no longer holds,
+            the rival's being as its others are; ``None`` where no possible score does that, or
+            none is missing.
+        overturned: Whether the claim falls if ``variant``'s are all the worst possible scores and
+            the rival's the best.
+    """
+
+    variant: int
+    rival: int
+    missing: int
+    rival_missing: int
+    turns_at: float | None
+    overturned: bool
+
+
+def sensitivities(finding: Finding, table: RoundTable, rules: Rules) -> tuple[Sensitivity, ...]:
+    """Of each comparison that a winner or equivalence rests on; none for other verdicts.
+
+    Args:
+        finding: What was claimed.
+        table: The rounds as the look that decided saw them.
+        rules: What was declared before launch. Without bounds of the score, the least and the
+            greatest that were seen take their place.
+    """
+    kind, winner = finding.ruling.kind, finding.ruling.ahead
+    bounds = rules.score_bounds or _seen_range(table)
+    if bounds is None:
+        return ()
+    worst, best = bounds if rules.higher_is_better else bounds[::-1]
+    if kind == "equivalent":
+        pairs = [pair for pair in finding.comparisons if inside(pair, rules.delta)]
+        return tuple(_of_equivalence(pair, table, rules, bounds) for pair in pairs)
+    if kind != "winner" or winner is None:
+        return ()
+    out = {one.variant for one in finding.beaten if one.why != "score"}
+    pairs = [p if p.b == winner else p.reversed() for p in finding.claims if winner in (p.a, p.b)]
+    return tuple(
+        _of_lead(pair, table, rules, (worst, best))
+        for pair in pairs
+        if pair.a not in out and pair.interval is not None and _leads(pair, rules)
+    )
+
+
+def _of_lead(
+    pair: Comparison, table: RoundTable, rules: Rules, ends: tuple[float, float]
+) -> Sensitivity:
+    """``pair`` has the winner as b."""
+    mine, theirs = _missing(table, pair.b, pair.a), _missing(table, pair.a, pair.b)
+    if not (mine or theirs):
+        return Sensitivity(pair.b, pair.a, 0, 0, None, overturned=False)
+    worst, best = ends
+    usual = _mean(table, pair.a)
+
+    def holds(own: float, other: float) -> bool:
+        filled = _filled(table, {pair.b: own, pair.a: other})
+        return _still_leads(pair, filled, rules)
+
+    overturned = not holds(worst, best)
+    turns = None
+    if mine and not holds(worst, usual):
+        low, high = worst, _mean(table, pair.b)
+        if not holds(high, usual):
+            turns = high
+        for _ in range(STEPS if turns is None else 0):
+            middle = (low + high) / 2
+            low, high = (low, middle) if holds(middle, usual) else (middle, high)
+        turns = high if turns is None else turns
+    return Sensitivity(pair.b, pair.a, mine, theirs, turns, overturned=overturned)
+
+
+def _of_equivalence(
+    pair: Comparison, table: RoundTable, rules: Rules, bounds: tuple[float, float]
+) -> Sensitivity:
+    mine, theirs = _missing(table, pair.b, pair.a), _missing(table, pair.a, pair.b)
+    low, high = bounds
+    ends = ((low, high), (high, low)) if mine or theirs else ()
+    overturned = False
+    for own, other in ends:
+        mean, half = _at_end(pair, _filled(table, {pair.b: own, pair.a: other}), rules)
+        overturned |= not abs(mean) + half < (rules.delta or 0.0)
+    return Sensitivity(pair.b, pair.a, mine, theirs, None, overturned=overturned)
+
+
+def _leads(pair: Comparison, rules: Rules) -> bool:
+    return pair.sign == (1 if rules.higher_is_better else -1)
+
+
+def _still_leads(pair: Comparison, filled: RoundTable, rules: Rules) -> bool:
+    mean, half = _at_end(pair, filled, rules)
+    return (mean if rules.higher_is_better else -mean) > half
+
+
+def _at_end(pair: Comparison, filled: RoundTable, rules: Rules) -> tuple[float, float]:
+    """Mean difference with scores filled in, and its half-width by the same look."""
+    found = differences_of(filled, pair.a, pair.b, rules.unit)
+    if rules.engine == "fixed":
+        radius = t_quantile(1.0 - pair.level / 2, float(found.df[-1]))
+    else:
+        boundary = Boundary(rules.engine, pair.level, filled.n_rounds_planned, rules.first_look)
+        look = boundary.last_look(filled.prefix_length) - 1
+        radius = float(boundary.radii(found.info[[look]], found.df[[look]])[0])
+    return float(found.mean[-1]), radius * float(found.se[-1])
+
+
+def _filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:
+    values: FloatArray = table.scores.copy()
+    for variant, score in scores.items():
+        own = values[:, :, variant]
+        own[np.isnan(own) & table.live[:, variant][:, None]] = score
+    return replace(table, scores=values)
+
+
+def _missing(table: RoundTable, variant: int, other: int) -> int:
+    """Sessions without a score, lost to infrastructure or not, where both variants took part."""
+    return int(np.isnan(table.scores[table.both_live(variant, other), :, variant]).sum())
+
+
+def _mean(table: RoundTable, variant: int) -> float:
+    return float(np.nanmean(table.scores[:, :, variant]))
+
+
+def _seen_range(table: RoundTable) -> tuple[float, float] | None:
+    known = table.scores[~np.isnan(table.scores)]
+    return (float(known.min()), float(known.max())) if known.size else None

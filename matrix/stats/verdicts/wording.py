@@ -1,0 +1,139 @@
+"""Phrases that several sentences about a verdict share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from matrix.stats.estimates.figures import count, decimals_for, ends, percent
+from matrix.stats.estimates.interval import Interval
+from matrix.stats.verdicts.comparisons import Comparison
+from matrix.stats.verdicts.sequential import Beaten
+from matrix.stats.verdicts.verdict import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """A verdict with the names its sentence uses.
+
+    Attributes:
+        verdict: What to say.
+        names: Names of the variants by index.
+        on_metric: `` on <metric>``, or empty.
+        unit: Unit of differences, or empty.
+        paired_on: What the verdict's rounds are called.
+    """
+
+    verdict: Verdict
+    names: tuple[str, ...]
+    on_metric: str
+    unit: str
+    paired_on: str = "round"
+
+    @property
+    def pair(self) -> Comparison:
+        """The comparison the verdict rests on."""
+        if self.verdict.decisive is None:
+            raise ValueError(f"no comparison behind the verdict {self.verdict.kind!r}")
+        return self.verdict.decisive
+
+    @property
+    def interval(self) -> Interval:
+        """The interval of that comparison."""
+        if self.pair.interval is None:
+            raise ValueError(f"no interval behind the verdict {self.verdict.kind!r}")
+        return self.pair.interval
+
+    @property
+    def better(self) -> str:
+        """Name of the better variant of the comparison."""
+        return self.names[self.pair.b]
+
+    @property
+    def worse(self) -> str:
+        """Name of the other one."""
+        return self.names[self.pair.a]
+
+    @property
+    def rounds(self) -> str:
+        """How many rounds were compared."""
+        pair = self.verdict.decisive
+        used = self.verdict.rounds_used if pair is None else pair.n
+        return count(used, f"complete {self.paired_on}")
+
+    @property
+    def sequential(self) -> bool:
+        """Whether the data were looked at after every round."""
+        return self.verdict.rules.engine != "fixed"
+
+    @property
+    def looked(self) -> str:
+        """When the data were looked at and when that decided; empty for one look at the end."""
+        if not self.sequential:
+            return ""
+        at = self.verdict.decided_at
+        if at is None:
+            return f", looked at after every {self.paired_on}"
+        return (
+            f", looked at after every {self.paired_on} and decided after "
+            f"{self.paired_on} {at:,} of {self.verdict.rounds_planned:,}"
+        )
+
+    @property
+    def in_question(self) -> tuple[str, ...]:
+        """Names of the variants that were not beaten."""
+        gone = {one.variant for one in self.verdict.beaten}
+        return tuple(name for index, name in enumerate(self.names) if index not in gone)
+
+    def beaten(self, before: int | None = None) -> str:
+        """Who was beaten by whom and when, as a second half of a sentence; empty if nobody was.
+
+        Args:
+            before: Leave out those whose scores were beaten at this look or later.
+        """
+        said = [
+            self._gone(one)
+            for one in self.verdict.beaten
+            if before is None or one.at < before or one.why != "score"
+        ]
+        return "; " + ", ".join(said) if said else ""
+
+    def _gone(self, one: Beaten) -> str:
+        name, other, when = self.names[one.variant], self.names[one.by], self.paired_on
+        if one.why == "unscored":
+            return f"{name} is out, as none of its sessions has a score"
+        if one.why == "score":
+            return f"{name} was beaten by {other} after {when} {one.at:,}"
+        if not self.sequential:
+            return f"{name} cannot win, as it fails too often (against {other})"
+        return f"{name} was out after {when} {one.at:,}, as it fails too often (against {other})"
+
+    @property
+    def amount(self) -> str:
+        """Size of the difference, with its unit."""
+        size = abs(self.pair.difference or 0.0)
+        return self.with_unit(f"{size:.{decimals_for(self.interval)}f}")
+
+    @property
+    def lead(self) -> str:
+        """How much better, as a positive amount whichever direction is better."""
+        rising = (self.pair.difference or 0.0) >= 0
+        low, high = ends(self.interval if rising else self.interval.negated())
+        return f"{self.amount} ({percent(self.interval)} interval {low} to {high})"
+
+    @property
+    def failures(self) -> str:
+        """Failures of both variants, with their denominators."""
+        best, rival = (self.verdict.variants[i] for i in (self.pair.b, self.pair.a))
+        return (
+            f"failed: {best.failures:,} of {count(best.sessions, 'session')}, "
+            f"against {rival.failures:,} of {rival.sessions:,}"
+        )
+
+    @property
+    def failure_margin(self) -> str:
+        """How much more often a winner may fail."""
+        return f"{100 * self.verdict.rules.failure_margin:g} percentage points"
+
+    def with_unit(self, amount: str) -> str:
+        """An amount with the unit, if there is one."""
+        return f"{amount} {self.unit}" if self.unit else amount
