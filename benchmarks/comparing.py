@@ -20,10 +20,10 @@ from benchmarks.figures import Section, mebibytes
 from benchmarks.measuring import watch
 from benchmarks.runs import Job, matrix_command, play
 from benchmarks.sizes import Sizes
-from matrix.store.parquet import arrow_schema, write_tables
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile, read_run, write_run
-from matrix.store.tables import table_named
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile, read_run, write_run
+from matrix.store.tables.parquet import arrow_schema, write_tables
+from matrix.store.tables.tables import table_named
 
 _PLAYED: Final = 40
 """Sessions that are played: two rounds of the built-in matrix."""

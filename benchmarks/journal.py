@@ -23,12 +23,12 @@ from benchmarks.sizes import Sizes
 from matrix.engine.earlier import earlier_lives
 from matrix.engine.money_fold import KEEP_EVERY, KEPT_AS, money_so_far
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
-from matrix.store.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.publisher import Publisher
-from matrix.store.reader import RunTables
-from matrix.store.repair import repair_tables
-from matrix.store.run_folder import RUN_FILE, read_run
+from matrix.store.journal.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RUN_FILE, read_run
+from matrix.store.tables.publisher import Publisher
+from matrix.store.upkeep.repair import repair_tables
 
 _KINDS: Final = {
     "opened": OPENED,

@@ -12,7 +12,7 @@ from benchmarks.figures import Section
 from benchmarks.served import Rehearsal, Rehearsed, ServedModel, rehearse
 from benchmarks.sizes import Sizes
 from matrix.serving.options import ServeOptions
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
 
 RPM: Final = 600
 BURST: Final = 10

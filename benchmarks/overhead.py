@@ -33,8 +33,8 @@ from matrix import api
 from matrix.engine.prepared import Prepared
 from matrix.engine.progress import Silent
 from matrix.model.overrides import from_flags
-from matrix.store.codec import encode
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.codec import encode
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -67,8 +67,8 @@ def measure(agents: str, judge: str, max_cost: float | None) -> str:
     from matrix import api
     from matrix.report.judge_check import check_judge
     from matrix.report.judge_check_text import check_as_text
-    from matrix.store.labels import Label, judged_values
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
+    from matrix.store.shared.labels import Label, judged_values
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -13,8 +13,8 @@ from typing import Final
 from benchmarks.measuring import Watched, watch
 from matrix.engine.spec_files import SPEC_NAME
 from matrix.model.entries import Settled
-from matrix.store.codec import SETTLED
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.codec import SETTLED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 
 COUNTER_SPEC: Final = """\
 version: 1
@@ -57,7 +57,7 @@ class Played:
     @cached_property
     def ended_at(self) -> list[float]:
         """When each session ended, in UTC seconds, sorted."""
-        from matrix.store.reader import RunTables
+        from matrix.store.reading.reader import RunTables
 
         ends = RunTables(self.run_dir).table("sessions", ["ended_at"])["ended_at"]
         return sorted(end.timestamp() for end in ends.to_pylist() if end is not None)
@@ -147,7 +147,7 @@ def check_tables(run_dir: Path, *, sessions: int, calls: int) -> None:
     Raises:
         WrongRun: They do not.
     """
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
 
     tables = RunTables(run_dir)
     ends = tables.table("sessions", ["outcome", "error_class", "end_reason"]).to_pylist()

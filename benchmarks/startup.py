@@ -7,8 +7,8 @@ from benchmarks.runs import Job, Played, play
 from benchmarks.sizes import Sizes
 from matrix.engine.plan_file import PLAN_NAME
 from matrix.model.entries import Opened, Settled
-from matrix.store.codec import OPENED, SETTLED
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.codec import OPENED, SETTLED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 
 
 def measure(sizes: Sizes, section: Section) -> None:

@@ -38,9 +38,9 @@ from matrix.engine.workspace import Workspaces, workspaces_in
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix.store.blob_parts import Part
-from matrix.store.blob_server import BlobServer
-from matrix.store.remote_blobs import RemoteBlobs
+from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_server import BlobServer
+from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.telemetry.log import Forward
 from matrix_actors.transport import RayBlobs, RayTransport
 from matrix_actors.variables import take_variables

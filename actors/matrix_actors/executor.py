@@ -36,7 +36,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.report.text import plural
-from matrix.store.run_folder import resume_command
+from matrix.store.run.run_folder import resume_command
 from matrix_actors.cluster.fitness import Needs
 from matrix_actors.cluster.joining import RayUnavailable, look_at_cluster, ray_address
 from matrix_actors.cluster.nodes import Nodes

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from matrix.model.errors import CutShort
-from matrix.store.run_folder import resume_command
+from matrix.store.run.run_folder import resume_command
 from matrix_actors.patience import patiently
 
 T = TypeVar("T")

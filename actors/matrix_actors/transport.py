@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from matrix.engine.link import Mail, ServerGone
-from matrix.store.blob_parts import Part
+from matrix.store.blobs.blob_parts import Part
 
 PAUSE_S = 0.2
 """Pause before an actor that cannot be reached is asked again."""

@@ -19,7 +19,7 @@ from matrix.agents.turns import Told
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
 from matrix.model.records import JSON
-from matrix.store.trees import CLOCK_GRAIN_NS
+from matrix.store.blobs.trees import CLOCK_GRAIN_NS
 from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
 
 _SHORTEST_LINE: Final = 8

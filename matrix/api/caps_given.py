@@ -8,7 +8,7 @@ from typing import Final
 
 from matrix.model.documents import PathKey
 from matrix.model.overrides import FLAGS, Override
-from matrix.store.run_folder import CapGiven
+from matrix.store.run.run_folder import CapGiven
 
 CAPS: Final[tuple[PathKey, ...]] = (
     FLAGS["max_cost"],

@@ -17,8 +17,8 @@ from matrix.model.conditions import Condition
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override, from_flags
 from matrix.model.records import JSON
-from matrix.store.checkpoints import Moments
-from matrix.store.run_folder import BranchedFrom
+from matrix.store.reading.checkpoints import Moments
+from matrix.store.run.run_folder import BranchedFrom
 
 MAX_TIMES = 10_000
 
@@ -107,8 +107,8 @@ def chosen_by(parent: Run, condition: Condition) -> list[tuple[str, int]]:
     Raises:
         BadInput: It does not fit the run's tables, or picks nothing.
     """
-    from matrix.store.reader import RunTables
-    from matrix.store.selecting import moments_before
+    from matrix.store.reading.reader import RunTables
+    from matrix.store.reading.selecting import moments_before
 
     return [
         (found.session_id, found.turn)

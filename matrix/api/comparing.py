@@ -48,7 +48,7 @@ def compare(
     """
     from matrix.report.matching import factor_matchup, runs_matchup
     from matrix.report.study import study_of
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
 
     first = _opened(run, results)
     tables = (RunTables(first.path), first.file)

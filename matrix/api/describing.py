@@ -13,7 +13,7 @@ from matrix.engine.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
 from matrix.model.plan import Plan
 from matrix.model.spec import RunSpec
-from matrix.store.run_folder import (
+from matrix.store.run.run_folder import (
     CommandEnd,
     CostRange,
     DroppedLevel,
@@ -130,7 +130,7 @@ def _command(file: RunFile, end: RunEnd) -> dict[str, CommandEnd]:
     """What came of a gateway's command: its session's scores, if it has ended."""
     if file.kind != GATEWAY:
         return {}
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
 
     rows = RunTables(end.run_dir).table("scores", ["name", "value"]).to_pylist()
     found = {row["name"]: int(row["value"]) for row in rows}

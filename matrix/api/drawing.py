@@ -17,7 +17,7 @@ from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.money import NanoUSD, from_usd, show_usd, to_usd
 from matrix.model.spec import Limits
-from matrix.store.budgets import BudgetFile, BudgetState
+from matrix.store.shared.budgets import BudgetFile, BudgetState
 
 
 @dataclass(slots=True)

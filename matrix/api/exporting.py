@@ -19,11 +19,11 @@ from matrix.model.records import JSON
 from matrix.report.checkpoints import RunContent, checkpoint_of, turns_of
 from matrix.report.difference import Difference, difference_of
 from matrix.report.session_report import session_as_markdown
-from matrix.store.blobs import BlobStore
-from matrix.store.carrying import exported_bytes
-from matrix.store.exports import read_file, write_files
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.transcript import Transcript, prelude_result
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.carrying import exported_bytes
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.transcript import Transcript, prelude_result
+from matrix.store.run.exports import read_file, write_files
 from matrix.telemetry.redaction import Redactor
 
 REPORT = "report.md"

@@ -10,7 +10,7 @@ from matrix.engine.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
-from matrix.store.journal import newest_look
+from matrix.store.journal.journal import newest_look
 
 COUNTS = (("sessions",), ("per_cell",))
 """What of the spec says how many sessions are played."""

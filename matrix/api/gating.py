@@ -18,9 +18,8 @@ from matrix.model.spec import RunSpec
 from matrix.report.gate_wish import GateWish, read_wish
 from matrix.report.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.report_file import REPORT_NAME, report_as_markdown
-from matrix.store.namesakes import newest_complete
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import (
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import (
     GateFound,
     RunFile,
     find_run,
@@ -28,6 +27,7 @@ from matrix.store.run_folder import (
     write_run,
     write_whole,
 )
+from matrix.store.shared.namesakes import newest_complete
 
 if TYPE_CHECKING:
     from matrix.api.opened import Run

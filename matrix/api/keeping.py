@@ -12,11 +12,11 @@ from matrix.api.opened import NEWEST, RESULTS, list_runs, open_run
 from matrix.engine.plan_file import read_plan
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import SessionPlan
-from matrix.store.archive import Packed, is_archived, pack, restore
-from matrix.store.run_folder import resume_command
+from matrix.store.run.run_folder import resume_command
+from matrix.store.upkeep.archive import Packed, is_archived, pack, restore
 
 if TYPE_CHECKING:
-    from matrix.store.repair import Repaired
+    from matrix.store.upkeep.repair import Repaired
 
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
@@ -36,7 +36,7 @@ def repair(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Repair
         RunLocked: The run is alive.
         StoreError: The journal cannot be read or the tables cannot be written.
     """
-    from matrix.store.repair import repair_tables
+    from matrix.store.upkeep.repair import repair_tables
 
     found = open_run(run, results=results)
     return repair_tables(found.path, found.file, lambda: _planned(found.path))

@@ -14,9 +14,9 @@ from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns,
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON
 from matrix.report.text import harmless
-from matrix.store.blobs import BlobStore
-from matrix.store.restoring import remove_folder, restore_tree
-from matrix.store.run_folder import write_whole
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.restoring import remove_folder, restore_tree
+from matrix.store.run.run_folder import write_whole
 
 
 def kind_report(run: Run) -> RunReport | None:
@@ -85,7 +85,7 @@ def _judge(run: Run) -> dict[str, JSON]:
     """What is known of a run's judges, as its summary says it."""
     from matrix.report.judging_notes import judging_notes
     from matrix.report.labelled import standing_in
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
 
     tables = RunTables(run.path)
     standing, notes = standing_in(run.file.plan.metric, [tables]), judging_notes(tables)

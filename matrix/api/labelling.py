@@ -27,9 +27,10 @@ from matrix.model.seeds import derive_seed
 from matrix.report.judge_check import JudgeCheck, check_judge
 from matrix.report.labelled import names_of_transcripts
 from matrix.report.text import harmless
-from matrix.store.checkpoints import Moments
-from matrix.store.exports import write_files
-from matrix.store.labels import (
+from matrix.store.reading.checkpoints import Moments
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.exports import write_files
+from matrix.store.shared.labels import (
     JudgeId,
     Label,
     Transcript,
@@ -38,8 +39,7 @@ from matrix.store.labels import (
     judges_of,
     read_labels,
 )
-from matrix.store.reader import RunTables
-from matrix.store.tables import factor_columns
+from matrix.store.tables.tables import factor_columns
 
 MANY: Final = 50
 """Sessions that are drawn to be labelled, unless told otherwise."""

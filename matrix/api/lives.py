@@ -49,12 +49,9 @@ from matrix.model.mistakes import Mistakes
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
 from matrix.report.text import plural
-from matrix.store.budgets import BudgetFile
-from matrix.store.driven import clear_unbegun, driving, setting_up
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.project_guard import Survey, changes, survey
-from matrix.store.recovery import recover_run, tables_lag
-from matrix.store.run_folder import (
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.driven import clear_unbegun, driving, setting_up
+from matrix.store.run.run_folder import (
     BranchedFrom,
     CapGiven,
     RunFile,
@@ -66,6 +63,9 @@ from matrix.store.run_folder import (
     write_run,
     write_whole,
 )
+from matrix.store.shared.budgets import BudgetFile
+from matrix.store.upkeep.project_guard import Survey, changes, survey
+from matrix.store.upkeep.recovery import recover_run, tables_lag
 
 MEANINGS = (NEWEST, LATEST)
 _REPORTS = ("reports", "docs/reports")

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from matrix.model.errors import BadInput, Mistake, StoreError
-from matrix.store.driven import run_as_it_stands, standing
-from matrix.store.journal import JOURNAL_NAME
-from matrix.store.run_folder import ListedRun, RunFile, find_run, read_run
-from matrix.store.run_folder import list_runs as _list_runs
+from matrix.store.journal.journal import JOURNAL_NAME
+from matrix.store.run.driven import run_as_it_stands, standing
+from matrix.store.run.run_folder import ListedRun, RunFile, find_run, read_run
+from matrix.store.run.run_folder import list_runs as _list_runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matrix.report.gating import GateReport
     from matrix.report.study import Study
     from matrix.report.summary import Summary
-    from matrix.store.transcript import Transcript
+    from matrix.store.journal.transcript import Transcript
 
 RESULTS = "results"
 """Where runs land unless told otherwise."""
@@ -58,13 +58,13 @@ class Run:
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> pa.Table:
         """One of the run's tables as Arrow: sessions, turns, messages, calls, scores, ..."""
-        from matrix.store.reader import RunTables
+        from matrix.store.reading.reader import RunTables
 
         return RunTables(self.path).table(name, list(columns) if columns else None)
 
     def frame(self, name: str, columns: Iterable[str] | None = None) -> pd.DataFrame:
         """One of the run's tables as a pandas frame."""
-        from matrix.store.reader import RunTables
+        from matrix.store.reading.reader import RunTables
 
         return RunTables(self.path).frame(name, list(columns) if columns else None)
 
@@ -150,8 +150,8 @@ class Run:
         Raises:
             SessionNotFound: No such session.
         """
-        from matrix.store.journal import JournalReader
-        from matrix.store.transcript import find_session, transcript
+        from matrix.store.journal.journal import JournalReader
+        from matrix.store.journal.transcript import find_session, transcript
 
         if text in ("best", "worst", "longest", "failed"):
             from matrix.report.summary import extreme_session

@@ -19,7 +19,7 @@ from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
 if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
     from matrix.report.matchup import Matchup
-    from matrix.store.run_folder import RunFile
+    from matrix.store.run.run_folder import RunFile
 
 
 def power(
@@ -139,7 +139,7 @@ def _opened(run: str | Path, results: str | Path) -> Run:
 
 def _matchup(run: Run, factor: str | None) -> tuple[RunFile, Matchup]:
     from matrix.report.matching import factor_matchup
-    from matrix.store.reader import RunTables
+    from matrix.store.reading.reader import RunTables
 
     file = run.file
     return file, factor_matchup(RunTables(run.path), file, factor)

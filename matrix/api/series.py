@@ -17,9 +17,9 @@ from matrix.engine.progress import Listener
 from matrix.model.errors import AlreadyRunning, BadInput, Mistake, RunLocked
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec
-from matrix.store.name_lock import only_one
-from matrix.store.namesakes import Namesake, namesakes
-from matrix.store.run_folder import RunFile, resume_command
+from matrix.store.run.run_folder import RunFile, resume_command
+from matrix.store.shared.name_lock import only_one
+from matrix.store.shared.namesakes import Namesake, namesakes
 
 FLAG: Final = FINISH_LAST
 CAP: Final = "cap"

@@ -72,7 +72,7 @@ class LogLines(Quiet):
         from matrix.report.plan import plan_as_text
 
         _say(plan_as_text(prepared))
-        from matrix.store.run_folder import from_here
+        from matrix.store.run.run_folder import from_here
 
         _say(f"run {run_id} in {from_here(run_dir)}")
         self._last = time.monotonic()
@@ -109,7 +109,7 @@ class LiveDisplay(Quiet):
         self._range = prepared.kind.score_range
         width = text_width(sys.stderr)
         self._console.print(plan_as_text(prepared, width=width), soft_wrap=True)
-        from matrix.store.run_folder import from_here
+        from matrix.store.run.run_folder import from_here
 
         self._console.print(f"run {run_id} in {from_here(run_dir)}\n", soft_wrap=True)
         self._live = Live(Text("starting ..."), console=self._console, refresh_per_second=4)

@@ -59,7 +59,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     from matrix.cli.printing import print_json, text_width
     from matrix.report.summary_data import summary_as_data
     from matrix.report.summary_text import head_line, summary_as_text, verdict_line
-    from matrix.store.run_folder import resume_command
+    from matrix.store.run.run_folder import resume_command
 
     gate, problem = _decided(run, gates)
     summary = run.summary() if gate is None else _kept(run, gate)
@@ -111,7 +111,7 @@ def _lost(told: RunReport | None, run: Run) -> list[str]:
 def _placed(told: RunReport, run: Run, lost: Sequence[str]) -> list[str]:
     """What a kind says, with its files named as they are found from here, and no others."""
     from matrix.api.choosing import project_of_run
-    from matrix.store.run_folder import from_here
+    from matrix.store.run.run_folder import from_here
 
     lines, project = list(told.lines), project_of_run(run.path)
     gone = {name.partition("/")[0] if name not in told.files else name for name in lost}

@@ -90,7 +90,7 @@ def gateway(
     from matrix.model.money import show_usd
     from matrix.report.summary_text import head_line
     from matrix.report.text import plural
-    from matrix.store.run_folder import resume_command
+    from matrix.store.run.run_folder import resume_command
 
     layers = overrides_of(settings, None, max_cost=max_cost, budget=budget)
     prepared = plan_gateway(command, stand_in=model, overrides=layers)

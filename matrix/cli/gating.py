@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
     from matrix.report.gate_wish import GateWish
     from matrix.report.gating import GateReport
-    from matrix.store.run_folder import RunFile
+    from matrix.store.run.run_folder import RunFile
 
 GATE_FAILED = 3
 """Exit code of a command whose gate failed."""

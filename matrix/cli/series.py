@@ -113,7 +113,7 @@ def alone(wanted: bool, results: str, name: str) -> Iterator[None]:
     Raises:
         AlreadyRunning: This is the second start.
     """
-    from matrix.store.name_lock import only_one
+    from matrix.store.shared.name_lock import only_one
 
     if not wanted:
         yield

@@ -7,8 +7,8 @@ from threading import Condition
 from typing import TypeVar
 
 from matrix.engine.link import ServerGone
-from matrix.store.blob_parts import Part
-from matrix.store.blob_server import BlobPort
+from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_server import BlobPort
 
 T = TypeVar("T")
 

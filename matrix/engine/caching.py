@@ -22,10 +22,10 @@ from matrix.model.judges import JUDGES
 from matrix.model.records import Answer, Call
 from matrix.model.request_digest import content_of
 from matrix.model.seeds import content_hash, derive_seed
-from matrix.store.answers import ANSWERS_NAME, AnswerFile
-from matrix.store.codec import OPENED, SETTLED
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.run_folder import read_run
+from matrix.store.journal.codec import OPENED, SETTLED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.run.run_folder import read_run
+from matrix.store.shared.answers import ANSWERS_NAME, AnswerFile
 from matrix.telemetry.log import Log
 
 _KEY_DIGITS: Final = 64

@@ -32,7 +32,7 @@ from matrix.model.plan import Cell, combinations
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
 from matrix.model.spec import level_name
-from matrix.store.initial import as_resource, hash_folder, resource_of
+from matrix.store.blobs.initial import as_resource, hash_folder, resource_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from matrix.model.mistakes import Mistakes
 from matrix.model.params import OWN
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
-from matrix.store.initial import initial_tree_of
+from matrix.store.blobs.initial import initial_tree_of
 
 FILE_PREFIX = "file://"
 MAX_TEXT = 200_000

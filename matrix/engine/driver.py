@@ -55,7 +55,7 @@ from matrix.engine.speed import Speed
 from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.budgets import Bound
 from matrix.model.errors import CutShort, Interrupted, MatrixError, RunLocked, StoreError
-from matrix.store.run_folder import why_unfinished
+from matrix.store.run.run_folder import why_unfinished
 
 TICK_S = 0.25
 """How often a picture is taken for the display and for launching."""

@@ -12,9 +12,9 @@ from matrix.engine.money_fold import money_so_far
 from matrix.model.entries import Looked
 from matrix.model.metrics import TurnLimit, measured
 from matrix.model.money import NanoUSD
-from matrix.store.codec import ENDED, OPENED, SETTLED
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.session_state import fold, fold_all
+from matrix.store.journal.codec import ENDED, OPENED, SETTLED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.session_state import fold, fold_all
 
 
 class Earlier(NamedTuple):

@@ -10,9 +10,9 @@ from matrix.model.checkpoint import Checkpoint, Contents
 from matrix.model.errors import FolderRefused, Mistake, StoreError
 from matrix.model.mistakes import Mistakes
 from matrix.model.records import FolderLimits
-from matrix.store.blobs import BlobStore
-from matrix.store.carrying import Measure, carry, measure
-from matrix.store.initial import initial_trees, keep_folder
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.carrying import Measure, carry, measure
+from matrix.store.blobs.initial import initial_trees, keep_folder
 
 
 def check_folders(kind: Kind, moments: Sequence[Checkpoint], mistakes: Mistakes) -> None:

@@ -44,10 +44,10 @@ from matrix.engine.setup import RunSetup
 from matrix.model.entries import Ended, Looked
 from matrix.model.errors import DigestMismatch, MatrixError, StoreError
 from matrix.model.records import JSON, SessionPlan
-from matrix.store.codec import ENDED, OPENED
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.journal_thread import JournalThread
-from matrix.store.session_state import fold_all
+from matrix.store.journal.codec import ENDED, OPENED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal_thread import JournalThread
+from matrix.store.journal.session_state import fold_all
 from matrix.telemetry.log import NO_LOG, Log
 
 PRELUDES_KEPT = 1024

@@ -1,6 +1,6 @@
 """Reading back: what a journal says of one session.
 
-Which entries count is decided by :mod:`matrix.store.session_state`.
+Which entries count is decided by :mod:`matrix.store.journal.session_state`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from matrix.engine.messages import Snapshot
 from matrix.model.entries import Entry, Settled, Tally
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON, CallKey, SessionPlan
-from matrix.store.session_state import fold
+from matrix.store.journal.session_state import fold
 
 
 class SessionHistory(NamedTuple):

@@ -25,7 +25,7 @@ from matrix.engine.worker import SessionWorker
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix.store.publisher import Publisher
+from matrix.store.tables.publisher import Publisher
 from matrix.telemetry.process import Telemetry
 
 

@@ -23,7 +23,7 @@ from matrix.engine.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
-from matrix.store.run_folder import resume_command
+from matrix.store.run.run_folder import resume_command
 from matrix.telemetry.redaction import SHORTEST_SECRET
 
 ENV_NAME: Final = ".env"

@@ -19,9 +19,9 @@ from matrix.model.entries import Entry, Held, Opened, Settled, TurnDone, session
 from matrix.model.errors import StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
-from matrix.store.codec import HELD, OPENED, SETTLED, TURN_DONE, decode, encode
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.session_state import Attempts, Placed
+from matrix.store.journal.codec import HELD, OPENED, SETTLED, TURN_DONE, decode, encode
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.session_state import Attempts, Placed
 
 KEPT_AS: Final = "money"
 """What the sums are called in the journal."""

@@ -17,8 +17,8 @@ from typing import Final
 
 from matrix.model.errors import FolderUnavailable
 from matrix.model.seeds import bytes_hash
-from matrix.store.restoring import remove_folder
-from matrix.store.sweeping import FOLDERS
+from matrix.store.blobs.restoring import remove_folder
+from matrix.store.upkeep.sweeping import FOLDERS
 
 _NAME: Final = 16
 """Characters of a name made by hashing."""

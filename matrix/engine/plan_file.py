@@ -25,8 +25,8 @@ from matrix.model.errors import StoreError
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec import RunSpec
-from matrix.store.disk import Disk
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.run.disk import Disk
 
 PLAN_NAME = "plan.json"
 

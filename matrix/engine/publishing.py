@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from matrix.store.publisher import Publisher
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
+from matrix.store.tables.publisher import Publisher
 
 PATIENCE_S = 30.0
 """How long the publisher of an earlier life of the run, whose driver was killed, may take to notice

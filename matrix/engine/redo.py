@@ -20,10 +20,10 @@ from pydantic import ValidationError
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Ended, Entry, Opened
 from matrix.model.errors import BadInput, DigestMismatch, Mistake, StateMismatch
-from matrix.store.codec import ENDED, OPENED
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.run_folder import resume_command
-from matrix.store.session_state import SessionState, fold, fold_all
+from matrix.store.journal.codec import ENDED, OPENED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.session_state import SessionState, fold, fold_all
+from matrix.store.run.run_folder import resume_command
 
 _BROUGHT_BACK = DigestMismatch.__name__
 """How sessions end whose recorded answers belong to other requests: redoing the turn heals that."""

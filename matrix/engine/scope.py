@@ -41,7 +41,7 @@ from matrix.model.records import (
     Tool,
 )
 from matrix.model.seeds import stream
-from matrix.store.initial import initial_tree_of, resource_of
+from matrix.store.blobs.initial import initial_tree_of, resource_of
 
 if TYPE_CHECKING:
     from matrix.engine.session import DurableSession

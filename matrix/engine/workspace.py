@@ -3,7 +3,8 @@
 A session's folder is on the node where the session is played. On the node of the journal it is in
 the run's folder, and its content goes straight into the run's blobs; on any other it is in a folder
 of that node (:mod:`matrix.engine.node_folder`), and its content travels to the run's blobs before a
-checkpoint names it (:mod:`matrix.store.remote_blobs`), past the governor, which nobody makes wait.
+checkpoint names it (:mod:`matrix.store.blobs.remote_blobs`), past the governor, which nobody makes
+wait.
 
 Whoever plays a session holds the lock of its folder, and so does every process of its commands. A
 session that is taken up again therefore starts only when nothing of its earlier life can write any
@@ -30,12 +31,12 @@ from matrix.agents.turns import WorkedFor
 from matrix.kinds.context import ChangedFiles, CommandResult
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
-from matrix.store.blobs import BlobStore
-from matrix.store.folder_store import FolderStore
-from matrix.store.initial import copy_tree
-from matrix.store.restoring import empty_folder, remove_folder, restore_tree
-from matrix.store.sweeping import FOLDERS
-from matrix.store.trees import FolderIndex, store_tree
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.folder_store import FolderStore
+from matrix.store.blobs.initial import copy_tree
+from matrix.store.blobs.restoring import empty_folder, remove_folder, restore_tree
+from matrix.store.blobs.trees import FolderIndex, store_tree
+from matrix.store.upkeep.sweeping import FOLDERS
 
 T = TypeVar("T")
 

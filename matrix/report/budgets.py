@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.report.text import columns
-from matrix.store.budgets import BudgetState, DrawState
+from matrix.store.shared.budgets import BudgetState, DrawState
 
 
 def budgets_as_text(states: Sequence[BudgetState]) -> str:

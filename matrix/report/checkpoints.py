@@ -15,9 +15,9 @@ from matrix.model.continuation import continuation_of
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON
-from matrix.store.carrying import exported
-from matrix.store.initial import initial_trees
-from matrix.store.transcript import Transcript
+from matrix.store.blobs.carrying import exported
+from matrix.store.blobs.initial import initial_trees
+from matrix.store.journal.transcript import Transcript
 
 
 def turns_of(session: Transcript) -> list[int]:

@@ -6,7 +6,7 @@ Such a run is complete when its command has ended, however that was.
 from __future__ import annotations
 
 from matrix.report.text import plural
-from matrix.store.run_folder import RunFile
+from matrix.store.run.run_folder import RunFile
 
 
 def failings(run: RunFile) -> str:

@@ -31,8 +31,8 @@ from matrix.stats import (
     verdict_sentence,
 )
 from matrix.stats.rounds.rules import Flag
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 
 FLAGS: Mapping[Flag, str] = {
     "fragile": "fragile: the sessions without a score could overturn it",

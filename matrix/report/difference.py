@@ -12,7 +12,7 @@ from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score
 from matrix.report.text import WIDTH, aside_of, columns, harmless, plural
-from matrix.store.transcript import Transcript
+from matrix.store.journal.transcript import Transcript
 
 GAP = " | "
 

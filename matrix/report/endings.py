@@ -10,7 +10,7 @@ from typing import Any, Final
 from matrix.engine.defects import is_defect
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.text import one_line, plural
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
 from matrix.telemetry.redaction import Redactor, secrets_in
 
 ENDING_COLUMNS: Final = ("session_id", "outcome", "error_class", "end_reason", "score", "seq")

@@ -24,8 +24,8 @@ from matrix.report.regression import Regression, regression, regression_as_data
 from matrix.report.text import plural
 from matrix.report.thresholds import Threshold, threshold_as_data, threshold_of
 from matrix.stats.rounds.rules import MIN_ROUNDS
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 
 NO_MARGIN = (
     "a gate against a baseline needs a margin, because no number of sessions shows that a run is "

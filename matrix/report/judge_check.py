@@ -19,7 +19,7 @@ from matrix.stats import (
     krippendorff_alpha,
     wilson,
 )
-from matrix.store.labels import JudgeId, Label, Transcript
+from matrix.store.shared.labels import JudgeId, Label, Transcript
 
 ENOUGH: Final = 20
 """Labelled transcripts from which a judge counts as checked."""

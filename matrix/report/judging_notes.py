@@ -12,8 +12,8 @@ from matrix.judging.marks import MARKED, MISNAMED, QUOTES_NOTHING
 from matrix.judging.panel import NO_MAJORITY
 from matrix.model.records import JSON
 from matrix.report.text import one_line, plural
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 
 _CITES, _BY_PLACE = "cites_nothing", "chosen_by_place"
 

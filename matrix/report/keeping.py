@@ -6,8 +6,8 @@ from typing import Protocol
 
 from matrix.model.records import JSON
 from matrix.report.text import columns
-from matrix.store.archive import Packed
-from matrix.store.repair import Repaired
+from matrix.store.upkeep.archive import Packed
+from matrix.store.upkeep.repair import Repaired
 
 
 class KeptRun(Protocol):

@@ -12,8 +12,15 @@ from numpy.typing import NDArray
 from matrix.report.judge_bias import BiasDifference, bias_of
 from matrix.report.judge_check import Standing, standing_of
 from matrix.stats import Interval, PoweredMean, powered_mean
-from matrix.store.labels import JudgeId, Label, Transcript, judges_of, people_say, read_labels
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
+from matrix.store.shared.labels import (
+    JudgeId,
+    Label,
+    Transcript,
+    judges_of,
+    people_say,
+    read_labels,
+)
 
 if TYPE_CHECKING:
     from matrix.report.compare import Judged

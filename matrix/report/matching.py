@@ -16,10 +16,10 @@ from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
 from matrix.model.spec import RunSpec
 from matrix.report.matchup import Matchup, labels
 from matrix.report.pairing import pairing_of
-from matrix.store.journal import newest_look
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile
-from matrix.store.tables import factor_columns
+from matrix.store.journal.journal import newest_look
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
+from matrix.store.tables.tables import factor_columns
 
 
 def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -> Matchup:

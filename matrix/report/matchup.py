@@ -21,9 +21,9 @@ from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower
 from matrix.model.spec import RunSpec
 from matrix.stats import complete_rounds
 from matrix.stats.rounds.round_table import RoundTable
-from matrix.store.judgings import stacked
-from matrix.store.reader import RunTables
-from matrix.store.session_scores import session_scores
+from matrix.store.reading.judgings import stacked
+from matrix.store.reading.reader import RunTables
+from matrix.store.reading.session_scores import session_scores
 
 COMPOSITE = "composite"
 """Another word for the primary score, as play-tests call theirs."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from matrix.report.text import plural
-from matrix.store.run_folder import BranchedFrom, RunFile
+from matrix.store.run.run_folder import BranchedFrom, RunFile
 
 
 @dataclass(frozen=True, slots=True)

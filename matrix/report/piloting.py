@@ -13,7 +13,7 @@ from matrix.report.matchup import Matchup
 from matrix.report.planning import Pilot
 from matrix.report.text import plural
 from matrix.stats.rounds.round_table import RoundTable
-from matrix.store.run_folder import RunFile
+from matrix.store.run.run_folder import RunFile
 
 
 def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:

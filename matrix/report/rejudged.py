@@ -10,9 +10,9 @@ from matrix.judging.choice import WON
 from matrix.model.errors import BadInput
 from matrix.report.compare import compare_factor
 from matrix.report.text import number, plural
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RunFile, results_flag
-from matrix.store.tables import factor_columns
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile, results_flag
+from matrix.store.tables.tables import factor_columns
 
 
 class VariantMean(NamedTuple):

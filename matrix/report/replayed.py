@@ -9,8 +9,8 @@ from typing import Any
 
 from matrix.model.errors import StoreError
 from matrix.report.text import number, plural
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import RUN_FILE, RunFile
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RUN_FILE, RunFile
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matrix.model.money import show_usd
 from matrix.report.command import failings
 from matrix.report.text import columns, harmless
-from matrix.store.run_folder import ListedRun
+from matrix.store.run.run_folder import ListedRun
 
 STATUS_WIDTH = 60
 """Characters of a status that a table of runs has room for."""

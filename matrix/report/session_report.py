@@ -14,7 +14,7 @@ from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
 from matrix.report.text import aside_of, duration, harmless, noted, one_line
-from matrix.store.transcript import Transcript
+from matrix.store.journal.transcript import Transcript
 
 _TOLD = {
     "pulse": "Pulse",

@@ -10,7 +10,7 @@ from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare import Judged
 from matrix.report.leading import cube_of
 from matrix.report.text import plural
-from matrix.store.run_folder import resume_command
+from matrix.store.run.run_folder import resume_command
 
 TWICE_AS_CLOSE = 3
 """Times the rounds so far that it takes on top of them to halve an interval."""

@@ -31,10 +31,10 @@ from matrix.report.savings import (
 )
 from matrix.report.unscored import Unscored
 from matrix.report.voiding import standing_beside
-from matrix.store.reader import RunTables
-from matrix.store.recovery import tables_lag
-from matrix.store.run_folder import RunFile
-from matrix.store.transcript import SessionNotFound
+from matrix.store.journal.transcript import SessionNotFound
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
+from matrix.store.upkeep.recovery import tables_lag
 
 
 class RubricUse(NamedTuple):

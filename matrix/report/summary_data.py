@@ -10,7 +10,7 @@ from matrix.report.compare import FactorComparison
 from matrix.report.endings import endings_as_data
 from matrix.report.summary import Summary
 from matrix.report.text import ends_as_data
-from matrix.store.run_folder import CostRange
+from matrix.store.run.run_folder import CostRange
 
 
 def summary_as_data(summary: Summary) -> JSON:

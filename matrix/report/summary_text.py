@@ -26,7 +26,7 @@ from matrix.report.text import (
     wrapped,
 )
 from matrix.report.unscored import unscored_told
-from matrix.store.run_folder import (
+from matrix.store.run.run_folder import (
     BranchedFrom,
     CostRange,
     RunFile,

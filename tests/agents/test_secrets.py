@@ -14,9 +14,9 @@ from matrix.agents.secrets import Cleaner
 from matrix.kinds.context import MOST_OUTPUT
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
-from matrix.store.blobs import BlobStore
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.trees import blobs_of, decode_tree
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.trees import blobs_of, decode_tree
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from tests.agents.programs import agents, project_of, spec_of
 from tests.faults.test_folder_kills import trees
 

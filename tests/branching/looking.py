@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matrix.api import Run
-from matrix.store.transcript import Transcript
+from matrix.store.journal.transcript import Transcript
 
 TABLES = ("messages", "events", "scores", "players", "turns")
 OF_THE_ROW = ("run_id", "session_id", "seq", "ended_at")

@@ -12,7 +12,7 @@ from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kept
 from matrix.model.errors import BadInput
 from matrix.model.seeds import content_hash
-from matrix.store.checkpoints import Moments
+from matrix.store.reading.checkpoints import Moments
 from tests.branching.looking import ids, left_behind
 
 

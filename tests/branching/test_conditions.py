@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from matrix.api import Run
 from matrix.model.conditions import Condition, comparisons, holds, parse_condition
 from matrix.model.errors import BadInput
-from matrix.store.reader import RunTables
-from matrix.store.selecting import moments_before
+from matrix.store.reading.reader import RunTables
+from matrix.store.reading.selecting import moments_before
 from tests.branching.looking import ids
 
 

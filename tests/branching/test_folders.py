@@ -26,12 +26,19 @@ from matrix.model.checkpoint import HeldContents
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash, content_hash
-from matrix.store.blobs import BlobStore
-from matrix.store.carrying import MOST_EXPORTED, carry, exported, measure
-from matrix.store.initial import as_resource, initial_trees
-from matrix.store.restoring import restore_tree
-from matrix.store.sweeping import sweep
-from matrix.store.trees import MAX_DEPTH, Entry, FolderIndex, blobs_of, encode_tree, store_tree
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.carrying import MOST_EXPORTED, carry, exported, measure
+from matrix.store.blobs.initial import as_resource, initial_trees
+from matrix.store.blobs.restoring import restore_tree
+from matrix.store.blobs.trees import (
+    MAX_DEPTH,
+    Entry,
+    FolderIndex,
+    blobs_of,
+    encode_tree,
+    store_tree,
+)
+from matrix.store.upkeep.sweeping import sweep
 from tests.branching.conftest import played
 from tests.branching.looking import ids, left_behind
 from tests.store.test_working_folders import facts

@@ -13,10 +13,10 @@ from matrix.api import Run, plan_branch, plan_replay, plan_replay_checkpoint
 from matrix.model.entries import Ended, Entry, TurnDone, session_of
 from matrix.model.errors import BadInput, RunNotFound
 from matrix.model.records import Outcome
-from matrix.store.checkpoints import Moments
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.run_folder import write_run
-from matrix.store.transcript import SessionNotFound
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.transcript import SessionNotFound
+from matrix.store.reading.checkpoints import Moments
+from matrix.store.run.run_folder import write_run
 from tests.branching.looking import ids
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from matrix.api import Run, open_run
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.judgings import judge_repeats
-from matrix.store.reader import RunTables
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reading.judgings import judge_repeats
+from matrix.store.reading.reader import RunTables
 from tests.books import fold_money
 from tests.branching.looking import TABLES, ids, left_behind, up_to
 

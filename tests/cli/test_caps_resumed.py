@@ -10,7 +10,7 @@ import pytest
 
 from matrix.api.caps_given import FINISH_LAST, as_overrides, cap_given_at, with_given
 from matrix.model.overrides import Override
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.executors.programs import SLOW, Project, counter_spec, entries_of, wait_for
 
 TIGHT, AMPLE = "0.0004", "5"

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from matrix.model.entries import Held, Opened
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.run_folder import read_run, write_run
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.run_folder import read_run, write_run
 from tests.cli.program import Matrix
 
 

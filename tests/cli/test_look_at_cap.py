@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from matrix.store.journal import newest_look
+from matrix.store.journal.journal import newest_look
 from tests.executors.programs import Project, counter_spec
 
 ROUNDS = 30

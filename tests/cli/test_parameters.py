@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from matrix import api
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
 from tests.cli.program import Matrix, Result, run_program
 
 SPEC = {

@@ -10,7 +10,7 @@ import pytest
 import matrix
 from matrix.engine.progress import Progress, Silent
 from matrix.model.errors import BadInput, RunNotFound
-from matrix.store.transcript import SessionNotFound
+from matrix.store.journal.transcript import SessionNotFound
 from tests.cli.program import Result
 
 SMALL = {"scenarios": ["the-borrowed-hour"], "options.group_size_max": 2}

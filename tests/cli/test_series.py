@@ -16,7 +16,7 @@ import yaml
 import matrix as library
 from matrix import api
 from matrix.cli.main import main
-from matrix.store.name_lock import only_one
+from matrix.store.shared.name_lock import only_one
 from tests.cli.program import PROGRAM, Matrix, Result, environment
 from tests.executors.programs import SLOW, entries_of, wait_for
 from tests.patience import PATIENCE_S

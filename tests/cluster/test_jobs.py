@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import RAY, TOKEN, machines
 from tests.executors.programs import PROGRAM, Project, counter_spec, wait_for
 from tests.patience import PATIENCE_S

@@ -15,7 +15,7 @@ from matrix.model.errors import BadInput
 from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import Machines, machines
 from tests.cluster.programs import events, pids_of_workers
 from tests.executors.billing import bill, served_spec

@@ -13,8 +13,8 @@ import pytest
 
 import matrix
 import matrix_actors
-from matrix.store.comparer import compare_tables
-from matrix.store.run_folder import read_run
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import RAY, Machine, Machines
 from tests.cluster.programs import (
     SESSIONS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.comparer import compare_tables
+from matrix.store.reading.comparer import compare_tables
 from tests.cluster.machines import Machine, Machines
 from tests.cluster.programs import events, pids_of_workers, project_on
 from tests.executors.programs import Project, counter_spec, finished, undisturbed, wait_for

@@ -16,7 +16,7 @@ import yaml
 
 from matrix import api
 from matrix.cli.main import main
-from matrix.store.run_folder import RunFile
+from matrix.store.run.run_folder import RunFile
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "nightly.md"
 PROJECT = "/srv/prompts"

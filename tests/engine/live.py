@@ -21,7 +21,7 @@ from matrix.kinds.protocol import Kind
 from matrix.model.entries import Entry
 from matrix.model.records import Call, SessionPlan
 from matrix.providers.scripted import Handler, ScriptedProvider
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from tests.engine.waiting import settled, until
 
 

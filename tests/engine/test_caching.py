@@ -27,8 +27,8 @@ from matrix.model.plan import Cell, Plan
 from matrix.model.records import Call, CallParams, ChatMessage, SessionPlan, Usage
 from matrix.providers.base import Reply
 from matrix.providers.scripted import Handler
-from matrix.store.answers import AnswerFile
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.shared.answers import AnswerFile
 from matrix.telemetry.log import NoLog
 from tests.engine.lone_session import Journal
 from tests.engine.plans import GROUP, MODEL, TARIFF, call, ended, key, plan, setup

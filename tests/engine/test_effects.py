@@ -20,9 +20,9 @@ from matrix.kinds.protocol import Kind
 from matrix.model.entries import Acted, Ended
 from matrix.model.errors import BlobsRefused, DigestMismatch, FolderUnavailable
 from matrix.model.records import JSON, FolderLimits, Phase, SessionPlan
-from matrix.store.blobs import BLOBS, BlobStore
-from matrix.store.restoring import restore_tree
-from matrix.store.sweeping import FOLDERS
+from matrix.store.blobs.blobs import BLOBS, BlobStore
+from matrix.store.blobs.restoring import restore_tree
+from matrix.store.upkeep.sweeping import FOLDERS
 from tests.engine.live import Live, journal_entries
 from tests.engine.lone_session import Journal
 from tests.engine.mixed_kind import MixedKind, MixedState, say

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.comparer import compare_tables
-from matrix.store.journal import JOURNAL_NAME, JournalReader, Row
-from matrix.store.run_folder import read_run
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, Row
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.run.run_folder import read_run
 from tests.executors.programs import Project, counter_spec
 
 RUN = ("run", "--in-process", "--quiet", "--run-id")

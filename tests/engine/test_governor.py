@@ -17,7 +17,7 @@ from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Tally, Tur
 from matrix.model.errors import ProviderUnavailable, RunLocked
 from matrix.model.records import Call, CallKey, SessionPlan, Usage
 from matrix.providers.base import Reply
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from tests.engine.live import Live, count, history, journal_entries
 from tests.engine.mixed_kind import MixedKind
 from tests.engine.plans import GROUP, MODEL, ask, call, key, plan, settle, setup

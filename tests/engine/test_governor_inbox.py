@@ -33,7 +33,7 @@ from matrix.engine.messages import (
 )
 from matrix.model.entries import Ended, Held, Looked, Settled, Tally, TurnDone, session_of
 from matrix.model.records import Answer, CallKey, Message, Phase
-from matrix.store.session_state import fold
+from matrix.store.journal.session_state import fold
 from tests.engine.live import journal_entries
 from tests.engine.plans import answer, ask, plan, settle, setup
 from tests.engine.waiting import settled

@@ -17,11 +17,11 @@ from matrix.engine.node_folder import NodeFolder
 from matrix.engine.workspace import Workspaces
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
-from matrix.store.blob_parts import Part
-from matrix.store.blob_server import BlobServer
-from matrix.store.blobs import BlobStore
-from matrix.store.remote_blobs import RemoteBlobs
-from matrix.store.restoring import restore_tree
+from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_server import BlobServer
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.remote_blobs import RemoteBlobs
+from matrix.store.blobs.restoring import restore_tree
 from tests.engine.lone_session import Journal
 from tests.engine.test_effects import scribe, scribes, told
 from tests.patience import PATIENCE_S

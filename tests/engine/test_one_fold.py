@@ -17,11 +17,11 @@ from matrix.engine.redo import prepare_open_sessions, sessions_left_open
 from matrix.engine.registry import load_kind
 from matrix.model.entries import Disposition, Ended, Entry, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.records import CallKey, Message, Outcome, Score, Usage
-from matrix.store.codec import SETTLED, TURN_DONE
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.projection import PROJECTED, Projection
-from matrix.store.schema import RunInfo
-from matrix.store.transcript import transcript
+from matrix.store.journal.codec import SETTLED, TURN_DONE
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.transcript import transcript
+from matrix.store.run.schema import RunInfo
+from matrix.store.tables.projection import PROJECTED, Projection
 from tests.books import fold_money
 from tests.engine.plans import MODEL, answer, plan
 from tests.sampling import examples

@@ -14,8 +14,8 @@ from matrix.kinds.context import Context
 from matrix.model.entries import Ended, Opened, Settled, TurnDone
 from matrix.model.errors import DigestMismatch, StateMismatch
 from matrix.model.records import CallKey
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.session_state import SessionState
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.session_state import SessionState
 from tests.engine.lone_session import Journal
 from tests.engine.mixed_kind import MixedKind, MixedState, say
 from tests.engine.plans import MODEL, plan

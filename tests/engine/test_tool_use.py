@@ -16,7 +16,7 @@ from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage,
 from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.schemas import conforms
 from matrix.providers.simulated.settings import SimulationSettings
-from matrix.store.codec import decode, encode
+from matrix.store.journal.codec import decode, encode
 from tests.engine.errand_kind import NAME, TOOLS, ErrandKind, ErrandState
 from tests.engine.lone_session import Journal
 from tests.engine.plans import GROUP, MODEL, TARIFF, plan

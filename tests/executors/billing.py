@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix.model.entries import Held, Settled
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from tests.executors.programs import counter_spec
 
 INPUT_USD, OUTPUT_USD = 3, 15

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from matrix.engine.setting_up import setup_of
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import prepared_in, run_folder
 from tests.executors.programs import processes_of

@@ -27,7 +27,7 @@ from matrix.model.entries import Looked
 from matrix.model.money import from_usd
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix.store.run_folder import PlanSummary, RunFile, Versions, create_run
+from matrix.store.run.run_folder import PlanSummary, RunFile, Versions, create_run
 
 LIBRARIES = ("tiktoken", "tokenizers")
 """Shared libraries that betray litellm in a process's memory map. (Arrow is in every process of

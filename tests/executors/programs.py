@@ -21,8 +21,8 @@ from typing import Any
 import yaml
 
 from matrix.model.errors import StoreError
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.reader import RunTables
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reading.reader import RunTables
 from tests.forked import may_be_forked, run_forked
 from tests.patience import PATIENCE_S as PATIENCE_S
 

@@ -16,8 +16,8 @@ import pytest
 from matrix.engine.inprocess import InProcessExecutor
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
-from matrix.store.answers import ANSWERS_NAME
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
+from matrix.store.shared.answers import ANSWERS_NAME
 from tests.executors import driving
 from tests.executors.billing import bill, served_spec
 from tests.executors.conftest import SharedRay

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from matrix.engine.node_folder import NodeFolder
-from matrix.store.blobs import BlobStore
-from matrix.store.comparer import compare_tables
-from matrix.store.restoring import restore_tree
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.restoring import restore_tree
+from matrix.store.reading.comparer import compare_tables
 from tests.executors import clustered
 from tests.executors.clustered import GATE
 from tests.executors.conftest import References

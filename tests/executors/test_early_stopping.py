@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from matrix.model.entries import Looked
-from matrix.store.codec import LOOKED
-from matrix.store.comparer import compare_tables
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.run_folder import read_run
+from matrix.store.journal.codec import LOOKED
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.run.run_folder import read_run
 from tests.executors.conftest import References
 from tests.executors.programs import SPECS, Project, deciding_spec, entries_of, wait_for
 from tests.patience import PATIENCE_S

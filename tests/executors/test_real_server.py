@@ -16,7 +16,7 @@ from matrix.engine.inprocess import InProcessExecutor
 from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.executors import driving
 from tests.executors.billing import bill, most_committed, served_spec
 from tests.executors.programs import Project

@@ -9,11 +9,11 @@ from pathlib import Path
 from matrix.model.entries import Entry, Held, Opened, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
-from matrix.store.comparer import compare_tables
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
-from matrix.store.tables import table_named
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
+from matrix.store.tables.tables import table_named
 from tests.books import fold_money
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from matrix.model.entries import Ended, Opened, Settled
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
 from tests.executors.programs import Done, Project, wait_for
 from tests.faults.laws import assert_books, entries_in
 from tests.faults.test_folder_kills import PLUGINS, SESSIONS, TURNS, scribe_project, tally

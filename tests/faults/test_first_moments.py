@@ -68,7 +68,7 @@ def reserve(project: Project, run: str) -> None:
     code = (
         "import os, pathlib, time\n"
         "from matrix.model.budgets import parse_budget\n"
-        "from matrix.store.budgets import BudgetFile\n"
+        "from matrix.store.shared.budgets import BudgetFile\n"
         "import dataclasses\n"
         "budget = dataclasses.replace(parse_budget('night=6/day'), name='night (simulated)')\n"
         f"file = BudgetFile(pathlib.Path({str(project.folder / 'results')!r}))\n"

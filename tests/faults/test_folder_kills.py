@@ -13,9 +13,9 @@ import pytest
 
 from matrix.model.entries import Acted, TurnDone
 from matrix.model.records import CallKey
-from matrix.store.blobs import BlobStore
-from matrix.store.restoring import restore_tree
-from matrix.store.sweeping import sweep
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.restoring import restore_tree
+from matrix.store.upkeep.sweeping import sweep
 from tests.executors.programs import SLOW, Project, counter_spec, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
 from tests.executors.programs import (
     PATIENCE_S,
     PROGRAM,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.executors.programs import (
     Project,
     counter_spec,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from matrix.store.reader import RunTables
+from matrix.store.reading.reader import RunTables
 from tests.cli.program import Result, run_program
 from tests.gateway.provider import Provider
 from tests.providers_litellm.service import served

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.cli.program import environment, run_program
 from tests.executors.programs import Done, Project, finished, wait_for
 from tests.gateway.conftest import program

@@ -16,7 +16,7 @@ from matrix.admission.tariffs import Tariff
 from matrix.kinds.gateway import NOT_FOUND
 from matrix.model.money import from_usd
 from matrix.providers.price_map import bundled
-from matrix.store.run_folder import read_run
+from matrix.store.run.run_folder import read_run
 from tests.cli.program import run_program
 from tests.engine.waiting import until
 from tests.executors.programs import Project, entries_of, finished, wait_for

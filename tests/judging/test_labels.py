@@ -15,7 +15,7 @@ import pytest
 from matrix.api.labelling import labelling, value_of
 from matrix.kinds.protocol import Question
 from matrix.report.judge_check import ENOUGH, check_judge, standing_of
-from matrix.store.labels import JudgeId, Label, Transcript
+from matrix.store.shared.labels import JudgeId, Label, Transcript
 from tests.executors.programs import Project, counter_spec
 
 JUDGES = """

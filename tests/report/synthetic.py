@@ -23,10 +23,9 @@ from matrix.model.records import (
 )
 from matrix.report.compare import FactorComparison, compare_factor
 from matrix.report.summary import Summary, summarize_run
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.publisher import Publisher
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import (
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import (
     PlanSummary,
     RunFile,
     RunStatus,
@@ -35,6 +34,7 @@ from matrix.store.run_folder import (
     read_run,
     write_run,
 )
+from matrix.store.tables.publisher import Publisher
 
 CENT = 10_000_000
 

@@ -19,9 +19,9 @@ from matrix.kinds.playtest.state import State
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, StoreError
 from matrix.report.checkpoints import turns_of
-from matrix.store.disk import Disk
-from matrix.store.exports import write_files
-from matrix.store.transcript import SessionNotFound
+from matrix.store.journal.transcript import SessionNotFound
+from matrix.store.run.disk import Disk
+from matrix.store.run.exports import write_files
 from tests.sampling import examples
 
 KEPT = Path(__file__).parents[1] / "store" / "journals_v3"

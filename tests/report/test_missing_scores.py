@@ -11,8 +11,8 @@ import pytest
 from matrix.api.opened import Run
 from matrix.report.matching import factor_matchup
 from matrix.report.study import study_of
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
 from tests.report.synthetic import CENT, MadeUp, Row, make_run
 
 LEVELS = {"easy": 80.0, "hard": 35.0}

@@ -18,8 +18,8 @@ from matrix.model.records import Outcome
 from matrix.report.matching import factor_matchup
 from matrix.report.study import study_of
 from matrix.report.study_data import study_as_data
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
 from tests.report import recomputed
 from tests.report.recomputed import (
     Declared,

@@ -18,9 +18,9 @@ from matrix.report.savings import PromptCacheUse, prompt_cache_use, saved_by_pro
 from matrix.report.summary import Summary, summarize_run
 from matrix.report.summary_data import summary_as_data
 from matrix.report.summary_text import summary_as_text
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.publisher import Publisher
-from matrix.store.run_folder import read_run
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.run_folder import read_run
+from matrix.store.tables.publisher import Publisher
 from tests.report.synthetic import Row, make_run, plan_of
 
 ROW = Row({"prompt": "plain"})

@@ -19,8 +19,8 @@ from matrix.report.noise_sources import agreement_of
 from matrix.report.study import Study, study_of
 from matrix.report.study_data import study_as_data
 from matrix.report.study_text import study_as_text
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
 from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired
 
 TWO = {"prompt": ("plain", "warm")}

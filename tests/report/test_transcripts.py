@@ -15,8 +15,8 @@ from matrix.cli.printing import print_json
 from matrix.model.records import Event, Message, Player
 from matrix.report.text import harmless, harmless_json, tokens, wrapped
 from matrix.report.transcript import session_as_data, session_as_text
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.transcript import Transcript, transcript
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.transcript import Transcript, transcript
 from tests.report.synthetic import Row, entries_of
 
 DANGEROUS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

@@ -32,9 +32,9 @@ from matrix.model.records import (
     SessionPlan,
     Usage,
 )
-from matrix.store.disk import Disk
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.schema import RunInfo
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.disk import Disk
+from matrix.store.run.schema import RunInfo
 
 INFO = RunInfo("run-1", "spec-hash", "prices-hash", ("prompt", "score"))
 ACTIONS = ("open", "call", "cached", "lost", "late", "turn", "redo", "finish", "end")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from matrix.store.reader import RunTables
-from matrix.store.tables import TABLES
+from matrix.store.reading.reader import RunTables
+from matrix.store.tables.tables import TABLES
 from tests.store.journals import COMPARED
 
 

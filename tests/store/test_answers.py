@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Usage
-from matrix.store.answers import AnswerFile
+from matrix.store.shared.answers import AnswerFile
 from tests.patience import PATIENCE_S
 from tests.sampling import examples
 
@@ -31,7 +31,7 @@ ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
 from matrix.model.records import Answer, Usage
-from matrix.store.answers import AnswerFile
+from matrix.store.shared.answers import AnswerFile
 path, mine = Path(sys.argv[1]), sys.argv[2]
 file = AnswerFile(path, gather_s=0)
 for number in range(300):

@@ -14,9 +14,9 @@ import pytest
 
 from matrix import api
 from matrix.model.errors import BadInput, RunLocked, StoreError
-from matrix.store.archive import ARCHIVE_NAME, is_archived, pack, restore
-from matrix.store.disk import Disk
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.run.disk import Disk
+from matrix.store.upkeep.archive import ARCHIVE_NAME, is_archived, pack, restore
 
 KEPT = Path(__file__).parent / "journals_v3"
 

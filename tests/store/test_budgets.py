@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from matrix.model.budgets import WINDOWS, Budget, parse_budget
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.model.money import from_usd
-from matrix.store.budgets import BUDGETS_NAME, BudgetFile, BudgetState
+from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState
 from tests.sampling import examples
 
 DAY = WINDOWS["day"]
@@ -181,7 +181,7 @@ import sys
 from pathlib import Path
 from matrix.model.budgets import Budget
 from matrix.model.errors import BadInput
-from matrix.store.budgets import BudgetFile
+from matrix.store.shared.budgets import BudgetFile
 file, budget = BudgetFile(Path(sys.argv[1])), Budget("nightly", 50, "day")
 try:
     print(file.reserve(budget, sys.argv[2], cap=8, now=0), flush=True)

@@ -37,7 +37,7 @@ from matrix.model.records import (
     SessionPlan,
     Usage,
 )
-from matrix.store.codec import ENDED, OPENED, SETTLED, decode, encode
+from matrix.store.journal.codec import ENDED, OPENED, SETTLED, decode, encode
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 COUNT = st.integers(0, 2**63 - 1)

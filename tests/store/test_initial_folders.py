@@ -11,8 +11,14 @@ import pytest
 
 from matrix.model.errors import FolderRefused, StoreError
 from matrix.model.records import FolderLimits
-from matrix.store.blobs import BlobStore
-from matrix.store.initial import as_resource, copy_tree, hash_folder, initial_trees, keep_folder
+from matrix.store.blobs.blobs import BlobStore
+from matrix.store.blobs.initial import (
+    as_resource,
+    copy_tree,
+    hash_folder,
+    initial_trees,
+    keep_folder,
+)
 from tests.store.test_working_folders import facts
 
 LIMITS = FolderLimits(file_bytes=1000, total_bytes=5000, entries=20)

@@ -13,9 +13,9 @@ import pytest
 
 from matrix.model.entries import Entry, Opened, session_of
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
-from matrix.store.codec import OPENED, READ_BEFORE, SETTLED, decode, encode
-from matrix.store.journal import JOURNAL_NAME, JournalReader, JournalWriter
-from matrix.store.pressing import ALONE, LEARNED, PLAIN
+from matrix.store.journal.codec import OPENED, READ_BEFORE, SETTLED, decode, encode
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
+from matrix.store.journal.pressing import ALONE, LEARNED, PLAIN
 from tests.store.journals import LONG_STORY, plan, tell, write_journal
 
 ENTRIES = tell(LONG_STORY)
@@ -23,7 +23,7 @@ ENTRIES = tell(LONG_STORY)
 HOLD_THE_LOCK = """
 import sys
 from pathlib import Path
-from matrix.store.journal import JournalWriter
+from matrix.store.journal.journal import JournalWriter
 writer = JournalWriter(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()
@@ -35,7 +35,7 @@ from pathlib import Path
 from matrix.model.entries import Opened
 from matrix.model.entries import Opened
 from matrix.model.errors import JournalFull
-from matrix.store.journal import JournalWriter
+from matrix.store.journal.journal import JournalWriter
 from tests.store.journals import plan
 writer = JournalWriter(Path(sys.argv[1]))
 for number in range(10_000):

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from matrix import api
-from matrix.store.codec import TURN_DONE
-from matrix.store.journal import JOURNAL_NAME
+from matrix.store.journal.codec import TURN_DONE
+from matrix.store.journal.journal import JOURNAL_NAME
 
 SPEC = """
 name: size

@@ -9,8 +9,8 @@ import pytest
 
 from matrix.judging.repeats import repeat_name
 from matrix.model.errors import StoreError
-from matrix.store.judgings import judge_repeats
-from matrix.store.reader import RunTables
+from matrix.store.reading.judgings import judge_repeats
+from matrix.store.reading.reader import RunTables
 from tests.report.synthetic import Row, make_run
 
 FACTORS = {"prompt": ["p", "q"]}

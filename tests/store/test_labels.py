@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from matrix.model.errors import StoreError
-from matrix.store.labels import LABELS_NAME, Label, Transcript, add_labels, people_say, read_labels
+from matrix.store.shared.labels import (
+    LABELS_NAME,
+    Label,
+    Transcript,
+    add_labels,
+    people_say,
+    read_labels,
+)
 
 
 def label(session: str, value: float | None, rater: str = "ana") -> Label:

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.store.merging import merged
-from matrix.store.parquet import sorted_by
+from matrix.store.tables.merging import merged
+from matrix.store.tables.parquet import sorted_by
 from tests.sampling import examples
 
 FIELDS: list[pa.Field[Any]] = [

@@ -14,12 +14,12 @@ import pytest
 
 from matrix import api
 from matrix.model.entries import TurnDone
-from matrix.store.comparer import compare_tables
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.publisher import Publisher
-from matrix.store.reader import RunTables
-from matrix.store.run_folder import read_run
-from matrix.store.tables import TABLES
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import read_run
+from matrix.store.tables.publisher import Publisher
+from matrix.store.tables.tables import TABLES
 from tests.store.journals import INFO, LONG_STORY, expected, tell
 from tests.store.reading import shown
 

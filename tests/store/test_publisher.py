@@ -16,13 +16,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.model.errors import RunLocked, StoreError
-from matrix.store.disk import Disk
-from matrix.store.folders import WORK_FOLDER
-from matrix.store.journal import JOURNAL_NAME
-from matrix.store.merging import FAN_IN
-from matrix.store.publisher import Pace, Publisher
-from matrix.store.reader import RunTables
-from matrix.store.tables import TABLES
+from matrix.store.journal.journal import JOURNAL_NAME
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.disk import Disk
+from matrix.store.tables.folders import WORK_FOLDER
+from matrix.store.tables.merging import FAN_IN
+from matrix.store.tables.publisher import Pace, Publisher
+from matrix.store.tables.tables import TABLES
 from tests.sampling import examples
 from tests.store.journals import (
     INFO,

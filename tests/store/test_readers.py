@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from matrix.model.errors import StoreError
-from matrix.store.publisher import Publisher
-from matrix.store.reader import RunTables
-from matrix.store.tables import TABLES, columns_of
+from matrix.store.reading.reader import RunTables
+from matrix.store.tables.publisher import Publisher
+from matrix.store.tables.tables import TABLES, columns_of
 from tests.store.journals import INFO, LONG_STORY, FastDisk, plan, tell, write_journal
 
 Count = Callable[[Path], int]

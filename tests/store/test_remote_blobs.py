@@ -15,13 +15,13 @@ import pytest
 from matrix.model.errors import BlobsRefused, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
-from matrix.store.blob_parts import MESSAGE_BYTES, PART_BYTES, Part, parts_of
-from matrix.store.blob_server import BlobPort, BlobServer
-from matrix.store.blobs import UNFINISHED, BlobStore
-from matrix.store.disk import Disk
-from matrix.store.remote_blobs import RemoteBlobs
-from matrix.store.restoring import restore_tree
-from matrix.store.trees import FolderIndex, blobs_of, store_tree
+from matrix.store.blobs.blob_parts import MESSAGE_BYTES, PART_BYTES, Part, parts_of
+from matrix.store.blobs.blob_server import BlobPort, BlobServer
+from matrix.store.blobs.blobs import UNFINISHED, BlobStore
+from matrix.store.blobs.remote_blobs import RemoteBlobs
+from matrix.store.blobs.restoring import restore_tree
+from matrix.store.blobs.trees import FolderIndex, blobs_of, store_tree
+from matrix.store.run.disk import Disk
 from tests.store.test_working_folders import Diary, facts
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ import pytest
 
 from matrix import api
 from matrix.model.errors import RunLocked, StoreError
-from matrix.store.comparer import compare_tables
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.tables import TABLES
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.reading.comparer import compare_tables
+from matrix.store.tables.tables import TABLES
 from tests.store.reading import everything
 
 KEPT = Path(__file__).parent / "journals_v3"

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from matrix.model.errors import BadInput, RunExists, RunNotFound, StoreError
-from matrix.store.run_folder import (
+from matrix.store.run.run_folder import (
     PlanSummary,
     RunFile,
     RunTotals,
@@ -25,7 +25,7 @@ from matrix.store.run_folder import (
     read_run,
     write_run,
 )
-from matrix.store.schema import RunInfo
+from matrix.store.run.schema import RunInfo
 
 START = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -162,7 +162,8 @@ def test_the_last_run_of_an_empty_folder_says_how_to_start_one(tmp_path: Path) -
 
 def test_run_folders_journals_and_transcripts_import_neither_arrow_nor_pandas() -> None:
     code = (
-        "import sys, matrix.store.run_folder, matrix.store.journal, matrix.store.transcript\n"
+        "import sys, matrix.store.run.run_folder\n"
+        "import matrix.store.journal.journal, matrix.store.journal.transcript\n"
         "print(sorted({'pyarrow', 'pandas', 'numpy'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from matrix.store.reader import RunTables
-from matrix.store.session_scores import session_scores
+from matrix.store.reading.reader import RunTables
+from matrix.store.reading.session_scores import session_scores
 from tests.report.synthetic import Row, make_run
 
 FACTORS = {"prompt": ["p", "q"]}

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from matrix.model.entries import Acted, session_of
 from matrix.model.errors import StoreError
 from matrix.model.records import CallKey
-from matrix.store.dictionary import render_dictionary
-from matrix.store.parquet import arrow_schema, arrow_table, write_tables
-from matrix.store.projection import Projection
-from matrix.store.publisher import Publisher
-from matrix.store.schema import RunInfo
-from matrix.store.tables import TABLES, columns_of, factor_columns, table_named
+from matrix.store.run.schema import RunInfo
+from matrix.store.tables.dictionary import render_dictionary
+from matrix.store.tables.parquet import arrow_schema, arrow_table, write_tables
+from matrix.store.tables.projection import Projection
+from matrix.store.tables.publisher import Publisher
+from matrix.store.tables.tables import TABLES, columns_of, factor_columns, table_named
 from tests.store.journals import INFO, LONG_STORY, FastDisk, tell, write_journal
 
 README = Path(__file__).parents[2] / "results" / "README.md"
@@ -28,7 +28,7 @@ README = Path(__file__).parents[2] / "results" / "README.md"
 
 def test_the_data_dictionary_is_current() -> None:
     assert README.read_text() == render_dictionary(), (
-        "python -m matrix.store.dictionary > results/README.md"
+        "python -m matrix.store.tables.dictionary > results/README.md"
     )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from matrix.model.entries import Entry
-from matrix.store.journal import JOURNAL_NAME, JournalReader
-from matrix.store.transcript import SessionNotFound, Transcript, find_session, transcript
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.transcript import SessionNotFound, Transcript, find_session, transcript
 from tests.store.journals import plan, tell, write_journal
 
 PLAYED = [(1, "turn"), (1, "call"), (1, "turn"), (1, "lost"), (1, "turn")]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from matrix.model.errors import StoreError
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.wal import torn_bytes
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.wal import torn_bytes
 from tests.store.journals import LONG_STORY, tell
 
 ENTRIES = tell(LONG_STORY)

@@ -21,12 +21,12 @@ from hypothesis import strategies as st
 from matrix.model.entries import Acted, Opened, Tally, TurnDone
 from matrix.model.errors import BlobsRefused, FolderRefused, RunLocked, StoreError
 from matrix.model.records import CallKey, FolderLimits
-from matrix.store.blobs import UNFINISHED, BlobStore
-from matrix.store.disk import Disk
-from matrix.store.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.restoring import empty_folder, restore_tree
-from matrix.store.sweeping import FOLDERS, sweep
-from matrix.store.trees import EMPTY, FolderIndex, Known, Stamp, blobs_of, store_tree
+from matrix.store.blobs.blobs import UNFINISHED, BlobStore
+from matrix.store.blobs.restoring import empty_folder, restore_tree
+from matrix.store.blobs.trees import EMPTY, FolderIndex, Known, Stamp, blobs_of, store_tree
+from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.disk import Disk
+from matrix.store.upkeep.sweeping import FOLDERS, sweep
 from tests.engine.plans import plan
 from tests.sampling import examples
 

@@ -22,7 +22,7 @@ import pytest
 from matrix.model.entries import Settled
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
-from matrix.store.journal import JOURNAL_NAME, JournalReader
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.telemetry.log import LOG_NAME
 from matrix.telemetry.redaction import REMOVED
 from tests.executors.programs import Done, Project, play_spec

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from matrix.store.project_guard import changes, survey
+from matrix.store.upkeep.project_guard import changes, survey
 from tests.executors.programs import Project
 
 SYSTEM = """

@@ -1,0 +1,1 @@
+"""Pieces of content named by their hash, and the working folders that are made of them."""

@@ -1,0 +1,1 @@
+"""Tables and moments, read while a run goes on or afterwards."""

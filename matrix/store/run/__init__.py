@@ -1,0 +1,1 @@
+"""A run's folder and what says whose it is."""

@@ -1,0 +1,54 @@
+"""Files for other machines: written whole or not at all, and never over others unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from matrix.model.errors import BadInput, Mistake, StoreError
+from matrix.store.run.disk import Disk
+
+
+def write_files(
+    folder: Path, files: Mapping[str, Callable[[], bytes]], *, force: bool, disk: Disk | None = None
+) -> list[Path]:
+    """Write files into a folder, each durably and in one step, and made when its turn comes.
+
+    Raises:
+        BadInput: Some are there already and ``force`` is not given; nothing was written.
+        StoreError: The folder cannot be written; no half-written file is left.
+    """
+    disk = disk or Disk()
+    paths = {folder / name: made for name, made in files.items()}
+    taken = [path for path in paths if path.exists()]
+    if taken and not force:
+        told = "is there already; choose another name, or --force to replace it"
+        raise BadInput(Mistake(str(path), None, "", told) for path in taken)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path, made in paths.items():
+            data = made()
+            temporary = path.with_name(f".{path.name}.tmp")
+            disk.write(temporary, lambda handle, data=data: handle.write(data))  # type: ignore[misc]
+            disk.rename(temporary, path)
+        disk.sync_folder(folder)
+    except OSError as error:
+        raise StoreError(
+            f"cannot write in {folder}: {error.strerror or error}; choose another place, or free "
+            "some space"
+        ) from error
+    return list(paths)
+
+
+def read_file(path: Path, most: int) -> bytes:
+    """A file's content, at most one byte more than ``most``.
+
+    Raises:
+        BadInput: It cannot be read.
+    """
+    try:
+        with path.open("rb") as handle:
+            return handle.read(most + 1)
+    except OSError as error:
+        told = f"cannot be read: {error.strerror or error}"
+        raise BadInput([Mistake(str(path), None, "", told)]) from None

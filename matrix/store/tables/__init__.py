@@ -1,0 +1,1 @@
+"""The tables: declared, made from the journal, published."""

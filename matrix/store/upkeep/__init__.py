@@ -1,0 +1,1 @@
+"""Taking up, rebuilding, packing away and sweeping."""
