@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from matrix.kinds.playtest import checkpoints as words
+from matrix.kinds.playtest.export import checkpoints as words
 from matrix.kinds.playtest.kind import KIND as PLAYTEST
 from matrix.model.checkpoint import Contents
 from matrix.model.checkpoint_file import Checkpoint

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from matrix.kinds.playtest.vocabulary import ISSUE_TYPES
+from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 from matrix.model.checkpoint_file import Checkpoint
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone

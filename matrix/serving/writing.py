@@ -12,9 +12,9 @@ from matrix.model.seeds import derive_seed, stream
 from matrix.providers.base import Reply
 from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.calling import call_of_tool
-from matrix.providers.simulated.examples import example
+from matrix.providers.simulated.language.examples import example
+from matrix.providers.simulated.language.schemas import conforms
 from matrix.providers.simulated.provider import size, tokens_out
-from matrix.providers.simulated.schemas import conforms
 from matrix.serving.request import ANY_TOOL, ChatRequest, Tool, call_of
 
 ECHO_TEXT: Final = "This is the fixed answer of the simulated model echo."

@@ -17,7 +17,7 @@ from tests.executors.programs import Project
 
 JUDGES = """
 import json, re, zlib
-from matrix.kinds.playtest.judge import RUBRIC
+from matrix.kinds.playtest.table.judge import RUBRIC
 
 def given(turn):
     good = zlib.crc32(turn.prompt.rpartition(">>>")[0].encode()) % 4 == 0

@@ -13,7 +13,7 @@ import yaml
 
 import matrix
 from matrix.judging.repeats import spread
-from matrix.kinds.playtest.judge import QUALITY, RUBRIC
+from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
 from matrix.store.reading.comparer import compare_tables
 from matrix.store.reading.judgings import judge_repeats
 from matrix.store.reading.reader import RunTables

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from matrix.kinds.playtest import prompts
+from matrix.kinds.playtest.setup import prompts
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
 from matrix.model.seeds import derive_seed, stream
-from matrix.providers.simulated.narrator import narrate
 from matrix.providers.simulated.provider import SimulatedProvider, answer
+from matrix.providers.simulated.roles.narrator import narrate
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios" / "playtest"

@@ -7,11 +7,11 @@ from statistics import mean, stdev
 from matrix.judging.request import Part, judge_request, judge_system
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.judging.verdict import Verdict, parse_verdict
-from matrix.kinds.playtest.vocabulary import QUALITY_DIMENSIONS
-from matrix.providers.simulated.judge import look_at
+from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
 from matrix.providers.simulated.provider import answer
+from matrix.providers.simulated.roles.judge import look_at
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
-from matrix.providers.simulated.story import story_of
+from matrix.providers.simulated.story.story import story_of
 from tests.providers.loop import GUIDE, Session, call_of, play_session
 
 

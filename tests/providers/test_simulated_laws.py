@@ -7,9 +7,15 @@ import re
 import orjson
 import pytest
 
-from matrix.kinds.playtest import prompts
+from matrix.kinds.playtest.setup import prompts
 from matrix.model.records import Call, CallParams, ChatMessage
-from matrix.providers.simulated.grammar import i_to_name, i_to_we, sentences, third, we_to_you
+from matrix.providers.simulated.language.grammar import (
+    i_to_name,
+    i_to_we,
+    sentences,
+    third,
+    we_to_you,
+)
 from matrix.providers.simulated.provider import ROLES, SimulatedProvider, answer
 from matrix.providers.simulated.settings import SimulationSettings, TraitsByCell
 from matrix.providers.simulated.traits import Traits

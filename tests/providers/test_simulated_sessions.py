@@ -8,16 +8,16 @@ from statistics import mean
 
 import pytest
 
-from matrix.kinds.playtest import prompts
-from matrix.kinds.playtest.tangents import has_forced_segue, looks_off_story
+from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
+from matrix.kinds.playtest.setup import prompts
 from matrix.model.records import ChatMessage
 from matrix.model.seeds import stream
-from matrix.providers.simulated.cues import is_forced, is_off_story
-from matrix.providers.simulated.narrator import narrate
-from matrix.providers.simulated.phrasebook import asides, players, tangents
+from matrix.providers.simulated.language.phrasebook import asides, players, tangents
 from matrix.providers.simulated.provider import answer
+from matrix.providers.simulated.roles.narrator import narrate
 from matrix.providers.simulated.settings import SimulationSettings
-from matrix.providers.simulated.story import story_of
+from matrix.providers.simulated.story.cues import is_forced, is_off_story
+from matrix.providers.simulated.story.story import story_of
 from matrix.providers.simulated.traits import Traits
 from tests.providers.loop import GUIDE, PROSE, SCENARIOS, Session, make_call, play_session
 

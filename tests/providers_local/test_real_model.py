@@ -19,9 +19,9 @@ import matrix
 from matrix.judging.request import Part, judge_request, judge_system, verdict_schema
 from matrix.judging.verdict import parse_verdict
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.classify import SCHEMA, parse_label
-from matrix.kinds.playtest.judge import RUBRIC
-from matrix.kinds.playtest.prompts import classifier_system, classify_request
+from matrix.kinds.playtest.detect.classify import SCHEMA, parse_label
+from matrix.kinds.playtest.setup.prompts import classifier_system, classify_request
+from matrix.kinds.playtest.table.judge import RUBRIC
 from matrix.model.records import Call, CallKey, CallParams
 from matrix.providers.local.provider import LEFT_OUT_CHARS, LEFT_OUT_MESSAGES, LocalModelProvider
 from matrix.providers.local.server import SHARED

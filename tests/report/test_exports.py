@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matrix import api
-from matrix.kinds.playtest.state import State
+from matrix.kinds.playtest.setup.state import State
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, StoreError
 from matrix.report.checkpoints import turns_of

@@ -9,10 +9,10 @@ import pytest
 
 from matrix.judging.request import Part, judge_request, judge_system, verdict_schema
 from matrix.judging.rubric import Criterion, Rubric
-from matrix.kinds.playtest import prompts
+from matrix.kinds.playtest.setup import prompts
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
 from matrix.providers.simulated import SimulatedProvider, SimulationSettings
-from matrix.providers.simulated.schemas import conforms
+from matrix.providers.simulated.language.schemas import conforms
 from matrix.serving.faults import FAULTS
 from matrix.serving.writing import ECHO_TEXT
 from tests.serving.asking import USER, Desk, request_body

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from matrix.providers.simulated.schemas import conforms
+from matrix.providers.simulated.language.schemas import conforms
 from matrix.serving.faults import FaultSettings
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer

@@ -8,8 +8,8 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from matrix.providers.simulated.examples import example
-from matrix.providers.simulated.schemas import BadSchema, conforms
+from matrix.providers.simulated.language.examples import example
+from matrix.providers.simulated.language.schemas import BadSchema, conforms
 
 PERSON = {
     "type": "object",

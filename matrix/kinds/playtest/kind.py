@@ -12,19 +12,19 @@ from matrix.judging.asking import Judged
 from matrix.judging.recording import record_criteria
 from matrix.judging.verdict import Verdict
 from matrix.kinds.context import Context, ForkContext
-from matrix.kinds.playtest.binding import bind_cell, rebind_session
-from matrix.kinds.playtest.casting import cast_group
-from matrix.kinds.playtest.creation import create_characters
-from matrix.kinds.playtest.forking import fork_session
-from matrix.kinds.playtest.judge import QUALITY, RUBRIC, judge_session
-from matrix.kinds.playtest.observe import close_tangent
-from matrix.kinds.playtest.options import Options
-from matrix.kinds.playtest.pack import read_scenario
-from matrix.kinds.playtest.roles import ROLES
-from matrix.kinds.playtest.scoring import SCORE_NAMES, record_composite, record_counts
-from matrix.kinds.playtest.state import State
-from matrix.kinds.playtest.table import Table
-from matrix.kinds.playtest.turn import emit, play_turn
+from matrix.kinds.playtest.detect.observe import close_tangent
+from matrix.kinds.playtest.export.forking import fork_session
+from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.pack import read_scenario
+from matrix.kinds.playtest.setup.roles import ROLES
+from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.table.casting import cast_group
+from matrix.kinds.playtest.table.creation import create_characters
+from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
+from matrix.kinds.playtest.table.scoring import SCORE_NAMES, record_composite, record_counts
+from matrix.kinds.playtest.table.table import Table
+from matrix.kinds.playtest.table.turn import emit, play_turn
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, Question, RoleInfo, ScenarioPack
 from matrix.model.records import JSON
 

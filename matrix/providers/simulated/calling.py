@@ -10,7 +10,7 @@ import orjson
 from matrix.model.errors import RequestRejected
 from matrix.model.records import JSON, Call, ChatMessage, ToolCall
 from matrix.model.seeds import canonical, content_hash, derive_seed, stream
-from matrix.providers.simulated.examples import example
+from matrix.providers.simulated.language.examples import example
 
 MOST_STEPS: Final = 3
 """After so many results of tools, and often sooner, a model that is free to choose answers."""

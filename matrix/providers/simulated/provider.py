@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 import orjson
 
 from matrix.judging.request import JUDGE
-from matrix.kinds.playtest.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
+from matrix.kinds.playtest.setup.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
 from matrix.kinds.selftest.generating import GENERATOR_HEADING
 from matrix.kinds.selftest.settings import ASSISTANT
 from matrix.model.params import typical_reasoning
@@ -19,18 +19,18 @@ from matrix.model.records import Call, ChatMessage, ToolCall, Usage
 from matrix.model.seeds import stream
 from matrix.providers.base import Reply
 from matrix.providers.simulated.calling import tools_called
-from matrix.providers.simulated.classifier import classify
 from matrix.providers.simulated.faults import Faults, uniform
-from matrix.providers.simulated.generic import COUNTER, answer_any, count_on
-from matrix.providers.simulated.judge import judge
-from matrix.providers.simulated.narrator import narrate
 from matrix.providers.simulated.notebook import keeps_a_notebook, next_step
-from matrix.providers.simulated.persona import cast
-from matrix.providers.simulated.player import play
-from matrix.providers.simulated.sections import wanted_sections, write_sections
-from matrix.providers.simulated.selftest import assist, write_request
+from matrix.providers.simulated.roles.classifier import classify
+from matrix.providers.simulated.roles.generic import COUNTER, answer_any, count_on
+from matrix.providers.simulated.roles.judge import judge
+from matrix.providers.simulated.roles.narrator import narrate
+from matrix.providers.simulated.roles.persona import cast
+from matrix.providers.simulated.roles.player import play
+from matrix.providers.simulated.roles.sections import wanted_sections, write_sections
+from matrix.providers.simulated.roles.selftest import assist, write_request
+from matrix.providers.simulated.roles.spokesperson import relay
 from matrix.providers.simulated.settings import LatencySettings, SimulationSettings, TraitsByCell
-from matrix.providers.simulated.spokesperson import relay
 from matrix.providers.simulated.traits import Traits
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]

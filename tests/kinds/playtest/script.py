@@ -9,8 +9,9 @@ from functools import cache
 from typing import Any
 
 from matrix.kinds.library import FolderLibrary, shipped_root
-from matrix.kinds.playtest import KIND, prompts
-from matrix.kinds.playtest.options import Options
+from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.setup import prompts
+from matrix.kinds.playtest.setup.options import Options
 from matrix.kinds.protocol import Binding
 from matrix.model.records import SessionPlan
 from tests.kinds.fakes import Asked

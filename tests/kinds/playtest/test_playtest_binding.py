@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.options import Options
+from matrix.kinds.playtest.setup.options import Options
 from matrix.kinds.protocol import Binding
 from matrix.model.errors import BadInput
 from matrix.model.seeds import content_hash

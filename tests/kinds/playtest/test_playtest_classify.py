@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.classify import SCHEMA, Label, label_from_text, parse_label
-from matrix.kinds.playtest.vocabulary import OUTPUT_TYPES
+from matrix.kinds.playtest.detect.classify import SCHEMA, Label, label_from_text, parse_label
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from tests.kinds.playtest.script import PROSE, label
 
 NAMES = ("Sam", "Odette")

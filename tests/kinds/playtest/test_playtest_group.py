@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.group import draw_group
-from matrix.kinds.playtest.options import Options
-from matrix.kinds.playtest.vocabulary import MOODS
+from matrix.kinds.playtest.setup.group import draw_group
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.vocabulary import MOODS
 from tests.kinds.fakes import make_prelude
 from tests.kinds.playtest.script import Script, binding, plan
 

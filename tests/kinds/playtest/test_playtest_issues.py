@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.issues import (
+from matrix.kinds.playtest.detect.issues import (
     Told,
     detect_breakdown,
     detect_character_break,
@@ -18,11 +18,11 @@ from matrix.kinds.playtest.issues import (
     detect_stuck,
     state_facts,
 )
-from matrix.kinds.playtest.loops import KEPT_SKETCHES, are_near, sketch_of
-from matrix.kinds.playtest.reading import read, words_of
-from matrix.kinds.playtest.state import Fact
-from matrix.kinds.playtest.strangers import known_words
-from matrix.kinds.playtest.tangents import has_forced_segue
+from matrix.kinds.playtest.detect.loops import KEPT_SKETCHES, are_near, sketch_of
+from matrix.kinds.playtest.detect.reading import read, words_of
+from matrix.kinds.playtest.detect.strangers import known_words
+from matrix.kinds.playtest.detect.tangents import has_forced_segue
+from matrix.kinds.playtest.setup.state import Fact
 from tests.kinds.playtest.script import PROSE
 
 LONG = f"{PROSE[0]} {PROSE[1]}"

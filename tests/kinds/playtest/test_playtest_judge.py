@@ -8,9 +8,9 @@ import pytest
 from pydantic import ValidationError
 
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.judge import RUBRIC, transcript
-from matrix.kinds.playtest.options import Options
-from matrix.kinds.playtest.vocabulary import QUALITY_DIMENSIONS
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
+from matrix.kinds.playtest.table.judge import RUBRIC, transcript
 from matrix.model.records import Message
 from tests.kinds.fakes import Asked, FakeLog, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.asides import (
+from matrix.kinds.playtest.detect.asides import (
     Aside,
     addressed_alone,
     heard,
@@ -15,9 +15,9 @@ from matrix.kinds.playtest.asides import (
     split_tagged,
     tells_others,
 )
-from matrix.kinds.playtest.moments import find_payoffs, open_moment
-from matrix.kinds.playtest.reading import read
-from matrix.kinds.playtest.state import MomentBook
+from matrix.kinds.playtest.detect.moments import find_payoffs, open_moment
+from matrix.kinds.playtest.detect.reading import read
+from matrix.kinds.playtest.setup.state import MomentBook
 from tests.kinds.fakes import Played, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
 

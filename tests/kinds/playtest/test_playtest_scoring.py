@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.judge import RUBRIC
 from matrix.kinds.playtest.kind import KIND
-from matrix.kinds.playtest.options import Weights
-from matrix.kinds.playtest.scoring import (
+from matrix.kinds.playtest.setup.options import Weights
+from matrix.kinds.playtest.setup.state import State, TangentBook
+from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
+from matrix.kinds.playtest.table.judge import RUBRIC
+from matrix.kinds.playtest.table.scoring import (
     BURDEN,
     COUNT_NAMES,
     Parts,
@@ -23,8 +25,6 @@ from matrix.kinds.playtest.scoring import (
     soundness_part,
     tangents_part,
 )
-from matrix.kinds.playtest.state import State, TangentBook
-from matrix.kinds.playtest.vocabulary import ISSUE_TYPES
 from tests.kinds.playtest.script import Script, label
 from tests.kinds.playtest.test_playtest_session import play
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.reading import read
-from matrix.kinds.playtest.state import TangentBook
-from matrix.kinds.playtest.tangents import close, follow, initiator_of, looks_off_story
+from matrix.kinds.playtest.detect.reading import read
+from matrix.kinds.playtest.detect.tangents import close, follow, initiator_of, looks_off_story
+from matrix.kinds.playtest.setup.state import TangentBook
 from tests.kinds.playtest.script import PROSE, Script, label
 from tests.kinds.playtest.test_playtest_session import play
 

@@ -1,0 +1,135 @@
+"""Private moments in the narrator's words: who is addressed alone, and what the others get.
+
+An explicit tag (``[To Sam only]``, ``[ASIDE -> Sam]``) is honoured whatever the classifier says,
+because a secret that was marked as one must not be read out to the table. A tag opens a private
+part that runs to the end of its paragraph (or of the output, after an ``ASIDE`` marker).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.detect.reading import read, spoken
+
+_TAG: Final = re.compile(
+    r"(?P<aside>\[(?:ASIDE|PRIVATE|WHISPER)[^\w\]\n]+(?P<who>[^\]\n]{2,40})\])"
+    r"|\[\s*(?:(?:to|for)\s+)?(?P<only>[^\W\d_][^\]\n:]{0,38}?)\s*,?\s+(?:only|alone)\s*(?P<inside>:)?"
+    r"|\[\s*(?:to|for)\s+(?P<plain>[^\W\d_][\w'-]{1,23})\s*(?P<inside2>:|\])",
+    re.IGNORECASE,
+)
+_PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
+_PUBLIC_WORDS: Final = 6
+"""Fewer words than this around a private part are not worth reading out."""
+
+
+class Aside(NamedTuple):
+    """Something said to one player."""
+
+    target: str
+    text: str
+
+
+class Parts(NamedTuple):
+    """An output, split into what all hear and what single players hear."""
+
+    public: str
+    asides: tuple[Aside, ...]
+
+
+def split_tagged(text: str, names: Sequence[str]) -> Parts:
+    """Split an output at its explicit private tags; unknown targets stay public."""
+    if "[" not in text:
+        return Parts(text, ())
+    public: list[str] = []
+    asides: list[Aside] = []
+    position = 0
+    for match in _TAG.finditer(text):
+        target = match_name(match["who"] or match["only"] or match["plain"] or "", names)
+        if target is None or match.start() < position:
+            continue
+        public.append(text[position : match.start()])
+        if match["aside"] and not asides:
+            position = len(text)  # the marker speaks for the whole rest of its output
+        else:
+            ending = _PARAGRAPH_END.search(text, match.end())
+            position = ending.start() if ending else len(text)
+        asides.append(Aside(target, text[match.start() : position].strip()))
+    public.append(text[position:])
+    rest = "".join(public).strip()
+    if asides and read(rest).length < _PUBLIC_WORDS:
+        rest = ""
+    return Parts(rest, _merged(asides))
+
+
+def _merged(asides: Sequence[Aside]) -> tuple[Aside, ...]:
+    by_target: dict[str, list[str]] = {}
+    for target, text in asides:
+        by_target.setdefault(target, []).append(text)
+    return tuple(Aside(target, "\n\n".join(texts)) for target, texts in by_target.items())
+
+
+_ALONE: Final = re.compile(
+    r"\b([^\W\d_][\w'-]{1,23}),? (?:only you|you alone|you and only you|and only you)\b"
+    r"|\b(?:only you|you alone),? ([^\W\d_][\w'-]{1,23})\b"
+    r"|\bonly ([^\W\d_][\w'-]{1,23}) (?:sees|hears|notices|feels)\b",
+    re.IGNORECASE,
+)
+
+
+def addressed_alone(text: str, names: Sequence[str]) -> str | None:
+    """The player whom an untagged text singles out (``Morgan, you alone notice ...``)."""
+    for match in _ALONE.finditer(text):
+        if (found := match_name(match[1] or match[2] or match[3], names)) is not None:
+            return found
+    return None
+
+
+def match_name(wanted: str, names: Sequence[str]) -> str | None:
+    """The one player that a loosely written name means, or ``None``.
+
+    Case, punctuation and words around the name make no difference; part of a name will do if it
+    fits one player only. Several players named at once are nobody in particular.
+    """
+    words = re.findall(r"[^\W_][\w'-]*", wanted.casefold())
+    if not words:
+        return None
+    folded = {name.casefold(): name for name in names}
+    named = [folded[word] for word in dict.fromkeys(words) if word in folded]
+    named += [name for low, name in folded.items() if " " in low and low in wanted.casefold()]
+    if named:
+        return named[0] if len(named) == 1 else None
+    near = {
+        name
+        for low, name in folded.items()
+        for word in words[:2]
+        if len(word) >= 3 and (low.startswith(word) or (len(low) >= 4 and word.startswith(low)))
+    }
+    return near.pop() if len(near) == 1 else None
+
+
+_SHARES: Final = re.compile(
+    r"\b(?:tell|show|share|whisper|warn|describe|repeat|let)\b[^.!?]{0,40}"
+    r"\b(?:the others|the group|everyone|everybody|the rest|my friends|them|you all|all of you)\b"
+    r"|\btell\b[^.!?]{0,20}\bwhat i (?:saw|heard|felt)\b",
+    re.IGNORECASE,
+)
+_KEEPS: Final = re.compile(
+    r"\b(?:keep (?:it|this|that)? ?(?:to myself|quiet|secret)|say nothing"
+    r"|tell (?:nobody|no one|no-one)|nobody needs to know)\b"
+    r"|\b(?:do not|don't|won't|will not|can't|never|not) "
+    r"(?:\w+ )?(?:tell|show|share|say|mention|let)\b|\bwithout telling\b",
+    re.IGNORECASE,
+)
+
+
+def tells_others(reply: str) -> bool:
+    """Whether a player says that they tell the group what they alone were told."""
+    reply = reply.replace("\u2019", "'")
+    return _SHARES.search(reply) is not None and _KEEPS.search(reply) is None
+
+
+def heard(text: str) -> str:
+    """An aside as its target hears it: without the tag."""
+    return spoken(_TAG.sub("", text, count=1).lstrip(" :]\u2014-"))

@@ -1,0 +1,169 @@
+"""What one output of the narrator is: a model's label, checked, or a reading of the text itself."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+from matrix.judging.answers import read_json_object
+from matrix.kinds.playtest.detect.asides import addressed_alone, split_tagged
+from matrix.kinds.playtest.detect.reading import closes, marker_of, read, title_of
+from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
+from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
+
+PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
+
+
+class Label(NamedTuple):
+    """A classification of one output.
+
+    Attributes:
+        type: One of ``OUTPUT_TYPES``.
+        confidence: 0 to 1.
+        pulse: Title of the pulse, if it is one.
+        private_target: Name of the player addressed alone, as written; empty without one.
+        group_off_story: Whether the group's message before it was off the story.
+        segue: ``natural``, ``forced`` or empty.
+        segue_quality: 1.0 to 5.0, if given.
+        concluded: Whether the story has ended.
+    """
+
+    type: str
+    confidence: float = 1.0
+    pulse: str = ""
+    private_target: str = ""
+    group_off_story: bool = False
+    segue: str = ""
+    segue_quality: float | None = None
+    concluded: bool = False
+
+
+def _nullable(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": [kind, "null"], **more}
+
+
+SCHEMA: Final[Mapping[str, Any]] = {
+    "type": "object",
+    "properties": {
+        "type": {"type": "string", "enum": list(OUTPUT_TYPES)},
+        "confidence": {"type": "number", "minimum": 0, "maximum": 1},
+        "pulse": _nullable("string"),
+        "private_target": _nullable("string"),
+        "group_off_story": {"type": "boolean"},
+        "segue": _nullable("string", enum=["natural", "forced", None]),
+        "segue_quality": _nullable("number", minimum=1, maximum=5),
+        "concluded": {"type": "boolean"},
+    },
+    "required": [
+        "type",
+        "confidence",
+        "pulse",
+        "private_target",
+        "group_off_story",
+        "segue",
+        "segue_quality",
+        "concluded",
+    ],
+    "additionalProperties": False,
+}
+"""JSON Schema of the classifier's answer, for models that can be held to one."""
+
+_SPOKEN_TYPES: Final[Mapping[str, str]] = {
+    "tangent": TANGENT,
+    "private": PRIVATE,
+    "aside": PRIVATE,
+    "answer": CLARIFICATION,
+    "story-pulse": PULSE,
+}
+
+
+def parse_label(answer: str) -> Label | None:
+    """Read the classifier's JSON; ``None`` unless it names a known type. Odd fields are dropped."""
+    found = read_json_object(answer)
+    if found is None:
+        return None
+    kind = re.sub(r"[\s_]+", "-", str(found.get("type", "")).strip().lower())
+    kind = _SPOKEN_TYPES.get(kind, kind)
+    if kind not in OUTPUT_TYPES:
+        return None
+    segue = _text(found.get("segue")).lower()
+    return Label(
+        type=kind,
+        confidence=_number(found.get("confidence"), 0.0, 1.0) or 0.0,
+        pulse=_text(found.get("pulse"))[:80],
+        private_target=_text(found.get("private_target"))[:80],
+        group_off_story=_truth(found.get("group_off_story")),
+        segue=segue if segue in ("natural", "forced") else "",
+        segue_quality=_number(found.get("segue_quality"), 1.0, 5.0),
+        concluded=_truth(found.get("concluded")),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or value.strip().lower() in ("null", "none", "n/a"):
+        return ""
+    return " ".join(value.split())
+
+
+def _number(value: object, low: float, high: float) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if low <= value <= high else None
+
+
+def _truth(value: object) -> bool:
+    return value is True or (isinstance(value, str) and value.strip().lower() == "true")
+
+
+_RECAP: Final = re.compile(
+    r"\b(?:to recap|the story so far|so far,|let me catch you up|where things stand|"
+    r"to sum up|a quick recap)\b",
+    re.IGNORECASE,
+)
+_SHORT_ANSWER: Final = 45
+"""Words; a longer reply to a question usually moves the story as well."""
+
+
+def label_from_text(text: str, relay: str, names: Sequence[str]) -> Label:
+    """Label an output by its markers and wording alone, when no classifier's answer is usable."""
+    reading = read(text)
+    marker = marker_of(text)
+    off_story = looks_off_story(relay)
+    forced = has_forced_segue(reading.spoken)
+    tagged = split_tagged(text, names).asides
+    target = tagged[0].target if tagged else addressed_alone(reading.spoken, names) or ""
+    kind = _marked(marker.name) if marker else ""
+    if not kind:
+        kind = _worded(text, relay, bool(target), off_story, reading.length)
+    return Label(
+        type=kind,
+        confidence=0.9 if marker else 0.4,
+        pulse=title_of(text) if kind == PULSE else "",
+        private_target=target if kind == PRIVATE else "",
+        group_off_story=off_story,
+        segue="forced" if forced else "natural" if off_story and kind == PULSE else "",
+        concluded=closes(text) or (marker is not None and marker.name == "END"),
+    )
+
+
+def _marked(name: str) -> str:
+    return {
+        "PULSE": PULSE,
+        "ASIDE": PRIVATE,
+        "ANSWER": CLARIFICATION,
+        "RECAP": RECAP,
+        "END": CLARIFICATION,
+    }.get(name, "")
+
+
+def _worded(text: str, relay: str, private: bool, off_story: bool, length: int) -> str:
+    if private:
+        return PRIVATE
+    if _RECAP.search(text[:200]):
+        return RECAP
+    if off_story:
+        return TANGENT
+    if relay.rstrip(" \"'").endswith("?") and length < _SHORT_ANSWER:
+        return CLARIFICATION
+    return PULSE

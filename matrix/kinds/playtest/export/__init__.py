@@ -1,0 +1,1 @@
+"""Play-tests as files, and carried over into changed ones."""

@@ -1,0 +1,111 @@
+"""Carrying a play-test over into a changed one: who sits at the table, and what plays them.
+
+Prompt, guide and models are read from the session's texts and roles on every turn, so they need
+nothing here. What a player is lives in the log, as a system prompt: another archetype is another
+system prompt for the same person, added to the new session's log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from matrix.kinds.context import ForkContext
+from matrix.kinds.playtest.detect import history
+from matrix.kinds.playtest.detect.history import SYSTEM
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.archetypes import Archetype
+from matrix.kinds.playtest.setup.prompts import player_system, spokesperson_system
+from matrix.kinds.playtest.setup.state import Seat, State
+from matrix.kinds.playtest.table.casting import Persona
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.records import JSON, Message, Player
+
+DRAWN: Final = ("archetypes", "group_size_min", "group_size_max")
+"""Options that the group is drawn by, before a session starts."""
+
+
+def fork_session(ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+    """The state that a changed session goes on from.
+
+    Raises:
+        BadInput: A group of another size, or a change of how the group is drawn.
+    """
+    group = changes.get("group")
+    mistakes = [
+        Mistake(
+            name,
+            None,
+            "",
+            "the group has been drawn; name archetypes seat by seat with group=[...]",
+        )
+        for name in DRAWN
+        if name in changes
+    ]
+    if "group" in changes and (group is None or len(group) != len(state.seats)):
+        found = "nothing" if group is None else f"{len(group)} archetypes"
+        seated = ", ".join(f"{seat.name} ({seat.archetype})" for seat in state.seats)
+        mistakes.append(
+            Mistake(
+                "group", None, "", f"found {found}; one for each of the players, who are {seated}"
+            )
+        )
+    if mistakes:
+        raise BadInput(mistakes)
+    if group is not None:
+        state = _reseated(ctx, state, tuple(group))
+    if group is not None or roles.PLAYERS in changes:
+        _introduce(ctx, state)
+    return state
+
+
+def _reseated(ctx: ForkContext, state: State, group: tuple[str, ...]) -> State:
+    """The same people with the archetypes of ``group``, in seat order."""
+    personas = {persona.name: persona for persona in _personas(ctx)}
+    seats = tuple(
+        seat if seat.archetype == archetype else _seat(ctx, personas[seat.name], archetype)
+        for seat, archetype in zip(state.seats, group, strict=True)
+    )
+    speaker = seats[state.spokesperson]
+    relay_prompt = state.relay_prompt
+    if speaker != state.seats[state.spokesperson]:
+        text = spokesperson_system(_archetype(ctx, speaker.archetype), speaker.name)
+        relay_prompt = _note(ctx, history.SPOKESPERSON, text)
+    return state.model_copy(update={"seats": seats, "relay_prompt": relay_prompt})
+
+
+def _seat(ctx: ForkContext, persona: Persona, archetype: str) -> Seat:
+    scenario: Any = ctx.resource("scenario")
+    text = player_system(
+        _archetype(ctx, archetype),
+        name=persona.name,
+        backstory=persona.backstory,
+        character=persona.character,
+        mood=persona.mood,
+        title=str(scenario["title"]),
+    )
+    return Seat(name=persona.name, archetype=archetype, persona=_note(ctx, persona.name, text))
+
+
+def _introduce(ctx: ForkContext, state: State) -> None:
+    """Say anew who plays whom, for the table of players."""
+    moods = {persona.name: persona.mood for persona in _personas(ctx)}
+    for index, seat in enumerate(state.seats):
+        own = _archetype(ctx, seat.archetype).model
+        model = roles.model_of(roles.PLAYERS, ctx.plan.roles, own)
+        speaks = index == state.spokesperson
+        ctx.player(Player(seat.name, seat.archetype, model, speaks, moods[seat.name]))
+
+
+def _personas(ctx: ForkContext) -> list[Persona]:
+    return [Persona.model_validate(value) for value in ctx.prelude]
+
+
+def _archetype(ctx: ForkContext, id_: str) -> Archetype:
+    archetypes: Any = ctx.resource("archetypes")
+    return Archetype.model_validate(archetypes[id_])
+
+
+def _note(ctx: ForkContext, name: str, text: str) -> int:
+    channel = history.persona_channel(name)
+    return ctx.log.append(Message(channel, SYSTEM, text, ctx.turn, "persona"))

@@ -1,0 +1,1 @@
+"""What a play-test is set up from: packs, prompts, people, options."""

@@ -1,0 +1,200 @@
+"""Joining a scenario with one cell: its prompt, its archetypes, its models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.archetypes import Archetype, load_archetypes, unknown_archetypes
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.profile import (
+    Shape,
+    expected_turns,
+    prelude_profile,
+    session_profile,
+)
+from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
+from matrix.kinds.text_files import read_text
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
+
+MAX_PROMPT_BYTES = 100_000
+FILE_PREFIX = "file://"
+
+
+def bind_cell(
+    pack: ScenarioPack,
+    options: Options,
+    named: Mapping[str, str],
+    library: PackLibrary,
+    max_turns: int,
+) -> Binding:
+    """Join a pack with one cell's options and role models.
+
+    Raises:
+        BadInput: Unknown prompt or archetype, unreadable file, or a role that cannot follow the
+            archetypes; every mistake at once.
+    """
+    return _joined(
+        pack,
+        options,
+        named,
+        lambda: _prompt(options.prompt, library),
+        lambda: _pool(options, library),
+        max_turns,
+    )
+
+
+def rebind_session(
+    kept: Kept,
+    options: Options,
+    named: Mapping[str, str],
+    library: PackLibrary,
+    pack: ScenarioPack | None,
+) -> Binding:
+    """Join a session that is to go on with other options, models or another scenario.
+
+    Raises:
+        BadInput: As :func:`bind_cell`.
+    """
+    before, texts = Options.model_validate(kept.plan.options), kept.texts
+    own = {**texts["scenario"], "guide": texts["guide"]}
+    same_prompt = options.prompt == before.prompt
+    same_pool = (options.archetypes, options.group) == (before.archetypes, before.group)
+    return _joined(
+        pack or ScenarioPack(kept.plan.scenario, kept.plan.kind, "", "", own),
+        options,
+        named,
+        lambda: str(texts["prompt"]) if same_prompt else _prompt(options.prompt, library),
+        lambda: _kept_pool(texts["archetypes"]) if same_pool else _pool(options, library),
+        kept.plan.max_turns,
+    )
+
+
+def _kept_pool(archetypes: Mapping[str, Any]) -> dict[str, Archetype]:
+    return {id_: Archetype.model_validate(value) for id_, value in archetypes.items()}
+
+
+def _joined(
+    pack: ScenarioPack,
+    options: Options,
+    named: Mapping[str, str],
+    find_prompt: Callable[[], str],
+    find_pool: Callable[[], dict[str, Archetype]],
+    max_turns: int,
+) -> Binding:
+    mistakes = Mistakes()
+    prompt = mistakes.collect(find_prompt) or ""
+    pool = mistakes.collect(find_pool) or {}
+    mistakes.add(_role_mistakes(named))
+    mistakes.stop_if_any()
+    role_models = {role.name: named.get(role.name) or role.default_model for role in roles.ROLES}
+    return _bound(pack, options, role_models, prompt, pool, max_turns)
+
+
+def _bound(
+    pack: ScenarioPack,
+    options: Options,
+    role_models: Mapping[str, str],
+    prompt: str,
+    pool: Mapping[str, Archetype],
+    max_turns: int,
+) -> Binding:
+    content = dict(pack.content)
+    guide = content.pop("guide")
+    archetypes = {id_: archetype.model_dump(mode="json") for id_, archetype in pool.items()}
+    pool_models = {id_: archetype.model for id_, archetype in pool.items()}
+    shape = Shape(max_turns, content["pulses_expected"], len(prompt), len(guide))
+    profile = session_profile(shape, options, role_models, pool_models)
+    return Binding(
+        resources={
+            "scenario": content,
+            "guide": guide,
+            "prompt": prompt,
+            "archetypes": archetypes,
+        },
+        prelude=_prelude_content(content, options, role_models, archetypes),
+        models=frozenset(entry.model for entry in profile)
+        | {roles.model_of(roles.PLAYERS, role_models, model) for model in pool_models.values()},
+        profile=profile,
+        prelude_profile=prelude_profile(options, role_models, pool_models),
+        turns=expected_turns(shape),
+    )
+
+
+def _prelude_content(
+    content: Mapping[str, Any],
+    options: Options,
+    role_models: Mapping[str, str],
+    archetypes: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a group and its backstories depend on: nothing of the narrator or its prompt."""
+    return {
+        "title": content["title"],
+        "setting": content["setting"],
+        "names": content["names"],
+        "archetypes": dict(archetypes),
+        "group": list(options.group)
+        if options.group
+        else [options.group_size_min, options.group_size_max],
+        "players": role_models[roles.PLAYERS],
+    }
+
+
+def _prompt(name: str, library: PackLibrary) -> str:
+    if name.startswith(FILE_PREFIX):
+        path = _own_file(name, library)
+    else:
+        shared = library.shared("playtest", "prompts", ".md")
+        if name not in shared:
+            allowed = sorted(shared)
+            listed = ", ".join(allowed) or "none found"
+            message = (
+                f"no prompt is called {name!r}; allowed: {listed}, or {FILE_PREFIX}<path>"
+                f"{did_you_mean(name, allowed)}"
+            )
+            raise BadInput([Mistake("run spec", None, "options.prompt", message)])
+        path = shared[name]
+    text = read_text(path, MAX_PROMPT_BYTES)
+    if not text.strip():
+        raise BadInput(
+            [Mistake(str(path), None, "", "is empty; write the narrator's prompt in it")]
+        )
+    return text
+
+
+def _own_file(reference: str, library: PackLibrary) -> Path:
+    try:
+        return library.project_file(reference)
+    except BadInput as error:
+        raise BadInput(
+            Mistake("run spec", None, "options.prompt", mistake.message)
+            for mistake in error.mistakes
+        ) from None
+
+
+def _pool(options: Options, library: PackLibrary) -> dict[str, Archetype]:
+    """The archetypes that may sit at the table."""
+    known = load_archetypes(library.archetypes())
+    mistakes = unknown_archetypes(options.archetypes, known, "archetypes")
+    mistakes += unknown_archetypes(options.group or (), known, "group")
+    if mistakes:
+        raise BadInput(mistakes)
+    wanted = set(options.group or options.archetypes or known)
+    return {id_: archetype for id_, archetype in known.items() if id_ in wanted}
+
+
+def _role_mistakes(named: Mapping[str, str]) -> list[Mistake]:
+    return [
+        Mistake(
+            "run spec",
+            None,
+            f"roles.{role}",
+            f"found {model!r}; only {' and '.join(roles.PER_ARCHETYPE)} can follow the archetypes, "
+            "name a model",
+        )
+        for role, model in named.items()
+        if roles.is_by_archetype(model) and role not in roles.PER_ARCHETYPE
+    ]

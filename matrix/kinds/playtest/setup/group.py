@@ -1,0 +1,91 @@
+"""Drawing a group: who sits down to play in this round.
+
+Everything is drawn from the round's seed alone, each aspect from a stream of its own, so that
+every variant of a round meets the same group, and widening the size, say, leaves the rest of the
+draw as it was.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.setup.options import MAX_GROUP, Options
+from matrix.kinds.playtest.setup.vocabulary import MOODS
+from matrix.model.seeds import stream
+
+NUDGES: Final = (
+    "new in town",
+    "fond of old maps",
+    "between two jobs",
+    "raised by grandparents",
+    "hard to surprise",
+    "quick to make friends",
+    "a poor sleeper",
+    "good with their hands",
+    "the eldest of five",
+    "secretly sentimental",
+    "learning to play an instrument",
+    "afraid of deep water",
+    "always early",
+    "never without a notebook",
+    "recently back from a long journey",
+    "known for terrible coffee",
+    "a keeper of small promises",
+    "unable to leave a riddle alone",
+    "training for a race",
+    "living above a shop",
+    "good at remembering faces",
+    "the first to laugh",
+    "careful with money",
+    "named after somebody famous",
+)
+"""One of these colours each casting, so that two players of one archetype differ."""
+
+
+class Drawn(NamedTuple):
+    """One place at the table before anybody has been cast for it."""
+
+    archetype: str
+    mood: str
+    nudge: str
+    names: tuple[str, ...]
+
+
+class Group(NamedTuple):
+    """The whole draw; ``spokesperson`` is an index into ``players``."""
+
+    players: tuple[Drawn, ...]
+    spokesperson: int
+
+
+def draw_group(seed: int, options: Options, pool: Sequence[str], names: Sequence[str]) -> Group:
+    """Draw the group of one round.
+
+    Args:
+        seed: The round's seed, the same for every variant.
+        options: Sizes, or a fixed group.
+        pool: Archetype ids to draw from with replacement; their order makes no difference.
+        names: First names that fit the setting; each player is dealt some of their own.
+    """
+    chosen = options.group or _archetypes(seed, options, sorted(pool))
+    size = len(chosen)
+    moods = _rng(seed, "moods").choices(MOODS, k=MAX_GROUP)
+    nudges = _rng(seed, "nudges").sample(NUDGES, k=MAX_GROUP)
+    deck = list(names)
+    _rng(seed, "names").shuffle(deck)
+    players = tuple(
+        Drawn(archetype, moods[seat], nudges[seat], tuple(deck[seat::size]))
+        for seat, archetype in enumerate(chosen)
+    )
+    return Group(players, int(_rng(seed, "spokesperson").random() * size))
+
+
+def _archetypes(seed: int, options: Options, pool: Sequence[str]) -> list[str]:
+    size = _rng(seed, "size").randint(options.group_size_min, options.group_size_max)
+    return _rng(seed, "archetypes").choices(pool, k=MAX_GROUP)[:size]
+
+
+def _rng(seed: int, aspect: str) -> random.Random:
+    return stream("playtest", "group", aspect, seed)

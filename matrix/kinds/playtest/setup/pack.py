@@ -1,0 +1,160 @@
+"""Scenario packs of play-tests: ``scenario.yaml`` beside a story guide in markdown."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from matrix.kinds.playtest.setup.guide import Guide, parse_guide
+from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.text_files import read_text
+from matrix.model.documents import Document, check, parse_document
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.mistakes import Mistakes, together
+
+MAX_SCENARIO_BYTES = 50_000
+MAX_GUIDE_BYTES = 200_000
+DEFAULT_PULSES = 20
+
+_WORD = re.compile(r"[^\W\d_]+")
+
+Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+
+
+def _first_name(name: str) -> str:
+    if not all(char.isalpha() or char in "' -" for char in name) or not name[:1].isalpha():
+        raise ValueError(f"{name!r} is no first name; letters, spaces, ' and - only")
+    return name
+
+
+PersonName = Annotated[str, Field(min_length=2, max_length=24), AfterValidator(_first_name)]
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    seen: set[str] = set()
+    for name in names:
+        if name.casefold() in seen:
+            raise ValueError(f"name {name!r} is listed twice; each name once")
+        seen.add(name.casefold())
+    return names
+
+
+class Scenario(BaseModel):
+    """One story to play, as its ``scenario.yaml`` describes it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: Literal["playtest"] = Field(description="Kind of scenario; always 'playtest' here.")
+    title: Line = Field(description="Title of the story, as players hear it.")
+    summary: Line = Field(description="What it is about, in one line, for lists.")
+    setting: Line = Field(description="Where and when, without giving anything away.")
+    category: str = Field(default="", max_length=60, description="What it can be grouped by.")
+    tags: tuple[str, ...] = Field(
+        default=(), max_length=20, description="More of what it can be grouped by."
+    )
+    guide: str = Field(
+        default="guide.md", min_length=1, description="The story guide, a file in this folder."
+    )
+    pulses_expected: int | None = Field(
+        default=None,
+        ge=1,
+        le=200,
+        description="Pulses a full session has, at most as many as the guide lists; if left out, "
+        "as many as that, or 20 where it lists none.",
+    )
+    names: Annotated[tuple[PersonName, ...], AfterValidator(_distinct)] = Field(
+        default=(),
+        max_length=200,
+        description="First names that fit the setting, and that nobody in the guide bears.",
+    )
+
+
+def read_scenario(folder: Path, name: str) -> ScenarioPack:
+    """Read and check a pack's folder.
+
+    Raises:
+        BadInput: Every mistake in scenario and guide, at once.
+    """
+    path = folder / "scenario.yaml"
+    document = parse_document(read_text(path, MAX_SCENARIO_BYTES), str(path))
+    scenario, guide = together(
+        lambda: check(document, Scenario), lambda: _read_guide(folder, document)
+    )
+    read = parse_guide(guide)
+    _check_together(document, scenario, read)
+    return _packed(name, scenario, guide, read)
+
+
+def _check_together(document: Document, scenario: Scenario, guide: Guide) -> None:
+    """Hold a scenario against what could be read out of its guide.
+
+    Raises:
+        BadInput: It expects more pulses than the guide lists, or has a name of the guide's people.
+    """
+    mistakes = Mistakes(document)
+    expected, listed = scenario.pulses_expected, len(guide.pulses)
+    if expected and 0 < listed < expected:  # fewer may be meant: a list may have more in it
+        told = f"found {expected}, but {scenario.guide} lists {listed}; list them, or say less"
+        mistakes.fault(("pulses_expected",), told)
+    borne = _borne(guide)
+    for index, name in enumerate(scenario.names):
+        if bearers := [borne[word] for word in _WORD.findall(name.casefold()) if word in borne]:
+            told = f"{name!r} is borne by {bearers[0]!r} of {scenario.guide}; take another name"
+            mistakes.fault(("names", index), told)
+    mistakes.stop_if_any()
+
+
+def _borne(guide: Guide) -> dict[str, str]:
+    """Word of a name -> somebody among the guide's people who bears it."""
+    return {
+        word.casefold(): person.name
+        for person in guide.people
+        for word in _WORD.findall(person.name)
+        if word[0].isupper()  # an entry may be a description
+    }
+
+
+def _packed(name: str, scenario: Scenario, guide: str, read: Guide) -> ScenarioPack:
+    expected = scenario.pulses_expected or len(read.pulses) or DEFAULT_PULSES
+    return ScenarioPack(
+        name=name,
+        kind="playtest",
+        title=scenario.title,
+        summary=scenario.summary,
+        content={
+            "title": scenario.title,
+            "setting": scenario.setting,
+            "pulses_expected": expected,
+            "names": list(scenario.names),
+            "guide": guide,
+        },
+        fields={
+            **({"category": scenario.category} if scenario.category else {}),
+            **({"tags": list(scenario.tags)} if scenario.tags else {}),
+        },
+    )
+
+
+def _read_guide(folder: Path, document: Document) -> str:
+    named = document.value.get("guide", "guide.md") if isinstance(document.value, dict) else ""
+    if not isinstance(named, str) or not named:
+        return ""  # the schema says so already
+    root = Path(os.path.realpath(folder))
+    path = Path(os.path.realpath(root / named))  # Path.resolve() raises for links in circles
+    if not path.is_relative_to(root):
+        message = f"found {named!r}; the guide must be a file inside {folder}"
+        raise BadInput([document.mistake(("guide",), message)])
+    try:
+        text = read_text(path, MAX_GUIDE_BYTES, source=str(folder / named))
+    except BadInput as error:
+        if path.is_file():
+            raise
+        message = f"found {named!r}, but {error.mistakes[0].message}"
+        raise BadInput([document.mistake(("guide",), message)]) from None
+    if not text.strip():
+        raise BadInput([Mistake(str(folder / named), None, "", "is empty; write the story in it")])
+    return text

@@ -1,0 +1,136 @@
+"""What a session is expected to use, so that a run's cost is known before it starts.
+
+Rough on purpose: numbers of turns follow from the pulses expected, tokens from the lengths of
+prompt and guide and from what such sessions usually write. ``high`` is what few sessions exceed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from matrix.judging.asking import TRIES
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.protocol import RoleProfile
+
+CHARS_PER_TOKEN = 4.0
+TURNS_PER_PULSE = (1.1, 1.5, 2.4)
+"""Low, middle and high; a session also needs a turn or so to end."""
+
+_NARRATION, _REACTION, _RELAY, _LABEL, _VERDICT, _PERSONA = 165.0, 36.0, 50.0, 60.0, 150.0, 110.0
+"""Tokens that one answer of each role usually has."""
+
+Three = tuple[float, float, float]
+
+
+class Shape(NamedTuple):
+    """What the estimate depends on."""
+
+    max_turns: int
+    pulses: int
+    prompt_chars: int
+    guide_chars: int
+
+
+def _times(one: Three, other: Three) -> Three:
+    return (one[0] * other[0], one[1] * other[1], one[2] * other[2])
+
+
+def _sizes(options: Options) -> Three:
+    if options.group is not None:
+        size = float(len(options.group))
+        return (size, size, size)
+    low, high = float(options.group_size_min), float(options.group_size_max)
+    return (low, (low + high) / 2, high)
+
+
+def expected_turns(shape: Shape) -> Three:
+    """Low, middle and high number of turns of a session."""
+    low, middle, high = (
+        min(float(shape.max_turns), math.ceil(rate * shape.pulses) + 1.0)
+        for rate in TURNS_PER_PULSE
+    )
+    return (low, middle, high)
+
+
+def session_profile(
+    shape: Shape, options: Options, role_models: Mapping[str, str], pool: Mapping[str, str]
+) -> tuple[RoleProfile, ...]:
+    """Expected use per session; ``pool`` is archetype id -> model of those that may be drawn."""
+    turns, sizes = expected_turns(shape), _sizes(options)
+    asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)  # character creation is two more
+    size = _sizes_of_input(shape, options, turns[1], sizes[1])
+
+    def one(role: str, calls: Three, output: float) -> RoleProfile:
+        return RoleProfile(role, role_models[role], calls, size[role], output)
+
+    def each(
+        role: str, calls: Three, output: float, at_once: float = 1.0
+    ) -> tuple[RoleProfile, ...]:
+        shared = _shared(role, role_models, pool, options, calls, size[role], output)
+        return tuple(use._replace(at_once=at_once) for use in shared)
+
+    profile = (
+        one(roles.NARRATOR, asked, _NARRATION),
+        one(roles.CLASSIFIER, turns, _LABEL),
+        *each(roles.PLAYERS, _times(sizes, asked), _REACTION, sizes[1]),
+        *each(roles.SPOKESPERSON, turns, _RELAY),
+    )
+    if not options.with_judge:
+        return profile
+    repeats = float(options.judge_repeats)
+    judge = one(roles.JUDGE, (repeats, repeats, TRIES * repeats), _VERDICT)
+    return (*profile, judge._replace(at_once=repeats))
+
+
+def _sizes_of_input(
+    shape: Shape, options: Options, turns: float, players: float
+) -> dict[str, float]:
+    """Input tokens of an average call of each role."""
+    said = players * _REACTION
+    guide = shape.guide_chars / CHARS_PER_TOKEN
+    recent = options.recent_messages * (_REACTION + 10)
+    return {
+        roles.NARRATOR: 60
+        + shape.prompt_chars / CHARS_PER_TOKEN
+        + guide
+        + turns / 2 * (_NARRATION + _RELAY),
+        roles.CLASSIFIER: 330 + _RELAY + _NARRATION,
+        roles.PLAYERS: 280 + _NARRATION + recent,
+        roles.SPOKESPERSON: 150 + _NARRATION + said,
+        roles.JUDGE: 600 + guide + turns * (_NARRATION + _RELAY + said),
+    }
+
+
+def prelude_profile(
+    options: Options, role_models: Mapping[str, str], pool: Mapping[str, str]
+) -> tuple[RoleProfile, ...]:
+    """Expected use of one prelude: a casting call per player."""
+    return _shared(roles.PLAYERS, role_models, pool, options, _sizes(options), 260.0, _PERSONA)
+
+
+def _shared(
+    role: str,
+    role_models: Mapping[str, str],
+    pool: Mapping[str, str],
+    options: Options,
+    calls: Three,
+    input_tokens: float,
+    output_tokens: float,
+) -> tuple[RoleProfile, ...]:
+    """One profile per model of a role that follows the archetypes, by their shares of the pool."""
+    if not roles.is_by_archetype(role_models[role]):
+        return (RoleProfile(role, role_models[role], calls, input_tokens, output_tokens),)
+    seats: Sequence[str] = options.group or sorted(pool)
+    counts = Counter(roles.model_of(role, role_models, pool[id_]) for id_ in seats)
+    found = []
+    for model, count in sorted(counts.items()):
+        share = count / len(seats)
+        # A drawn group may be all of one model: the high estimate allows one standard deviation.
+        spread = 0.0 if options.group else math.sqrt(share * (1 - share) / _sizes(options)[1])
+        shares = (max(0.0, share - spread), share, min(1.0, share + spread))
+        found.append(RoleProfile(role, model, _times(calls, shares), input_tokens, output_tokens))
+    return tuple(found)

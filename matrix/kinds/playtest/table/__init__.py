@@ -1,0 +1,1 @@
+"""The table: who sits at it, and one turn after the other."""

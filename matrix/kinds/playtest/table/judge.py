@@ -1,0 +1,95 @@
+"""The judge of a play-test: its rubric, the material it reads, and what its verdict is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from matrix.judging.asking import Judge, Judged, judge_transcript
+from matrix.judging.request import Part
+from matrix.judging.rubric import Criterion, Rubric
+from matrix.judging.verdict import Verdict, scores_form
+from matrix.kinds.context import Context, Log
+from matrix.kinds.playtest.detect.asides import heard
+from matrix.kinds.playtest.detect.history import NARRATOR, RELAY, SYSTEM, TABLE
+from matrix.kinds.playtest.detect.reading import spoken
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.table.table import Table, persona_of
+from matrix.model.records import Message
+
+MAX_TRANSCRIPT: Final = 200_000
+MAX_GUIDE: Final = 60_000
+"""Characters of material that the judge is given; more is cut out of the middle."""
+
+RUBRIC: Final = Rubric(
+    "You have the story guide, the group and the transcript of one session of an interactive "
+    "story. Judge the narrator, not the players.",
+    (
+        Criterion(
+            "coherence", "Does the story hold together, with nothing that contradicts itself?"
+        ),
+        Criterion(
+            "atmosphere", "Does the telling keep the tone of the guide and make the place felt?"
+        ),
+        Criterion("player_agency", "Do the players' choices change what happens later on?"),
+        Criterion("pacing", "Does tension build at a good rate, with no rush and no dragging?"),
+        Criterion(
+            "story_guide_adherence",
+            "Are the guide's places, people and pulses used, and nothing important invented?",
+        ),
+        Criterion(
+            "character_integration",
+            "Does what the players told about their characters come back in the story?",
+        ),
+        Criterion("fun_factor", "Would you want to sit at this table and play this?"),
+    ),
+)
+QUALITY: Final = "quality_"
+"""Goes before the name of a criterion in the scores that are recorded."""
+
+
+async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged[Verdict]]:
+    """Have the session judged, as often as the options say."""
+    model = roles.model_of(roles.JUDGE, ctx.plan.roles)
+    form, tokens = scores_form(RUBRIC), roles.TOKENS[roles.JUDGE]
+    judge = Judge(roles.JUDGE, model, form, tokens, roles.PLAYTEST_RUBRIC)
+    material = (
+        Part("Story guide", table.guide, MAX_GUIDE),
+        Part("The group", describe_group(ctx.log, state)),
+        Part("Transcript", transcript(ctx.log), MAX_TRANSCRIPT),
+    )
+    return await judge_transcript(ctx, judge, material, table.options.judge_repeats)
+
+
+def describe_group(log: Log, state: State) -> str:
+    """The players' own system prompts: who they are and how they play."""
+    return "\n\n".join(persona_of(log, seat) for seat in state.seats)
+
+
+def transcript(log: Log) -> str:
+    """What was said, turn by turn; private passages are marked with who heard them."""
+    return "\n".join(_lines(log[position] for position in range(len(log))))
+
+
+def _lines(messages: Iterable[Message]) -> Iterable[str]:
+    turn = -1
+    for message in messages:
+        private = message.channel.removeprefix("private/")
+        if message.channel != TABLE and private == message.channel:
+            continue
+        if message.turn != turn:
+            turn = message.turn
+            yield f"\n[turn {turn}]" if turn else "[before the story]"
+        yield _line(message, "" if message.channel == TABLE else private)
+
+
+def _line(message: Message, private: str) -> str:
+    if message.speaker == SYSTEM:
+        return message.text
+    if message.speaker == NARRATOR:
+        to = f" (to {private} alone)" if private else ""
+        return f"Narrator{to}: {heard(message.text) if private else spoken(message.text)}"
+    if message.label == RELAY:
+        return f"The group to the narrator: {message.text}"
+    return f"{message.speaker}{' (aside)' if private else ''}: {message.text}"

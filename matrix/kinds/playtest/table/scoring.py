@@ -1,0 +1,248 @@
+r"""From a session's counts and the judge's verdict to metrics and one number between 0 and 100.
+
+The composite is a weighted mean of up to four parts, each between 0 and 1:
+
+``progress``
+    0.65 completion + 0.25 pace + 0.10 ending, where completion is pulses detected over pulses
+    expected (at most 1), pace is 2 / (1 + turns per pulse), and ending is 1 if the story was
+    brought to an end.
+``tangents``
+    0.4 recovery + 0.3 speed + 0.3 segue, where recovery counts a natural return as 1, a forced one
+    as 0.5 and none as 0; speed is exp(-(average length - 1) / 3); segue is the quality from 1 to 5
+    moved to 0..1. Without a known segue quality the other two share its weight. Missing when there
+    was no tangent.
+``quality``
+    The mean of the judge's dimensions, 1 to 5 moved to 0..1, and of that the mean over the repeats
+    of the judge that could be read. Missing without a judge, and where none could be read.
+``soundness``
+    exp(-burden / 5), where burden adds up the issues by ``BURDEN``: 1 is a session without any.
+    Its weight is the option ``weights.failures``: how much failures count.
+
+    score = 100 * sum(weight * part) / sum(weight), over the parts that there was something to
+    measure for.
+
+A judge that was asked and could not be read leaves no score where quality counts: the mean of the
+other parts would be a score of another scale, and a lost judgement would move it.
+
+Every part moves smoothly, and never down when something it rewards goes up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matrix.judging.asking import Judged
+from matrix.judging.recording import record_repeats
+from matrix.judging.repeats import mean_of
+from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.kinds.context import Context
+from matrix.kinds.playtest.setup.options import Weights
+from matrix.kinds.playtest.setup.state import State, TangentBook
+from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
+
+BURDEN: Final[Mapping[str, float]] = {
+    "breakdown": 2.0,
+    "loop": 1.5,
+    "character_break": 1.0,
+    "contradiction": 1.0,
+    "guide_deviation": 0.6,
+    "stuck": 0.6,
+    "forced_segue": 0.3,
+    "confusion": 0.3,
+}
+"""How heavily one issue of a kind weighs in ``soundness``."""
+
+COUNT_NAMES: Final[Mapping[str, str]] = {
+    "breakdown": "breakdowns",
+    "loop": "loops",
+    "contradiction": "contradictions",
+    "character_break": "character_breaks",
+    "guide_deviation": "guide_deviations",
+    "confusion": "confusion_events",
+    "stuck": "stuck_moments",
+    "forced_segue": "forced_segues",
+}
+"""Issue kind -> name of the score that counts it."""
+
+
+COUNTED: Final = (
+    "pulses_detected",
+    "pulses_expected",
+    "pulse_completion",
+    "turns_per_pulse",
+    "pulse_longest_gap",
+    "concluded",
+    "tangent_count",
+    "tangent_avg_length",
+    "tangent_max_length",
+    "recovery_rate",
+    "segue_quality",
+    "private_moments",
+    "private_payoffs",
+    "pulses_opening",
+    "pulses_middle",
+    "pulses_closing",
+    *COUNT_NAMES.values(),
+)
+"""Scores that need no judge."""
+
+
+class Parts(NamedTuple):
+    """Parts of the composite, each from 0 to 1, ``None`` where there is nothing to go by."""
+
+    progress: float | None
+    tangents: float | None
+    quality: float | None
+    soundness: float | None
+
+    def weighed(self, weights: Weights) -> list[tuple[float, float]]:
+        """Weight and value of every part that is there."""
+        pairs = zip(
+            (weights.progress, weights.tangents, weights.quality, weights.failures),
+            self,
+            strict=True,
+        )
+        return [(weight, value) for weight, value in pairs if value is not None]
+
+
+SCORE_NAMES: Final = frozenset(
+    {
+        "score",
+        *COUNTED,
+        *(f"part_{name}" for name in Parts._fields),
+        *(QUALITY + name for name in RUBRIC.names),
+    }
+)
+"""Scores that a session ends with; repeats of the judge come on top, as ``judge.<n>...``."""
+
+
+def progress_part(completion: float, turns_per_pulse: float | None, concluded: bool) -> float:
+    """Pulses delivered, their pace, and an ending."""
+    pace = 0.0 if turns_per_pulse is None else min(1.0, 2.0 / (1.0 + turns_per_pulse))
+    return 0.65 * min(1.0, completion) + 0.25 * pace + 0.10 * concluded
+
+
+def tangents_part(recovery: float, average_length: float, segue: float | None) -> float:
+    """How tangents were met; ``segue`` is the average quality from 1 to 5, if known."""
+    speed = math.exp(-max(0.0, average_length - 1.0) / 3.0)
+    if segue is None:
+        return (0.4 * recovery + 0.3 * speed) / 0.7
+    return 0.4 * recovery + 0.3 * speed + 0.3 * (segue - 1.0) / 4.0
+
+
+def soundness_part(issues: Mapping[str, int]) -> float:
+    """Freedom from issues: 1 without any, towards 0 with many."""
+    return math.exp(-sum(BURDEN.get(kind, 0.0) * count for kind, count in issues.items()) / 5.0)
+
+
+def composite(parts: Parts, weights: Weights, *, judged: bool = False) -> float | None:
+    """The weighted mean of the parts that are there, times 100; ``None`` if none of them counts.
+
+    Args:
+        parts: The parts; one that is ``None`` leaves its weight to the others.
+        weights: How much each counts.
+        judged: Whether a judge was asked, so that quality which is ``None`` has been lost: then
+            there is no score, unless its weight is 0.
+    """
+    if judged and parts.quality is None and weights.quality > 0:
+        return None
+    pairs = parts.weighed(weights)
+    total = sum(weight for weight, _ in pairs)
+    if total <= 0:
+        return None
+    return min(100.0, max(0.0, 100.0 * sum(weight * value for weight, value in pairs) / total))
+
+
+def parts_of(state: State, expected: int, quality: float | None) -> Parts:
+    """The parts of a finished session; ``quality`` comes from the judge."""
+    book = state.tangents
+    tangents = None
+    if book.count:
+        recovery = (book.natural + 0.5 * book.forced) / book.count
+        tangents = tangents_part(recovery, book.turns / book.count, segue_quality(book))
+    return Parts(
+        progress=progress_part(state.pulses / expected, turns_per_pulse(state), state.concluded),
+        tangents=tangents,
+        quality=quality,
+        soundness=soundness_part(state.issues),
+    )
+
+
+def turns_per_pulse(state: State) -> float | None:
+    """Narrator turns for each pulse; ``None`` without a pulse."""
+    return state.turns / state.pulses if state.pulses else None
+
+
+def segue_quality(book: TangentBook) -> float | None:
+    """Average quality of returns from 1 to 5, where the classifier gave one."""
+    return book.quality_sum / book.quality_count if book.quality_count else None
+
+
+def pulse_thirds(state: State) -> tuple[float, float, float] | None:
+    """Shares of the pulses that fell into the first, second and last third of the turns."""
+    if not state.pulse_turns:
+        return None
+    counts = [0, 0, 0]
+    for turn in state.pulse_turns:
+        counts[min(2, 3 * (turn - 1) // state.turns)] += 1
+    first, second, last = (count / len(state.pulse_turns) for count in counts)
+    return (first, second, last)
+
+
+def record_counts(ctx: Context, state: State, expected: int) -> None:
+    """Record every metric that needs no judge."""
+    book = state.tangents
+    returned = book.natural + book.forced
+    values: dict[str, float | None] = {
+        "pulses_detected": state.pulses,
+        "pulses_expected": expected,
+        "pulse_completion": min(1.0, state.pulses / expected),
+        "turns_per_pulse": turns_per_pulse(state),
+        "pulse_longest_gap": state.widest_gap,
+        "concluded": float(state.concluded),
+        "tangent_count": book.count,
+        "tangent_avg_length": book.turns / book.count if book.count else None,
+        "tangent_max_length": book.longest if book.count else None,
+        "recovery_rate": returned / book.count if book.count else None,
+        "segue_quality": segue_quality(book),
+        "private_moments": state.moments.count,
+        "private_payoffs": state.moments.paid,
+    }
+    thirds = pulse_thirds(state) or (None, None, None)
+    values |= dict(zip(("pulses_opening", "pulses_middle", "pulses_closing"), thirds, strict=True))
+    values |= {name: state.issues.get(kind, 0) for kind, name in COUNT_NAMES.items()}
+    for name, value in values.items():
+        ctx.score(name, None if value is None else float(value))
+
+
+def record_composite(
+    ctx: Context,
+    state: State,
+    expected: int,
+    judged: Sequence[Judged[Verdict]],
+    weights: Weights,
+) -> None:
+    """Record the parts and the composite, which is the session's ``score``.
+
+    The composite moves in proportion to its quality part, so with repeats of the judge it is the
+    mean of what each that could be read makes of it alone.
+    """
+    qualities = [RUBRIC.composed(one.verdict.scores) if one.verdict else None for one in judged]
+    parts = parts_of(state, expected, mean_of(qualities))
+    for name, value in parts._asdict().items():
+        ctx.score(f"part_{name}", value)
+    lost = bool(judged) and parts.quality is None and weights.quality > 0
+    score = composite(parts, weights, judged=bool(judged))
+    ctx.score("score", score, reason=_why_lost(judged) if lost else "")
+    alone = [
+        composite(parts._replace(quality=quality), weights, judged=True) for quality in qualities
+    ]
+    record_repeats(ctx, RUBRIC, judged, alone, QUALITY)
+
+
+def _why_lost(judged: Sequence[Judged[Verdict]]) -> str:
+    """Why no judging has a quality: one without some of its dimensions has none either."""
+    read = any(one.verdict for one in judged)
+    return "the judge left dimensions of quality without a score" if read else UNREADABLE

@@ -1,0 +1,72 @@
+"""The table of one session: who sits where, which model speaks for whom, what is being played."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from matrix.kinds.context import Context, Log
+from matrix.kinds.playtest.detect.observe import World
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.prompts import narrator_system
+from matrix.kinds.playtest.setup.state import Seat, State
+
+
+class Table(NamedTuple):
+    """What a turn needs besides the state; read afresh from the context each time.
+
+    Prompt, guide and models come from the session's resources and roles, never from its state, so
+    that a branch with another prompt or model takes effect at once.
+    """
+
+    options: Options
+    scenario: dict[str, Any]
+    guide: str
+    prompt: str
+    archetypes: dict[str, dict[str, Any]]
+
+    @staticmethod
+    def of(ctx: Context) -> Table:
+        """The table of this session."""
+        return Table(
+            options=Options.model_validate(ctx.plan.options),
+            scenario=ctx.resource("scenario"),
+            guide=ctx.resource("guide"),
+            prompt=ctx.resource("prompt"),
+            archetypes=ctx.resource("archetypes"),
+        )
+
+    @property
+    def title(self) -> str:
+        """Title of the story."""
+        return str(self.scenario["title"])
+
+    @property
+    def expected(self) -> int:
+        """Pulses that a full session has."""
+        return int(self.scenario["pulses_expected"])
+
+    @property
+    def world(self) -> World:
+        """Guide, and title with setting."""
+        return World(self.guide, f"{self.title} {self.scenario['setting']}")
+
+    @property
+    def narrator_system(self) -> str:
+        """The narrator's system prompt."""
+        return narrator_system(self.prompt, self.title, self.guide)
+
+    def model_of(self, ctx: Context, role: str, archetype: str) -> str:
+        """The model that ``role`` uses for a member of the group with this archetype."""
+        own = str(self.archetypes[archetype]["model"]) if archetype in self.archetypes else ""
+        return roles.model_of(role, ctx.plan.roles, own)
+
+
+def persona_of(log: Log, seat: Seat) -> str:
+    """A player's system prompt."""
+    return log[seat.persona].text
+
+
+def spokesperson_of(state: State) -> Seat:
+    """Who speaks for the group."""
+    return state.seats[state.spokesperson]

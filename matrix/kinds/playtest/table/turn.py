@@ -1,0 +1,248 @@
+"""One turn: the narrator speaks, its output is labelled, the group reacts and one of them relays.
+
+Log order within a turn: what all hear, what single players hear with their replies, what the
+others notice of it, reactions in seat order, the relay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from matrix.kinds.context import Context
+from matrix.kinds.playtest.detect import history
+from matrix.kinds.playtest.detect.asides import (
+    Aside,
+    Parts,
+    addressed_alone,
+    heard,
+    match_name,
+    split_tagged,
+    tells_others,
+)
+from matrix.kinds.playtest.detect.classify import (
+    PRIVATE,
+    SCHEMA,
+    Label,
+    label_from_text,
+    parse_label,
+)
+from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
+from matrix.kinds.playtest.detect.issues import Finding, detect_confusion, quoted
+from matrix.kinds.playtest.detect.observe import (
+    LOOP_LIMIT,
+    Output,
+    close_tangent,
+    count_issues,
+    is_hopeless,
+    observe,
+)
+from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
+from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.prompts import (
+    aside_note,
+    classifier_system,
+    classify_request,
+    private_request,
+    reaction_request,
+    relay_request,
+)
+from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.table.asking import Child, asking
+from matrix.kinds.playtest.table.creation import BLANK_LIMIT
+from matrix.kinds.playtest.table.scoring import record_counts
+from matrix.kinds.playtest.table.table import Table, persona_of, spokesperson_of
+from matrix.model.records import ChatMessage, Message
+
+CONCLUDED: Final = "concluded"
+
+
+async def play_turn(ctx: Context, state: State) -> State:
+    """Play one turn; ends the session when the story is over or the narrator is beyond help."""
+    table = Table.of(ctx)
+    messages = history.narrator_history(
+        table.narrator_system, len(state.seats), ctx.log, story_at=state.story_at
+    )
+    answer = await ctx.ask(
+        roles.NARRATOR,
+        messages,
+        model=roles.model_of(roles.NARRATOR, ctx.plan.roles),
+        max_tokens=roles.TOKENS[roles.NARRATOR],
+    )
+    text = answer.text.strip()
+    if not is_usable(text):
+        return _blank(ctx, table, state)
+    label = await _classify(ctx, state, messages[-1].content, text)
+    output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
+    state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
+    emit(ctx, findings)
+    _log_output(ctx, output.parts, label.type)
+    if label.concluded or closes(text):
+        ctx.end("completed", CONCLUDED)
+        return state.model_copy(update={"concluded": True})
+    if is_hopeless(state):
+        return _fail(ctx, table, state, f"the narrator repeated itself {LOOP_LIMIT} times")
+    return await _react(ctx, table, state, output.parts)
+
+
+def emit(ctx: Context, findings: Sequence[Finding]) -> None:
+    """Record findings as events of this turn."""
+    for found in findings:
+        ctx.event(
+            found.kind,
+            subject=found.subject,
+            detail=found.detail,
+            value=found.value,
+            severity=found.severity,
+        )
+
+
+def _blank(ctx: Context, table: Table, state: State) -> State:
+    """An output without usable words: nobody reacts, and the narrator is asked again next turn."""
+    finding = Finding("breakdown", NARRATOR, "an output without usable words", "error")
+    emit(ctx, [finding])
+    state = count_issues(
+        state.model_copy(update={"turns": ctx.turn, "blanks": state.blanks + 1}), [finding]
+    )
+    if state.blanks >= BLANK_LIMIT:
+        return _fail(ctx, table, state, f"no usable output {BLANK_LIMIT} times in a row")
+    return state
+
+
+def _fail(ctx: Context, table: Table, state: State, reason: str) -> State:
+    """End the session as failed. Nothing runs after this, so its counts are recorded here."""
+    ctx.end("failed", reason)
+    state, findings = close_tangent(state)
+    emit(ctx, findings)
+    record_counts(ctx, state, table.expected)
+    return state
+
+
+async def _classify(ctx: Context, state: State, relay: str, text: str) -> Label:
+    """The classifier's label, or one read off the text when its answer cannot be used."""
+    answer = await ctx.ask(
+        roles.CLASSIFIER,
+        [
+            ChatMessage("system", classifier_system()),
+            ChatMessage("user", classify_request(state.names, relay, text)),
+        ],
+        model=roles.model_of(roles.CLASSIFIER, ctx.plan.roles),
+        max_tokens=roles.TOKENS[roles.CLASSIFIER],
+        schema=SCHEMA,
+    )
+    label = parse_label(answer.text)
+    if label is not None:
+        return label
+    label = label_from_text(text, relay, state.names)
+    ctx.event("classification_fallback", subject=label.type, detail=answer.text[:200])
+    return label
+
+
+def _route(text: str, label: Label, names: Sequence[str]) -> Parts:
+    """Who hears what: explicit tags first, then the classifier's word; in doubt, everybody."""
+    parts = split_tagged(text, names)
+    if parts.asides:
+        return parts
+    target = match_name(label.private_target, names)
+    if target is None and label.type == PRIVATE:
+        target = addressed_alone(spoken(text), names)
+    return Parts(text, ()) if target is None else Parts("", (Aside(target, text),))
+
+
+def _log_output(ctx: Context, parts: Parts, label: str) -> None:
+    if parts.public:
+        ctx.log.append(Message(TABLE, NARRATOR, parts.public, ctx.turn, label))
+    for aside in parts.asides:
+        channel = private_channel(aside.target)
+        ctx.log.append(Message(channel, NARRATOR, aside.text, ctx.turn, PRIVATE))
+
+
+async def _react(ctx: Context, table: Table, state: State, parts: Parts) -> State:
+    """Whoever was addressed reacts, all at once; then the spokesperson relays."""
+    alone = _private_children(ctx, table, state, parts.asides)
+    together = _group_children(ctx, table, state, spoken(parts.public)) if parts.public else []
+    replies = await ctx.parallel([*alone, *together])
+    _log_private(ctx, parts.asides, replies[: len(alone)])
+    if not together:
+        return state
+    said = [
+        (seat.name, text)
+        for seat, text in zip(state.seats, replies[len(alone) :], strict=True)
+        if text
+    ]
+    for name, text in said:
+        ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
+    confusion = detect_confusion(said)
+    if confusion:
+        emit(ctx, [confusion])
+        state = count_issues(state, [confusion])
+    await _relay(ctx, table, state, spoken(parts.public), said)
+    return state
+
+
+def _private_children(
+    ctx: Context, table: Table, state: State, asides: Sequence[Aside]
+) -> list[Child]:
+    seats = {seat.name: seat for seat in state.seats}
+    return [
+        asking(
+            roles.PLAYERS,
+            table.model_of(ctx, roles.PLAYERS, seats[aside.target].archetype),
+            persona_of(ctx.log, seats[aside.target]),
+            private_request(heard(aside.text), aside.target),
+            agent=aside.target,
+            tag=roles.ASIDE,
+        )
+        for aside in asides
+    ]
+
+
+def _group_children(ctx: Context, table: Table, state: State, narration: str) -> list[Child]:
+    count = table.options.recent_messages
+    talk = history.table_talk(ctx.log, count + 1)[:-1] if count else []  # without this output
+    recent = history.as_heard(talk)
+    children = []
+    for seat in state.seats:
+        own = history.private_memory(ctx.log, seat.name) if state.moments.count and count else ""
+        known = "\n".join(part for part in (own, recent) if part)
+        children.append(
+            asking(
+                roles.PLAYERS,
+                table.model_of(ctx, roles.PLAYERS, seat.archetype),
+                persona_of(ctx.log, seat),
+                reaction_request(known, narration, seat.name),
+                agent=seat.name,
+            )
+        )
+    return children
+
+
+def _log_private(ctx: Context, asides: Sequence[Aside], replies: Sequence[str]) -> None:
+    """Log the replies; the others notice the aside, and hear the reply only if it is told them."""
+    for aside, reply in zip(asides, replies, strict=True):
+        name, told = aside.target, tells_others(reply)
+        text = reply or history.SILENCE
+        ctx.log.append(Message(private_channel(name), name, text, ctx.turn, history.REACTION))
+        ctx.log.append(Message(TABLE, SYSTEM, aside_note(name, told), ctx.turn, history.NOTE))
+        value = float(told)
+        ctx.event("private_reply", subject=name, detail=quoted(text, 200), value=value)
+        if told:
+            ctx.log.append(Message(TABLE, name, reply, ctx.turn, history.SHARED))
+
+
+async def _relay(
+    ctx: Context, table: Table, state: State, narration: str, said: Sequence[tuple[str, str]]
+) -> None:
+    """The spokesperson's message to the narrator; in the players' own words if they have none."""
+    text = history.SILENCE
+    if said:
+        speaker = spokesperson_of(state)
+        ask = asking(
+            roles.SPOKESPERSON,
+            table.model_of(ctx, roles.SPOKESPERSON, speaker.archetype),
+            ctx.log[state.relay_prompt].text,
+            relay_request(narration, said),
+            agent=speaker.name,
+        )
+        text = await ask(ctx) or "\n".join(f"{name}: {words}" for name, words in said)
+    ctx.log.append(Message(TABLE, history.SPOKESPERSON, text, ctx.turn, history.RELAY))

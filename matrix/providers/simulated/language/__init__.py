@@ -1,0 +1,1 @@
+"""English small enough for simulated models, and examples of schemas."""

@@ -1,0 +1,244 @@
+"""How simulated players meet, answer about themselves, choose, and react in private."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from matrix.providers.simulated.language.phrasebook.bank import Bank
+
+CHOICE: Final[dict[str, Bank]] = {
+    "joker": Bank(
+        "I vote we {option}. What's the worst that could happen? Don't answer that.",
+        "I say we {option}. It'll look good on the postcards.",
+        "Let's {option}, before I think about it.",
+    ),
+    "engaged": Bank(
+        "I say we {option}. I'm ready.",
+        "Let's {option}. I'll keep watch on the other side.",
+        "We {option}, I think. It feels right.",
+    ),
+    "questioner": Bank(
+        "I'd rather we {option}. Fewer unknowns.",
+        "Let's {option}, but does anybody know what happens to {thing} if we do?",
+        "I say we {option}, as long as we can still turn round.",
+    ),
+    "wildcard": Bank(
+        "Obviously we {option}.",
+        "Let's {option}, and let's do it fast.",
+        "I vote we {option}. If it's dull we can always do the other one.",
+    ),
+    "follower": Bank(
+        "Let's {option}? If everybody else wants to.",
+        "Happy to {option}.",
+        "I'm fine with either. Let's {option}.",
+    ),
+    "curious": Bank(
+        "Let's {option}. I want to see what's there.",
+        "I say we {option}, because it's the one that might tell us something.",
+        "We {option}. I'd only lie awake wondering otherwise.",
+    ),
+    "optimizer": Bank(
+        "I say we {option}. We can still change our minds after that one.",
+        "On balance, let's {option}.",
+        "Let's {option}. The other way costs us more if it goes wrong.",
+    ),
+    "invested": Bank(
+        "Let's {option}. I couldn't live with the other one.",
+        "I say we {option}, for everybody's sake.",
+        "We {option}. I think {person} would want us to.",
+    ),
+    "drifter": Bank(
+        "Let's {option}. I think. Yes.",
+        "I'd go with: {option}. Was that one of them?",
+        "Sure, let's {option}.",
+    ),
+    "experienced": Bank(
+        "Let's {option}. The other one is how people in stories die.",
+        "I say we {option}. Together, lights on.",
+        "We {option}. I've read enough of these to know.",
+    ),
+}
+
+TAILS: Final[dict[str, tuple[str, ...]]] = {
+    "cheerful": ("This is great, by the way.", "I'm grinning, for the record.", "I like it here."),
+    "tired": ("Slowly, though.", "I could do with a chair.", ""),
+    "focused": ("I don't say anything else.", "Eyes open.", ""),
+    "restless": ("Can we keep moving?", "I can't stand still.", "Come on."),
+    "curious": ("I want to know how this fits.", "There's something in that.", ""),
+    "quiet": ("", "", ""),
+    "talkative": (
+        "And I tell the others what I think of it, at some length.",
+        "I've got three theories already, and two of them are good.",
+        "I talk the whole time, because silence makes it worse.",
+    ),
+    "distracted": ("Sorry, where was I?", "Hm.", ""),
+    "generous": (
+        "The others can have the first look.",
+        "After you, if you like.",
+        "Well done, us.",
+    ),
+    "impatient": ("No dawdling.", "Quickly.", "We've stood here long enough."),
+}
+
+HELLOS: Final = (
+    "Hello, I'm {name}.",
+    "Hi everyone, {name} here.",
+    "I'm {name}. Good to be here.",
+    "Evening. {name}.",
+    "Right, {name}, that's me.",
+)
+
+INTRO_TAILS: Final[dict[str, tuple[str, ...]]] = {
+    "joker": ("I was told there'd be snacks.", "I'm mostly here to lower expectations."),
+    "engaged": ("I've been looking forward to this all week.", "I'm ready when you are."),
+    "questioner": ("I ask a lot of questions, sorry in advance.", "I'll be the one taking notes."),
+    "wildcard": ("I can't promise to do what I'm told.", "I like to see what happens if."),
+    "follower": ("The others talked me into it.", "I'm happy to tag along."),
+    "curious": ("I want to know everything about this place.", "I've already got questions."),
+    "optimizer": ("I like to know the rules before I break them.", "I've brought a pencil."),
+    "invested": ("I get attached to people, so be gentle.", "I remember names, so make them good."),
+    "drifter": ("It's been a long week, so poke me if I fade.", "Somebody nudge me if I nod off."),
+    "experienced": ("I've done a few of these, and I never trust the butler.", "I know the genre."),
+}
+
+PARTS: Final = (
+    "Tonight I'm {part}",
+    "I'll be {part}",
+    "In here I'm {part}",
+    "For this story I'm {part}",
+)
+
+ABOUT_ME: Final[dict[str, dict[str, str]]] = {
+    "frightens": {
+        "joker": "Towards it, talking all the way. It's how I've got out of most things.",
+        "engaged": "Towards it. I've always needed to see for myself, even when I was told not to.",
+        "questioner": "I stop, and I ask it why. Somebody once lied to me very well.",
+        "wildcard": "Towards it, and I open it. Whatever it is. I've never left a lid on.",
+        "follower": "Wherever the others walk. If they go towards it, I suppose I do too.",
+        "curious": "Closer. My grandmother took clocks apart, and nothing scared her either.",
+        "optimizer": "Away first, to where I can see it properly. Then back, with a plan.",
+        "invested": "Towards whoever else is frightened. I left somebody behind once.",
+        "drifter": "Honestly, I notice that I was frightened about a day later.",
+        "experienced": "Away, slowly, facing it. That's what the ones who live do.",
+    },
+    "pockets": {
+        "joker": "A deck of cards with a missing queen. I'd give up the cards before the box.",
+        "engaged": "A letter I never posted. I don't intend to explain it yet.",
+        "questioner": "A notebook and two pencils. You may have a pencil.",
+        "wildcard": "String, a whistle, somebody else's key. I'd never give up the key.",
+        "follower": "A torch, a sandwich, and whatever the others forgot. Not the sandwich.",
+        "curious": "Things I've picked up and can't name. I've never thrown one away.",
+        "optimizer": "A list of what is in everybody's pockets. That one stays with me.",
+        "invested": "A photograph. I'd give up everything else first.",
+        "drifter": "A bus ticket, and no memory of the bus.",
+        "experienced": "Salt, matches and string. Laugh if you like, but you won't get the salt.",
+    },
+    "leave behind": {
+        "joker": "A party in my honour. They think I've gone out for ice.",
+        "engaged": "Half a supper, still warm. My sister thinks I'm upstairs.",
+        "questioner": "A door I locked twice. Nobody thinks I'm anywhere, which worries me.",
+        "wildcard": "I left by a window, and I'd do it again. They'll find the note by Friday.",
+        "follower": "Nothing much. They think I'm with these people, and they're right.",
+        "curious": "A clock in pieces on the kitchen table. My mother thinks I'm mending it.",
+        "optimizer": "A very good excuse, in writing, in three copies.",
+        "invested": "A cat with a neighbour, and a promise to be back. I keep my promises.",
+        "drifter": "I'm fairly sure I left the gas on. Everybody thinks I'm asleep.",
+        "experienced": "A sealed envelope, in case. It's the first thing you learn.",
+    },
+    "get wrong": {
+        "joker": "They think I'm not listening. I'm always listening, it's where the jokes are.",
+        "engaged": "They take me for fearless. I'm only stubborn.",
+        "questioner": "They think I don't trust them. I do. I just check.",
+        "wildcard": "They think I don't have a plan. I have one, it's only short.",
+        "follower": "That I've no opinion. I have, but it can wait.",
+        "curious": "They think I'm clever. I'm nosy, and it looks the same from outside.",
+        "optimizer": "That I'm cold. I only want all of us to get home.",
+        "invested": "They think I'm soft, until somebody hurts a friend of mine.",
+        "drifter": "They think I don't care. I do, about ten minutes later.",
+        "experienced": "They think I've seen it all. I've only read about it.",
+    },
+    "promise": {
+        "joker": "On Tuesday. It was a diet, and there was cake, so yes.",
+        "engaged": "I was nineteen, and I said I'd come back. It wasn't worth it.",
+        "questioner": "I don't make them, for exactly that reason. Well, once.",
+        "wildcard": "This morning. I'd said I'd stay out of trouble.",
+        "follower": "I let somebody else break it for me. It wasn't worth it, no.",
+        "curious": "I promised not to look. I looked. I'd look again.",
+        "optimizer": "Last year, after weighing it carefully. It came out about even.",
+        "invested": "I told a friend I'd wait. I think about it more than I should.",
+        "drifter": "Probably yesterday. What did I say I'd do?",
+        "experienced": "I once said I'd never do another of these.",
+    },
+}
+"""A word of the narrator's question about character -> what each archetype answers."""
+
+PRIVATE_REACTION: Final[dict[str, tuple[str, ...]]] = {
+    "joker": (
+        "I nearly laugh, and then I don't.",
+        "I open my mouth for a joke and nothing comes.",
+        "For once I have no remark to make.",
+    ),
+    "engaged": (
+        "I go very still and let it reach me.",
+        "I feel the hair rise on my arms.",
+        "I breathe out slowly and look at my hands.",
+    ),
+    "questioner": (
+        "Why me? I look for what I've got that they haven't.",
+        "I go over it again, to be sure that I had it right.",
+        "I want to ask who else knows, and I don't dare.",
+    ),
+    "wildcard": (
+        "I answer it, under my breath.",
+        "I like it. I know I shouldn't, but I do.",
+        "I nod, as if we'd agreed on something.",
+    ),
+    "follower": (
+        "I look at my shoes until it's over.",
+        "I wish it had been somebody else.",
+        "I step a little closer to the others.",
+    ),
+    "curious": (
+        "I want more of it. I lean in.",
+        "I try to fix every word of it in my head.",
+        "I'm already wondering how it was done.",
+    ),
+    "optimizer": (
+        "I weigh up what this is worth, and to whom.",
+        "I file it away. It changes the odds.",
+        "I think of three uses for it, and one of them is decent.",
+    ),
+    "invested": (
+        "It goes straight through me. I think of home.",
+        "I have to blink a few times.",
+        "I put a hand over my mouth and hold still.",
+    ),
+    "drifter": (
+        "I'm not sure that really happened.",
+        "For once tonight I'm wide awake.",
+        "It takes a moment, and then it takes all of me.",
+    ),
+    "experienced": (
+        "Of course. There's always one who is told.",
+        "So I'm the marked one. I had wondered.",
+        "I've read about this bit. It's different from inside.",
+    ),
+}
+
+TELLS: Final = (
+    "I tell the others straight away.",
+    "I tell the others, as plainly as I can.",
+    "I wait for a quiet moment and then I tell the others.",
+)
+KEEPS: Final = (
+    "I keep it to myself for now.",
+    "I don't tell the others. Not yet.",
+    "I say nothing about it to anybody.",
+)
+
+HEARD_BEFORE: Final = (
+    "Hang on, you already said that. Did I miss something?",
+    "Wait, didn't that just happen?",
+    "I'm lost. We've had this bit, haven't we?",
+)
+"""What a player says when the narrator repeats itself word for word."""

@@ -1,0 +1,1 @@
+"""The simulated roles: each reads its task from the request."""

@@ -1,0 +1,1 @@
+"""What a simulated narrator makes of a story guide."""
