@@ -253,7 +253,11 @@ class Crew:
         """
         dead = member.name
         await make_sure(member)
-        if member.died_too_often(self._clock()):
+        alone = member.kind in ("governor", "publisher", "blobs")
+        lost = [] if alone else await self.lose(dead)
+        # a suspect that took its worker along is given up at its second death: that comes to an end
+        judged = member is self.suspects and bool(lost)
+        if not judged and member.died_too_often(self._clock()):
             why = f" ({member.cause})" if member.cause else ""
             often = f"{member.place} has died {len(member.deaths)} times in a minute{why}"
             raise ProcessGone(often)
@@ -261,7 +265,6 @@ class Crew:
             await self._new_governor()
             await self._introduce_all()
             return []
-        lost = [] if member.kind in ("publisher", "blobs") else await self.lose(dead)
         await self._create(member)
         if member.kind == "worker":
             return lost

@@ -122,7 +122,10 @@ def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 
 def _clean_file(path: Path, found: os.stat_result, forms: Sequence[bytes]) -> None:
-    """Write a file anew without secrets, if it has any; its mode and its time stay."""
+    """Write a file anew without secrets, if it has any; its mode and its time stay.
+
+    A binary one keeps its length, so that a database with a secret in a row is still one.
+    """
     if not found.st_size:
         return
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
@@ -130,8 +133,10 @@ def _clean_file(path: Path, found: os.stat_result, forms: Sequence[bytes]) -> No
         if all(content.find(form) < 0 for form in forms):
             return
         cleaned = bytes(content)
+    binary = b"\0" in cleaned  # whose format counts on lengths and places
     for form in forms:
-        cleaned = cleaned.replace(form, REMOVED.encode())
+        put = REMOVED.encode().ljust(len(form), b"*")[: len(form)] if binary else REMOVED.encode()
+        cleaned = cleaned.replace(form, put)
     with NamedTemporaryFile(dir=path.parent, delete=False) as anew:
         anew.write(cleaned)
     written = Path(anew.name)

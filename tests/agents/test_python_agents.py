@@ -87,6 +87,12 @@ async def own_types(turn):
     cost = Decimal("0.002") if turn.seed % 2 else __import__("numpy").float64(0.002)
     return Reply(Words("So.\\nSTATUS: COMPLETE"), cost, Count(3), Count(4), Words("COMPLETE"))
 
+async def crashes(turn):
+    import ctypes
+    if "note 0" not in turn.prompt and "note 1" not in turn.prompt:
+        ctypes.string_at(0)
+    return "STATUS: COMPLETE"
+
 async def prints(turn):
     print("not for programs")
     return "STATUS: COMPLETE"
@@ -103,7 +109,9 @@ async def deep(turn):
 """
 
 
-def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project, Any]:
+def played(
+    folder: Path, system: str, *more: str, ray: bool = False, **keys: Any
+) -> tuple[Project, Any]:
     (folder / "agents_of_mine.py").write_text(MINE)
     names = [*("raises", "says", "writes", "goes", "answers", "waits", "bytes_only", "ends")]
     names += [
@@ -111,6 +119,7 @@ def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project,
         "own_types",
         "deep",
         "prints",
+        "crashes",
         "leaves",
         "forks",
         "unspeakable",
@@ -135,7 +144,8 @@ def played(folder: Path, system: str, *more: str, **keys: Any) -> tuple[Project,
     }
     (folder / "selftest.yaml").write_text(yaml.safe_dump(file))
     project = Project(folder, {"OPENAI_API_KEY": KEY, "MY_TOKEN": TOKEN})
-    done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it", *more)
+    executor = [] if ray else ["--in-process"]
+    done = project.matrix("run", "selftest.yaml", *executor, "--run-id", "it", *more)
     return project, done
 
 
@@ -201,7 +211,7 @@ def test_a_generator_that_breaks_is_no_failure_of_the_system(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(("keys", "seconds"), [({}, 300), ({"timeout_seconds": 20}, 20)])
 def test_its_own_longest_turn_holds_unless_the_file_says_another(
-    keys: dict[str, int], seconds: int, tmp_path: Path
+    keys: dict[str, Any], seconds: int, tmp_path: Path
 ) -> None:
     project, _ = played(tmp_path, "waits", **keys)
     said = project.tables("it").frame("messages").text.str.cat()
@@ -228,6 +238,22 @@ def test_what_went_wrong_is_told_as_it_was(system: str, told: str, tmp_path: Pat
     _, done = played(tmp_path, system)
     assert done.code == 1
     assert told in " ".join((done.out + done.err).split())
+
+
+@pytest.mark.slow
+@pytest.mark.ray
+def test_sessions_that_take_their_worker_along_are_given_up_and_the_run_goes_on(
+    tmp_path: Path,
+) -> None:
+    """Seven of them are fourteen deaths alone, more than any other process may die in a minute."""
+    cases = [
+        {"id": f"case{n}", "description": "notes", "prompt": f"Read note {n}."} for n in range(9)
+    ]
+    project, done = played(tmp_path, "crashes", "--workers", "1", scenarios=cases, ray=True)
+    ends = project.tables("it").frame("sessions").set_index("scenario").outcome
+    assert (ends.drop(["case0", "case1"]) == "errored").all(), done
+    assert (ends[["case0", "case1"]] == "completed").all(), done
+    assert "has died" not in done.err, done
 
 
 def test_a_process_that_it_forked_ends_as_it_says(tmp_path: Path) -> None:

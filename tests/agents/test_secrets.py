@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from base64 import b64encode
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
@@ -109,6 +111,23 @@ def test_base64_in_lines_keeps_one_piece_at_a_break_at_most(lead: str, width: in
     cleaned = Cleaner(agent, {"T": token})(text)
     left = max(map(len, cleaned.replace("\n", "").split("[redacted]")))
     assert left <= 2 * 16 if width > 20 else left < len(whole) / 3
+
+
+def test_a_database_is_one_without_the_value_too(tmp_path: Path) -> None:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    with closing(sqlite3.connect(tmp_path / "a.db")) as made:
+        made.execute("create table said (at integer, what text)")
+        rows = [(n, CANARY if n == 200 else f"row {n}") for n in range(400)]
+        made.executemany("insert into said values (?, ?)", rows)
+        made.commit()
+    Cleaner(agent, {"T": CANARY}).clean_files(tmp_path, 0)
+    assert CANARY.encode() not in (tmp_path / "a.db").read_bytes()
+    with closing(sqlite3.connect(tmp_path / "a.db")) as kept:
+        assert kept.execute("pragma integrity_check").fetchone() == ("ok",)
+        told = kept.execute("select what from said where at = 200").fetchone()
+    assert told == ("[redacted]".ljust(len(CANARY), "*"),)
 
 
 @pytest.mark.parametrize("target", ["{}", "../{}/x", "{}\udcff"])
