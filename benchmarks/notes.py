@@ -11,9 +11,9 @@ from typing import Any, Final
 from benchmarks.figures import Section
 from benchmarks.sizes import Sizes
 from matrix.kinds.context import ChangedFiles
-from matrix.kinds.trajectory.folder import View, differences, scan
-from matrix.kinds.trajectory.notes.notebook import Layout
-from matrix.kinds.trajectory.structural import BUILT_IN, Scene
+from matrix.kinds.trajectory.assertions.folder import View, differences, scan
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Scene
 
 _ASKED: Final[dict[str, Any]] = {
     "file_exists_glob": "source/**/*7*.md OR source/**/*1*.md",

@@ -26,7 +26,7 @@ from matrix.model.mistakes import together
 from matrix.model.money import from_usd
 from matrix.model.overrides import Override
 from matrix.model.records import JSON
-from matrix.report.plan import branch_in_words
+from matrix.report.planning.plan import branch_in_words
 
 TIMES = 10
 """Repeats of each variant at one moment: the fewest that a verdict on that moment needs."""

@@ -95,7 +95,7 @@ def moments_of(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoin
 
 def _session(parent: Run, moments: Moments, text: str) -> str:
     if text in ("best", "worst", "longest", "failed"):
-        from matrix.report.summary import extreme_session
+        from matrix.report.run.summary import extreme_session
 
         return extreme_session(parent.path, text)
     return moments.find(text)

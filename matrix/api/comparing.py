@@ -9,7 +9,7 @@ from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.model.errors import BadInput, Mistake
 
 if TYPE_CHECKING:
-    from matrix.report.study import Study
+    from matrix.report.study.study import Study
 
 
 def compare(
@@ -46,8 +46,8 @@ def compare(
         RunNotFound: No such run.
         BadInput: No such factor, metric, variant or breakdown, or nothing to compare; all at once.
     """
-    from matrix.report.matching import factor_matchup, runs_matchup
-    from matrix.report.study import study_of
+    from matrix.report.compare.matching import factor_matchup, runs_matchup
+    from matrix.report.study.study import study_of
     from matrix.store.reading.reader import RunTables
 
     first = _opened(run, results)

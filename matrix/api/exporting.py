@@ -16,9 +16,9 @@ from matrix.engine.keys import ENV_NAME, keys_among, variables
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import JSON
-from matrix.report.checkpoints import RunContent, checkpoint_of, turns_of
-from matrix.report.difference import Difference, difference_of
-from matrix.report.session_report import session_as_markdown
+from matrix.report.session.checkpoints import RunContent, checkpoint_of, turns_of
+from matrix.report.session.difference import Difference, difference_of
+from matrix.report.session.session_report import session_as_markdown
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.carrying import exported_bytes
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader

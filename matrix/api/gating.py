@@ -15,9 +15,9 @@ from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
 from matrix.model.mistakes import Mistakes, together
 from matrix.model.spec import RunSpec
-from matrix.report.gate_wish import GateWish, read_wish
-from matrix.report.gating import NO_MARGIN, GateReport, check_wish, gate
-from matrix.report.report_file import REPORT_NAME, report_as_markdown
+from matrix.report.gates.gate_wish import GateWish, read_wish
+from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
+from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import (
     GateFound,
@@ -31,7 +31,7 @@ from matrix.store.shared.namesakes import newest_complete
 
 if TYPE_CHECKING:
     from matrix.api.opened import Run
-    from matrix.report.summary import Summary
+    from matrix.report.run.summary import Summary
 
 THIS_RUN = "this run"
 """What a run that has no id yet is called."""
@@ -71,7 +71,7 @@ def wanted_gates(
     allow_errored: float | None,
     results: str | Path,
 ) -> GateWish:
-    """Read the options of gates; see `matrix.report.gate_wish.read_wish`.
+    """Read the options of gates; see `matrix.report.gates.gate_wish.read_wish`.
 
     Raises:
         BadInput: Every mistake, an unknown baseline among them.

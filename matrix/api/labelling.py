@@ -24,8 +24,8 @@ from matrix.kinds.protocol import REPORTED, AsksPeople, Kept, Question
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.records import Message
 from matrix.model.seeds import derive_seed
-from matrix.report.judge_check import JudgeCheck, check_judge
-from matrix.report.labelled import names_of_transcripts
+from matrix.report.compare.judge_check import JudgeCheck, check_judge
+from matrix.report.compare.labelled import names_of_transcripts
 from matrix.report.text import harmless
 from matrix.store.reading.checkpoints import Moments
 from matrix.store.reading.reader import RunTables

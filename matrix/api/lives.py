@@ -388,7 +388,7 @@ def _surveyed(prepared: Prepared, run_dir: Path) -> Survey | None:
 
 def _report(run: Run, project: Path, listener: Listener) -> None:
     """Write the reports of a run that has ended; a run does not fail for them."""
-    from matrix.report.report_file import REPORT_NAME, report_as_markdown
+    from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 
     try:
         write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary()))

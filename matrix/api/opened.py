@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-    from matrix.report.gate_wish import FailOn
-    from matrix.report.gating import GateReport
-    from matrix.report.study import Study
-    from matrix.report.summary import Summary
+    from matrix.report.gates.gate_wish import FailOn
+    from matrix.report.gates.gating import GateReport
+    from matrix.report.run.summary import Summary
+    from matrix.report.study.study import Study
     from matrix.store.journal.transcript import Transcript
 
 RESULTS = "results"
@@ -126,7 +126,7 @@ class Run:
             BadInput: Every mistake.
         """
         from matrix.api.gating import check_gates
-        from matrix.report.gate_wish import MOST_ERRORED, GateWish, share_fault
+        from matrix.report.gates.gate_wish import MOST_ERRORED, GateWish, share_fault
 
         if (fault := share_fault(allow_errored)) is not None:
             raise BadInput([Mistake("allow_errored", None, "", fault[1])])
@@ -137,7 +137,7 @@ class Run:
 
     def summary(self) -> Summary:
         """Outcomes, costs by role, variants and verdict."""
-        from matrix.report.summary import summarize_run
+        from matrix.report.run.summary import summarize_run
 
         file = self.file
         if self._summary is None or self._summary.run != file or file.status == "running":
@@ -154,7 +154,7 @@ class Run:
         from matrix.store.journal.transcript import find_session, transcript
 
         if text in ("best", "worst", "longest", "failed"):
-            from matrix.report.summary import extreme_session
+            from matrix.report.run.summary import extreme_session
 
             text = extreme_session(self.path, text)
         with closing(JournalReader(self.path / JOURNAL_NAME)) as reader:

@@ -12,13 +12,13 @@ from matrix.api.planning import plan
 from matrix.model.errors import BadInput, Mistake, RunNotFound, did_you_mean
 from matrix.model.mistakes import together
 from matrix.model.money import from_usd
-from matrix.report.plan_power import question_of_plan
-from matrix.report.planning import Answer, Pilot, Question, answer
+from matrix.report.planning.plan_power import question_of_plan
+from matrix.report.planning.planning import Answer, Pilot, Question, answer
 from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
 
 if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
-    from matrix.report.matchup import Matchup
+    from matrix.report.compare.matchup import Matchup
     from matrix.store.run.run_folder import RunFile
 
 
@@ -95,7 +95,7 @@ def pilot_for(prepared: Prepared, run: str | Path, results: str | Path = RESULTS
     Raises:
         BadInput: No such run, or it did not compare what the prepared run is to compare.
     """
-    from matrix.report.piloting import pilot_of
+    from matrix.report.planning.piloting import pilot_of
 
     file, matchup = _matchup(_opened(run, results), prepared.compare_factor)
     return pilot_of(matchup, prepared.spec.compare.metric, file)
@@ -113,7 +113,7 @@ def _sources(
     Raises:
         BadInput: Every mistake in both.
     """
-    from matrix.report.piloting import pilot_of
+    from matrix.report.planning.piloting import pilot_of
 
     prepared, run = together(
         lambda: None if spec is None else plan(spec),
@@ -138,7 +138,7 @@ def _opened(run: str | Path, results: str | Path) -> Run:
 
 
 def _matchup(run: Run, factor: str | None) -> tuple[RunFile, Matchup]:
-    from matrix.report.matching import factor_matchup
+    from matrix.report.compare.matching import factor_matchup
     from matrix.store.reading.reader import RunTables
 
     file = run.file

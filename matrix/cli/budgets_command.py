@@ -26,7 +26,7 @@ def budgets(results: ResultsOption = "results", json: JsonOption = False) -> Non
     """Show budgets."""
     from matrix import api
     from matrix.cli.printing import print_json
-    from matrix.report.budgets import budgets_as_data, budgets_as_text
+    from matrix.report.run.budgets import budgets_as_data, budgets_as_text
 
     states = api.budgets(results)
     if json:

@@ -17,7 +17,7 @@ from matrix.cli.gating import (
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 
 if TYPE_CHECKING:
-    from matrix.report.gating import GateReport
+    from matrix.report.gates.gating import GateReport
 
 HELP = """Say which variant is better, and how sure that is.
 
@@ -103,9 +103,9 @@ def compare(
     from matrix.api.gating import baseline_of
     from matrix.api.opened import LATEST
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.gating import gate_as_data
-    from matrix.report.study_data import study_as_data
-    from matrix.report.study_text import study_as_text
+    from matrix.report.gates.gating import gate_as_data
+    from matrix.report.study.study_data import study_as_data
+    from matrix.report.study.study_text import study_as_text
 
     if baseline == LATEST:
         baseline = baseline_of(api.open_run(run, results=results))

@@ -35,7 +35,7 @@ def diff(
     from matrix import api
     from matrix.cli.printing import print_json, text_width
     from matrix.model.errors import BadInput, Mistake
-    from matrix.report.difference import difference_as_data, difference_as_text
+    from matrix.report.session.difference import difference_as_data, difference_as_text
 
     if len(where) not in (2, 3):
         told = f"found {len(where)} names; give RUN A B, or two RUN:SESSION"

@@ -69,7 +69,7 @@ class LogLines(Quiet):
 
     def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
         """The plan, and where results go."""
-        from matrix.report.plan import plan_as_text
+        from matrix.report.planning.plan import plan_as_text
 
         _say(plan_as_text(prepared))
         from matrix.store.run.run_folder import from_here
@@ -104,7 +104,7 @@ class LiveDisplay(Quiet):
         from rich.live import Live
         from rich.text import Text
 
-        from matrix.report.plan import plan_as_text
+        from matrix.report.planning.plan import plan_as_text
 
         self._range = prepared.kind.score_range
         width = text_width(sys.stderr)

@@ -49,7 +49,7 @@ def doctor(
     """Look at everything."""
     from matrix import api
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.checkup import findings_as_data, findings_as_text
+    from matrix.report.run.checkup import findings_as_data, findings_as_text
 
     say_if_built_in(spec)
     found = api.doctor(

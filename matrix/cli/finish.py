@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.kinds.protocol import RunReport
     from matrix.model.errors import BadInput
-    from matrix.report.gating import GateReport
-    from matrix.report.summary import Summary
+    from matrix.report.gates.gating import GateReport
+    from matrix.report.run.summary import Summary
 
 INCOMPLETE = 4
 """Exit code of a run that ended before its plan."""
@@ -57,15 +57,15 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     from matrix.api.kind_reports import kind_report
     from matrix.cli.gating import GATE_FAILED, exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.summary_data import summary_as_data
-    from matrix.report.summary_text import head_line, summary_as_text, verdict_line
+    from matrix.report.run.summary_data import summary_as_data
+    from matrix.report.run.summary_text import head_line, summary_as_text, verdict_line
     from matrix.store.run.run_folder import resume_command
 
     gate, problem = _decided(run, gates)
     summary = run.summary() if gate is None else _kept(run, gate)
     told = kind_report(run)
     if json:
-        from matrix.report.gating import gate_as_data
+        from matrix.report.gates.gating import gate_as_data
 
         data = summary_as_data(summary)
         if gate is not None:
@@ -135,7 +135,7 @@ def _kept(run: Run, gate: GateReport) -> Summary:
 
 def _tell_if_hollow(summary: Summary, *, quiet: bool) -> bool:
     """Whether a run that is over has too few scores to build on; says so if it has."""
-    from matrix.report.summary_text import defect_as_text, losses, reasons
+    from matrix.report.run.summary_text import defect_as_text, losses, reasons
 
     if not (told := summary.endings.problem):
         return False

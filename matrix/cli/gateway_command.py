@@ -88,7 +88,7 @@ def gateway(
     from matrix.api.metering import plan_gateway
     from matrix.cli.finish import INCOMPLETE, CommandEnded
     from matrix.model.money import show_usd
-    from matrix.report.summary_text import head_line
+    from matrix.report.run.summary_text import head_line
     from matrix.report.text import plural
     from matrix.store.run.run_folder import resume_command
 

@@ -9,8 +9,8 @@ import typer
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.engine.prepared import Prepared
-    from matrix.report.gate_wish import GateWish
-    from matrix.report.gating import GateReport
+    from matrix.report.gates.gate_wish import GateWish
+    from matrix.report.gates.gating import GateReport
     from matrix.store.run.run_folder import RunFile
 
 GATE_FAILED = 3

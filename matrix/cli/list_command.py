@@ -24,7 +24,7 @@ def list_runs(results: ResultsOption = "results", json: JsonOption = False) -> N
     from matrix import api
     from matrix.cli.printing import print_json
     from matrix.model.money import to_usd
-    from matrix.report.runs import runs_as_text
+    from matrix.report.run.runs import runs_as_text
 
     runs = api.list_runs(results)
     if json:

@@ -27,7 +27,7 @@ from matrix.cli.options import (
 
 if TYPE_CHECKING:
     from matrix.engine.prepared import Prepared
-    from matrix.report.planning import Pilot
+    from matrix.report.planning.planning import Pilot
 
 HELP = """Show what a run would do, without starting anything. It prints the cells, the number of
 sessions, the models, the expected cost, and what differences so many sessions can show.
@@ -95,7 +95,7 @@ def plan(
 def print_plan(prepared: Prepared, *, json: bool, pilot: Pilot | None = None) -> None:
     """Print a plan; shared with ``matrix run --dry-run``."""
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.plan import plan_as_data, plan_as_text
+    from matrix.report.planning.plan import plan_as_data, plan_as_text
 
     if json:
         print_json(plan_as_data(prepared, pilot))

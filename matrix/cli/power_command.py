@@ -82,7 +82,7 @@ def power(
     """Plan."""
     from matrix import api
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.planning_text import answer_as_data, answer_as_text
+    from matrix.report.planning.planning_text import answer_as_data, answer_as_text
 
     found = api.power(
         spec,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matrix.api.series import Last
     from matrix.engine.executor import AnyExecutor
     from matrix.engine.prepared import Prepared
-    from matrix.report.gate_wish import GateWish
+    from matrix.report.gates.gate_wish import GateWish
 
 FinishLastOption = Annotated[
     bool,

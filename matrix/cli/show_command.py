@@ -31,8 +31,8 @@ def show(
     """Show a run or a session."""
     from matrix import api
     from matrix.cli.printing import print_json, text_width
-    from matrix.report.summary_data import summary_as_data
-    from matrix.report.summary_text import summary_as_text
+    from matrix.report.run.summary_data import summary_as_data
+    from matrix.report.run.summary_text import summary_as_text
 
     found = api.open_run(run, results=results)
     if session is None:
@@ -42,7 +42,7 @@ def show(
         else:
             typer.echo(summary_as_text(summary, width=text_width()))
         return
-    from matrix.report.transcript import session_as_data, session_as_text
+    from matrix.report.session.transcript import session_as_data, session_as_text
 
     transcript = found.session(session)
     if json:

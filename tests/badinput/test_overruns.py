@@ -15,8 +15,8 @@ from aiohttp import web
 from matrix import api
 from matrix.api import Run
 from matrix.model.money import from_usd
-from matrix.report.summary_data import summary_as_data
-from matrix.report.summary_text import summary_as_text
+from matrix.report.run.summary_data import summary_as_data
+from matrix.report.run.summary_text import summary_as_text
 from tests.executors.billing import GROUP
 from tests.executors.programs import counter_spec
 from tests.faults.laws import assert_books

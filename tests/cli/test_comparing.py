@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import matrix as api
-from matrix.report.study_data import study_as_data
+from matrix.report.study.study_data import study_as_data
 from tests.cli.program import GoldenRun, Matrix
 from tests.cli.test_verdicts import SABOTAGE
 

@@ -13,8 +13,8 @@ from matrix import api
 from matrix.engine.catalogue import SIMULATED
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput
-from matrix.report.plan import plan_as_text
-from matrix.report.plan_power import power_facts
+from matrix.report.planning.plan import plan_as_text
+from matrix.report.planning.plan_power import power_facts
 from tests.cli.program import GoldenRun, Matrix
 
 SIZES = {"smoke": 5, "mini": 20, "standard": 100, "full": 300}

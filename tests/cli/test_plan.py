@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from matrix import api
-from matrix.report.plan import plan_as_data
+from matrix.report.planning.plan import plan_as_data
 from tests.cli.program import NO_SPEC, GoldenRun, Matrix
 
 

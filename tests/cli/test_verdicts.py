@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 import matrix
-from matrix.report.study import Study
+from matrix.report.study.study import Study
 from tests.cli.program import Matrix
 
 SABOTAGE = [

@@ -16,10 +16,10 @@ import pytest
 import matrix
 from matrix import api
 from matrix.api import Run
-from matrix.report.runs import runs_as_text
-from matrix.report.study_text import study_as_text
-from matrix.report.summary_data import summary_as_data
-from matrix.report.summary_text import summary_as_text, verdict_line
+from matrix.report.run.runs import runs_as_text
+from matrix.report.run.summary_data import summary_as_data
+from matrix.report.run.summary_text import summary_as_text, verdict_line
+from matrix.report.study.study_text import study_as_text
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
 

@@ -11,9 +11,9 @@ from aiohttp import web
 
 from matrix import api
 from matrix.engine.inprocess import InProcessExecutor
-from matrix.report.study_text import study_as_text
-from matrix.report.summary import summarize_run
-from matrix.report.summary_text import moved_alias, summary_as_text
+from matrix.report.run.summary import summarize_run
+from matrix.report.run.summary_text import moved_alias, summary_as_text
+from matrix.report.study.study_text import study_as_text
 from matrix.store.run.run_folder import read_run
 from tests.executors import driving
 from tests.executors.billing import served_spec

@@ -14,7 +14,7 @@ import pytest
 
 from matrix.api.labelling import labelling, value_of
 from matrix.kinds.protocol import Question
-from matrix.report.judge_check import ENOUGH, check_judge, standing_of
+from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
 from matrix.store.shared.labels import JudgeId, Label, Transcript
 from tests.executors.programs import Project, counter_spec
 
@@ -225,7 +225,7 @@ def test_people_correct_a_judge_that_favours_a_variant(project: Project) -> None
 
 def test_few_labels_are_believed_alone_and_the_judge_never_turns_people_round() -> None:
     """A weight estimated from four labels can be anything: here it would be -7."""
-    from matrix.report.labelled import _powered
+    from matrix.report.compare.labelled import _powered
 
     people, judge = np.array([3.0, 2.0, 4.0, 4.0]), np.array([3.2, 3.3, 3.1, 3.0])
     elsewhere = np.full(30, 4.5)

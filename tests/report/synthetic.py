@@ -21,8 +21,8 @@ from matrix.model.records import (
     SessionPlan,
     Usage,
 )
-from matrix.report.compare import FactorComparison, compare_factor
-from matrix.report.summary import Summary, summarize_run
+from matrix.report.compare.compare import FactorComparison, compare_factor
+from matrix.report.run.summary import Summary, summarize_run
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import (

@@ -11,7 +11,7 @@ import pytest
 
 from matrix import api
 from matrix.model.records import Message
-from matrix.report.difference import difference_as_data, difference_as_text, difference_of
+from matrix.report.session.difference import difference_as_data, difference_as_text, difference_of
 from matrix.store.journal.transcript import Transcript
 
 KEPT = Path(__file__).parents[1] / "store" / "journals_v3"

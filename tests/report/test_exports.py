@@ -18,7 +18,7 @@ from matrix import api
 from matrix.kinds.playtest.setup.state import State
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, StoreError
-from matrix.report.checkpoints import turns_of
+from matrix.report.session.checkpoints import turns_of
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.run.disk import Disk
 from matrix.store.run.exports import write_files

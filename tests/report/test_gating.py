@@ -12,8 +12,8 @@ import pytest
 from matrix.api.gating import check_gates
 from matrix.api.opened import Run
 from matrix.model.errors import BadInput
-from matrix.report.gate_wish import read_wish
-from matrix.report.gating import GateReport, gate_as_data
+from matrix.report.gates.gate_wish import read_wish
+from matrix.report.gates.gating import GateReport, gate_as_data
 from tests.report.synthetic import MadeUp, Row, make_run
 
 ONE = {"prompt": ("warm",)}

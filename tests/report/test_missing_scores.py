@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from matrix.api.opened import Run
-from matrix.report.matching import factor_matchup
-from matrix.report.study import study_of
+from matrix.report.compare.matching import factor_matchup
+from matrix.report.study.study import study_of
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from tests.report.synthetic import CENT, MadeUp, Row, make_run

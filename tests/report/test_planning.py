@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import matrix
 from matrix.model.errors import BadInput
-from matrix.report.planning import Question, answer, shown_by
-from matrix.report.planning_text import answer_as_data, answer_as_text
+from matrix.report.planning.planning import Question, answer, shown_by
+from matrix.report.planning.planning_text import answer_as_data, answer_as_text
 from matrix.stats import PowerGoal, rounds_needed, smallest_effect
 from tests.report.synthetic import CENT, Row, make_run
 

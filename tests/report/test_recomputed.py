@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 
 from matrix.model.records import Outcome
-from matrix.report.matching import factor_matchup
-from matrix.report.study import study_of
-from matrix.report.study_data import study_as_data
+from matrix.report.compare.matching import factor_matchup
+from matrix.report.study.study import study_of
+from matrix.report.study.study_data import study_as_data
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from tests.report import recomputed

@@ -11,8 +11,8 @@ from markdown_it.token import Token
 
 from matrix import api
 from matrix.model.overrides import from_flags
-from matrix.report.report_file import REPORT_NAME, escaped, report_as_markdown
-from matrix.report.summary_text import verdict_line
+from matrix.report.run.report_file import REPORT_NAME, escaped, report_as_markdown
+from matrix.report.run.summary_text import verdict_line
 from tests.branching.conftest import COUNTER, played
 from tests.report.synthetic import Row, make_run
 

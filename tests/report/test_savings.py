@@ -14,10 +14,10 @@ from matrix.engine.plan_file import PLAN_NAME, read_tariffs
 from matrix.model.entries import Entry, Opened, Settled
 from matrix.model.money import from_usd
 from matrix.model.records import Answer, CallKey, Usage
-from matrix.report.savings import PromptCacheUse, prompt_cache_use, saved_by_prompt_cache
-from matrix.report.summary import Summary, summarize_run
-from matrix.report.summary_data import summary_as_data
-from matrix.report.summary_text import summary_as_text
+from matrix.report.run.savings import PromptCacheUse, prompt_cache_use, saved_by_prompt_cache
+from matrix.report.run.summary import Summary, summarize_run
+from matrix.report.run.summary_data import summary_as_data
+from matrix.report.run.summary_text import summary_as_text
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.run_folder import read_run
 from matrix.store.tables.publisher import Publisher

@@ -14,11 +14,11 @@ import pytest
 from matrix.model.decimals import in_digits
 from matrix.model.errors import BadInput
 from matrix.model.money import NANO_PER_USD
-from matrix.report.matching import factor_matchup, runs_matchup
-from matrix.report.noise_sources import agreement_of
-from matrix.report.study import Study, study_of
-from matrix.report.study_data import study_as_data
-from matrix.report.study_text import study_as_text
+from matrix.report.compare.matching import factor_matchup, runs_matchup
+from matrix.report.study.noise_sources import agreement_of
+from matrix.report.study.study import Study, study_of
+from matrix.report.study.study_data import study_as_data
+from matrix.report.study.study_text import study_as_text
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import orjson
 
-from matrix.report.runs import runs_as_text
-from matrix.report.summary import extreme_session
-from matrix.report.summary_data import summary_as_data
-from matrix.report.summary_text import summary_as_text, verdict_line
+from matrix.report.run.runs import runs_as_text
+from matrix.report.run.summary import extreme_session
+from matrix.report.run.summary_data import summary_as_data
+from matrix.report.run.summary_text import summary_as_text, verdict_line
 from matrix.store.run.run_folder import ListedRun, list_runs
 from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired
 

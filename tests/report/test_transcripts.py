@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from matrix.cli.printing import print_json
 from matrix.model.records import Event, Message, Player
+from matrix.report.session.transcript import session_as_data, session_as_text
 from matrix.report.text import harmless, harmless_json, tokens, wrapped
-from matrix.report.transcript import session_as_data, session_as_text
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.journal.transcript import Transcript, transcript
 from tests.report.synthetic import Row, entries_of

@@ -11,8 +11,8 @@ from matrix.judging.request import Part, cut
 from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import MATERIAL
-from matrix.kinds.trajectory.folder import View
-from matrix.kinds.trajectory.notes.paths import alternatives, is_glob, matching, plain
+from matrix.kinds.trajectory.assertions.folder import View
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
 from matrix.kinds.trajectory.settings import JUDGE, Content, Scenario
 from matrix.kinds.trajectory.state import UNCERTAIN, UNJUDGED, UNREADABLE, Result, State
 from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX

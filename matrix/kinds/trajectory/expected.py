@@ -12,10 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from matrix.kinds.trajectory.notes.paths import alternatives, never_matches
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, never_matches
+from matrix.kinds.trajectory.assertions.structural import installed
 from matrix.kinds.trajectory.rubrics import find_rubric
 from matrix.kinds.trajectory.settings import Content, Expected, Structural
-from matrix.kinds.trajectory.structural import installed
 from matrix.model.documents import PathKey
 from matrix.model.errors import did_you_mean
 from matrix.model.mistakes import Mistakes

@@ -27,6 +27,11 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.kinds.trajectory import reporting
+from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_changes
+from matrix.kinds.trajectory.assertions.hypotheses import gone_after, hypotheses_of, is_demoted
+from matrix.kinds.trajectory.assertions.own_checks import assertions_of
+from matrix.kinds.trajectory.assertions.pinned import compared, pin
+from matrix.kinds.trajectory.assertions.structural import Assertion, Scene
 from matrix.kinds.trajectory.content import (
     judged,
     keep_material,
@@ -42,12 +47,8 @@ from matrix.kinds.trajectory.file import (
     read_adapter,
     stands_for,
 )
-from matrix.kinds.trajectory.folder import View, as_text, scan, told_changes
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.given import with_given
-from matrix.kinds.trajectory.hypotheses import gone_after, hypotheses_of, is_demoted
-from matrix.kinds.trajectory.own_checks import assertions_of
-from matrix.kinds.trajectory.pinned import compared, pin
 from matrix.kinds.trajectory.points import (
     INBOX,
     all_ids,
@@ -81,7 +82,6 @@ from matrix.kinds.trajectory.state import (
     State,
     share,
 )
-from matrix.kinds.trajectory.structural import Assertion, Scene
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 from matrix.model.seeds import content_hash

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from matrix.kinds.trajectory.hypotheses import Gone
+from matrix.kinds.trajectory.assertions.hypotheses import Gone
 
 STRUCTURAL, CONTENT = "structural", "content"
 PASS, FAIL, UNCERTAIN, UNJUDGED, WAITING = "PASS", "FAIL", "UNCERTAIN", "UNJUDGED", ""

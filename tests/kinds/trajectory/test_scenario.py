@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.context import ChangedFiles
+from matrix.kinds.trajectory.assertions.folder import View, differences, scan
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.notes.paths import matching, never_matches
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Scene
 from matrix.kinds.trajectory.file import is_adapter
-from matrix.kinds.trajectory.folder import View, differences, scan
-from matrix.kinds.trajectory.notes.notebook import Layout
-from matrix.kinds.trajectory.notes.paths import matching, never_matches
 from matrix.kinds.trajectory.scenario import Places, read_scenario
 from matrix.kinds.trajectory.settings import Scenario
-from matrix.kinds.trajectory.structural import BUILT_IN, Scene
 from matrix.model.errors import BadInput
 from tests.kinds.trajectory.folders import project, scenario
 

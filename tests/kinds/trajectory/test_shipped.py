@@ -17,8 +17,8 @@ import pytest
 
 from benchmarks.mistakes import MISTAKES, failures_of
 from matrix.kinds.library import shipped_root
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN
 from matrix.kinds.trajectory.scenario import Places, read_scenario, scenarios_in
-from matrix.kinds.trajectory.structural import BUILT_IN
 from matrix.store.upkeep.sweeping import FOLDERS
 from tests.executors.programs import Project
 from tests.kinds.trajectory.folders import played

@@ -10,9 +10,9 @@ from typing import Any, Final
 import pytest
 
 from matrix.kinds.context import ChangedFiles
-from matrix.kinds.trajectory.folder import View, scan
-from matrix.kinds.trajectory.notes.notebook import Layout
-from matrix.kinds.trajectory.structural import BUILT_IN, Found, Scene
+from matrix.kinds.trajectory.assertions.folder import View, scan
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Found, Scene
 
 HYPOTHESIS: Final = """# H-V1: Small teams drop the weekly report
 

@@ -1,0 +1,1 @@
+"""What a working folder shows by itself, without a judge."""

@@ -1,0 +1,171 @@
+"""Hypotheses of a working folder over its turns: as they are, as they were, and who is gone.
+
+A name in an assertion stands for one hypothesis. One that the agent has deleted is remembered, so
+that the evidence of another is never taken for its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pydantic import BaseModel, ConfigDict
+
+from matrix.kinds.trajectory.assertions.folder import View
+from matrix.kinds.trajectory.assertions.notes.markdown import FRONT, prose, without_paths
+from matrix.kinds.trajectory.assertions.notes.notebook import (
+    Hypothesis,
+    Layout,
+    Row,
+    entries_in,
+    evidence_in,
+    read_hypothesis,
+    resolve,
+    stem,
+)
+from matrix.kinds.trajectory.assertions.notes.paths import plain
+
+
+class Gone(BaseModel):
+    """A hypothesis that was there after an earlier turn, and is no longer.
+
+    One whose file has lost all evidence and its status is no longer there either.
+
+    Attributes:
+        path: Its file.
+        id: Its id.
+        time: When it was last written, in ns.
+        silent: Whether it had support, and neither its evidence was kept elsewhere nor was it
+            demoted with evidence against it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    id: str
+    time: int
+    silent: bool
+
+
+class Change(NamedTuple):
+    """A hypothesis's evidence (for, against) before a turn and after it."""
+
+    path: str
+    before: tuple[int, int]
+    now: tuple[int, int]
+
+
+def hypotheses_of(view: View, layout: Layout) -> list[Hypothesis]:
+    """Every hypothesis as it is now."""
+    paths = entries_in(layout.hypotheses, view.now, layout)
+    return [read_hypothesis(path, view.text(path), layout) for path in paths]
+
+
+def old_hypotheses(view: View, layout: Layout) -> list[Hypothesis]:
+    """Every hypothesis as it was before the turn."""
+    paths = entries_in(layout.hypotheses, view.before, layout)
+    return [read_hypothesis(path, view.old_text(path) or "", layout) for path in paths]
+
+
+def evidence_of(view: View, layout: Layout) -> Iterator[Row]:
+    """Every row of evidence in the notebook, but for what stands in its sources."""
+    sources = tuple(f"{plain(one)}/" for one in layout.sources)
+    for path in view.notes:
+        if "/" in path and not path.startswith(sources):
+            yield from evidence_in(path, view.text(path), layout)
+
+
+def is_demoted(one: Hypothesis, layout: Layout) -> bool:
+    """Whether its status says so, whatever else it says."""
+    words = one.status.replace("_", " ").replace("-", " ")
+    return any(words.startswith(word.casefold()) for word in layout.demoted)
+
+
+def gone_after(
+    view: View, layout: Layout, earlier: Sequence[Gone], demoted_at_start: frozenset[str]
+) -> tuple[Gone, ...]:
+    """The hypotheses that are gone after a turn; one that is there again, by path or id, is not.
+
+    A file with another name and id that has all evidence of one that vanished in the same turn is
+    that hypothesis renamed.
+    """
+    files, old = hypotheses_of(view, layout), old_hypotheses(view, layout)
+    full = {one.path for one in old if one.status and one.count(against=False)}
+    full |= {one.path for one in earlier}
+    now = [one for one in files if one.evidence or one.status or one.path not in full]
+    paths, ids = {one.path for one in now}, {one.id.casefold() for one in now}
+    known = {one.path for one in old}
+    new = [_rows_of(one.evidence) for one in now if one.path not in known]
+    kept: set[str] | None = None
+    found = [one for one in earlier if one.path not in paths and one.id.casefold() not in ids]
+    for one in old:
+        rows = _rows_of(one.evidence)
+        if one.path in paths or one.id.casefold() in ids or (rows and any(rows <= n for n in new)):
+            continue
+        kept = _new_rows(view, layout) if kept is None else kept
+        shown = one.count(against=True) > 0 or one.id in demoted_at_start
+        demoted = is_demoted(one, layout) and shown
+        silent = one.count(against=False) > 0 and not demoted and not rows <= kept
+        found.append(Gone(path=one.path, id=one.id, time=view.before[one.path], silent=silent))
+    return tuple(found)
+
+
+def _new_rows(view: View, layout: Layout) -> set[str]:
+    """What rows say that were put into a note by this turn."""
+    found = set[str]()
+    for path in (path for path in view.notes if view.touched(path)):
+        old = view.old_text(path) or ""
+        rows = _rows_of(evidence_in(path, view.text(path), layout))
+        found |= rows - _rows_of(evidence_in(path, old, layout))
+    return found
+
+
+def _rows_of(rows: Sequence[Row] | Iterator[Row]) -> set[str]:
+    """What rows say, wherever their links lead from: a note that moves has other paths."""
+    return {without_paths(row.text) for row in rows}
+
+
+def change_of(view: View, layout: Layout, name: str, gone: Sequence[Gone]) -> Change | str:
+    """What a turn did to the evidence of the hypothesis that a name stands for; or why for none."""
+    now, old = hypotheses_of(view, layout), old_hypotheses(view, layout)
+    there = {one.path for one in now}  # a file that was emptied is itself what was
+    left = [Hypothesis(one.path, one.id, "") for one in gone if one.path not in there]
+    times = {one.path: one.time for one in gone} | dict(view.now)
+    one = resolve(name, now, left, times)
+    if isinstance(one, str):
+        return one
+    before = next((each for each in old if each.path == one.path), None)
+    if before is None:  # a file that was renamed keeps what it had
+        lost = [each for each in old if each.path not in view.now]
+        before = next((each for each in lost if each.id == one.id), None) or _renamed(one, lost)
+    return Change(one.path, (0, 0) if before is None else _counts(before), _counts(one))
+
+
+def _renamed(one: Hypothesis, lost: Sequence[Hypothesis]) -> Hypothesis | None:
+    rows = _rows_of(one.evidence)
+    return next((was for was in lost if was.evidence and _rows_of(was.evidence) <= rows), None)
+
+
+def _counts(one: Hypothesis) -> tuple[int, int]:
+    """Rows for it and against it; the same row said again is none."""
+    said = {(row.against, " ".join(row.text.casefold().split())) for row in one.evidence}
+    against = sum(way for way, _ in said)
+    return len(said) - against, against
+
+
+def is_told_of(one: Gone, view: View, layout: Layout) -> bool:
+    """Whether a decision, another hypothesis or a row of evidence names one that is gone."""
+    folders = (layout.decisions, layout.hypotheses)
+    notes = {p for folder in folders for p in entries_in(folder, view.now, layout)} - {one.path}
+    texts = [_words(view.text(path)) for path in sorted(notes)]
+    texts += [row.text for row in evidence_of(view, layout)]
+    names = "|".join(re.escape(name) for name in {one.id, stem(one.path)})
+    said = re.compile(rf"(?<![\w-])(?:{names})(?![\w])", re.IGNORECASE)
+    return any(said.search(text) for text in texts)
+
+
+def _words(text: str) -> str:
+    """What a note says, in front matter too: no code, and no comment."""
+    front = FRONT.match(text)
+    return "\n".join([front[1] if front else "", *prose(text)])

@@ -1,0 +1,141 @@
+"""Reading decisions: when they are taken back, and whether that can come true or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from matrix.kinds.trajectory.assertions.notes.markdown import (
+    FRONT,
+    HEADING,
+    LABEL,
+    bare,
+    cells_of,
+    is_nothing,
+    prose,
+)
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+
+
+def reversal_of(text: str, layout: Layout) -> str:
+    """What a decision says of when it is taken back; empty if it says nothing."""
+    if front := FRONT.match(text):
+        for line in front[1].split("\n"):
+            key, colon, value = line.partition(":")
+            if colon and value.strip() and _names(key, layout.reversal):
+                return value.strip().strip("\"'").strip()
+    lines = list(prose(text))
+    for number, line in enumerate(lines):
+        if (heading := HEADING.match(line)) and _names(heading[2], layout.reversal):
+            depth, below = len(heading[1]), list[str]()
+            for one in lines[number + 1 :]:
+                if (next_one := HEADING.match(one)) and len(next_one[1]) <= depth:
+                    break
+                below.append(one)
+            if said := " ".join(one.strip() for one in below if one.strip()):
+                return said
+        elif (label := LABEL.match(line.strip())) and _is_label(line, label[1], layout.reversal):
+            return " ".join([label[2], *_until_blank(lines[number + 1 :])]).strip(" *_`")
+        elif line.lstrip().startswith("|"):
+            cells = cells_of(line)
+            if len(cells) > 1 and _names(cells[0], layout.reversal):
+                return cells[1]
+    return ""
+
+
+def _until_blank(lines: Sequence[str]) -> Iterator[str]:
+    for line in lines:
+        if not line.strip() or HEADING.match(line) or LABEL.match(line.strip()):
+            return
+        yield line.strip()
+
+
+def _names(text: str, words: Iterable[str]) -> bool:
+    low = bare(text)
+    return any(re.search(rf"\b{re.escape(word.casefold())}", low) for word in words)
+
+
+_MOST_OF_A_LABEL: Final = 4
+_ASKS: Final = re.compile(
+    r"(?:what|when|if|how|conditions?|criteri(?:on|a)|triggers?|(?:we|i) (?:will|would|'ll|shall)|"
+    r"(?:to be|will be|would be|is|are|can be)) ",
+)
+
+
+def _is_label(line: str, label: str, words: Iterable[str]) -> bool:
+    """Whether a label is the name of a condition, and no sentence that has the word in it.
+
+    A plain one is a name if it has few words, begins with one of the words, or asks for what
+    follows: ``We would reverse this if: ...``; a sentence with a colon is not.
+    """
+    if not _names(label, words):
+        return False
+    marked = line.strip().lstrip("-*+ ").startswith("__") or "**" in line.partition(":")[0]
+    low = bare(label)
+    named = any(low.startswith(word.casefold()) for word in words)
+    return marked or named or len(low.split()) <= _MOST_OF_A_LABEL or _ASKS.match(low) is not None
+
+
+_VAGUE: Final = re.compile(
+    r"(?:if|when|should|unless) (?:(?:things|circumstances|something|anything|conditions|needs|"
+    r"priorities|it|the (?:situation|context|market|data|evidence)) )?(?:ever )?"
+    r"(?:changes?|doesn'?t work(?: out)?|does not work(?: out)?|fails?|goes wrong|needed|necessary|"
+    r"required|appropriate|new (?:information|evidence|data)\b|"
+    r"(?:(?:gets?|becomes?) (?:any |much |even )?(?:worse|bad)|worsens?|deteriorates?|"
+    r"go(?:es)? (?:wrong|badly|south))(?=\W*$|\s*[.;,]))"
+    r"|(?:if|when|whenever) (?:we|i) (?:ever )?(?:feel like(?: it)?|want(?: to| it)?|like|"
+    r"see fit|think so|change our minds?)(?=\W*$|\s*[.;,])"
+    r"|as (?:needed|necessary|appropriate)|later on|at some point|to be (?:decided|determined|seen)"
+    r"|we(?:'ll| will) (?:see|revisit|reconsider)|time will tell|new (?:information|evidence|data) "
+    r"(?:emerges|appears|comes|arrives|suggests)|depends",
+    re.IGNORECASE,
+)
+_MEASURED: Final = re.compile(
+    r"\d|%|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty|half|third|quarter|"
+    r"twice|double|below|above|under|over|less than|more than|fewer|at least|at most|exceeds?|"
+    r"drops?|rises?|falls?|before|after|by the end|until|within|no longer|none of|nobody|"
+    r"jan(?:uary)?|feb(?:ruary)?|march|april|june|july|aug(?:ust)?|sept(?:ember)?|oct(?:ober)?|"
+    r"nov(?:ember)?|dec(?:ember)?|monday|tuesday|wednesday|thursday|friday)\b",
+    re.IGNORECASE,
+)
+_NO: Final = r"no (?:reversal|condition|trigger|criteri|way back|turning back|going back)\w*\b"
+_SETTLED: Final = (
+    r"(?:defined|decided|discussed|agreed|determined|specified|applicable|foreseen|planned|"
+    r"clear(?= yet|\W|$)|known(?= yet|\W*$)|set(?= yet|\W*$)|needed(?= yet|\W*$))"
+)
+_NONE: Final = re.compile(
+    rf"(?:there (?:is|are) (?:none\b(?! of\b)|{_NO})|{_NO}|none(?=\W*$|\s*[.;,:!(\u2013\u2014-])|"
+    r"none (?:yet|so far|needed|planned|defined|known|set|for now|at (?:present|the moment))\b|"
+    rf"(?:(?:it|this|that) is |is )?(?:still )?(?:not |un)(?:yet )?(?:been )?{_SETTLED}|"
+    r"(?:still |yet )?to be (?:discussed|defined|agreed|decided|determined|set|specified|confirmed|"
+    r"added|filled)\b|(?:tbd|tba|todo|n/a)\b|"
+    r"(?:this|the|it)(?: decision| one)? (?:is|stays|remains) (?:final|irreversible)\b|"
+    r"(?:final|irreversible|never)\W*$|"
+    r"(?:(?:we|i|it|this)(?: decision)? )?(?:(?:will|shall|would|can|'ll) )?"
+    r"(?:never(?: again| ever)? (?:be |to be )?"
+    r"(?:take|reverse|revisit|undo|reconsider|change|go back|come back)|"
+    r"(?:not|won'?t)\b[^.;]* under (?:any|no) (?:condition|circumstance)s?\b)|"
+    r"(?:under|in) no (?:condition|circumstance)s?\b|nothing (?:will|would|could|can) )",
+    re.IGNORECASE,
+)
+"""How a condition begins that says there is none, or none yet."""
+_CONDITION: Final = re.compile(
+    r"\b(?:if|when|whenever|once|unless|until|should|as soon as|in case|except)\b", re.IGNORECASE
+)
+_LEAST_WORDS: Final = 4
+
+
+def vague(condition: str) -> str:
+    """Why a condition says nothing that can come true or not; empty if it does."""
+    if is_nothing(condition):
+        return "says nothing"
+    denied = _NONE.match(condition.strip(" *_`()-"))
+    if denied and not (_CONDITION.search(condition) and _MEASURED.search(condition)):
+        return f"says that there is none: {denied[0]!r}"
+    words = re.findall(r"[\w'%-]+", condition)
+    if len(words) < _LEAST_WORDS:
+        return f"has {len(words)} words"
+    if (found := _VAGUE.search(condition)) and not _MEASURED.search(_VAGUE.sub(" ", condition)):
+        return f"names nothing to measure: {found[0]!r}"
+    return ""

@@ -1,0 +1,287 @@
+"""Structural assertions: what a folder shows by itself, without a judge and without a doubt.
+
+Each is a function of a :class:`View` and its argument, and gives back whether it holds and what was
+seen. The names and what they mean are those of the design that scenario folders are written
+for; ``file_contains_any`` is this project's own. Packages add more under the entry point group
+``matrix.assertions``, and a scenario by a ``checks.py`` beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import entry_points
+from typing import Any, Final, NamedTuple
+
+from matrix.kinds.trajectory.assertions.arguments import (
+    contains_fault,
+    count_fault,
+    name_fault,
+    path_fault,
+    switch_fault,
+    texts_of,
+)
+from matrix.kinds.trajectory.assertions.folder import View
+from matrix.kinds.trajectory.assertions.hypotheses import (
+    Gone,
+    change_of,
+    evidence_of,
+    gone_after,
+    hypotheses_of,
+    is_demoted,
+    is_told_of,
+)
+from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
+from matrix.kinds.trajectory.assertions.notes.markdown import links_in, places_in, target_of
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout, Row, entries_in
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
+from matrix.model.records import JSON
+
+GROUP: Final = "matrix.assertions"
+"""Entry point group of further assertions."""
+
+_SHOWN: Final = 5
+
+
+class Found(NamedTuple):
+    """Whether an assertion holds, and what was seen."""
+
+    holds: bool
+    seen: str
+
+
+class Scene(NamedTuple):
+    """What an assertion is asked about.
+
+    Attributes:
+        view: The folder.
+        layout: Where its notebook keeps what.
+        demoted_at_start: Ids of hypotheses that the session began with as demoted.
+        gone: Hypotheses that were gone before the turn.
+    """
+
+    view: View
+    layout: Layout
+    demoted_at_start: frozenset[str] = frozenset()
+    gone: tuple[Gone, ...] = ()
+
+    @property
+    def gone_now(self) -> tuple[Gone, ...]:
+        """Hypotheses that are gone after the turn."""
+        return gone_after(self.view, self.layout, self.gone, self.demoted_at_start)
+
+
+class Assertion(NamedTuple):
+    """One kind of assertion.
+
+    Attributes:
+        check: Decides it.
+        fault: Why an argument can mean nothing; empty if it can.
+        compares: Whether it is about what a turn changed.
+    """
+
+    check: Callable[[Scene, Any], Found]
+    fault: Callable[[JSON], str]
+    compares: bool = False
+
+
+def _all(check: Callable[[Scene, str], Found]) -> Callable[[Scene, Any], Found]:
+    """A check of one text as a check of a text or a list of them, of which each has to hold."""
+
+    def every(scene: Scene, argument: Any) -> Found:
+        found = [check(scene, str(one)) for one in texts_of(argument)]
+        lost = [one for one in found if not one.holds]
+        return Found(not lost, "; ".join(one.seen for one in lost or found))
+
+    return every
+
+
+def _file_exists(scene: Scene, pattern: str) -> Found:
+    for one in alternatives(pattern):
+        if hits := _hits(one, scene.view.now):
+            return Found(True, f"there is {_list(hits)}")
+    return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
+
+
+def _file_modified(scene: Scene, pattern: str) -> Found:
+    there = [hit for one in alternatives(pattern) for hit in _hits(one, scene.view.now)]
+    touched = [path for path in there if scene.view.touched(path)]
+    if touched:
+        return Found(True, f"this turn wrote {_list(touched)}")
+    if there:
+        return Found(False, f"this turn did not touch {_list(there)}")
+    return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
+
+
+def _hits(pattern: str, paths: Iterable[str]) -> list[str]:
+    name = plain(pattern)
+    if name in paths:
+        return [name]
+    return matching(name, paths) if is_glob(name) else []
+
+
+def _hypothesis_count(scene: Scene, least: Any) -> Found:
+    paths = entries_in(scene.layout.hypotheses, scene.view.now, scene.layout)
+    told = f"there are {len(paths)}: {_list(paths)}" if paths else "there is none"
+    return Found(len(paths) >= int(least), told)
+
+
+def _evidence_increased(scene: Scene, name: str) -> Found:
+    change = change_of(scene.view, scene.layout, name, scene.gone_now)
+    if isinstance(change, str):
+        return Found(False, change)
+    path, (before, _), (now, _) = change
+    return Found(now > before, f"{path} had {before} for it, and has {now}")
+
+
+def _evidence_unchanged(scene: Scene, name: str) -> Found:
+    change = change_of(scene.view, scene.layout, name, scene.gone_now)
+    if isinstance(change, str):
+        return Found(False, change)
+    path, before, now = change
+    told = f"{path} had {before[0]} for it and {before[1]} against, and has {now[0]} and {now[1]}"
+    return Found(now[0] <= before[0] and now[1] <= before[1], told)
+
+
+def _links_valid(scene: Scene, wanted: Any) -> Found:
+    view = scene.view
+    folders = {
+        "/".join(path.split("/")[:n]) for path in view.now for n in range(path.count("/") + 1)
+    }
+    broken, count = [], 0
+    for path in view.notes:
+        for link in links_in(view.text(path)):
+            count += 1
+            target = target_of(link, path)
+            if target is None or (target not in view.now and target not in folders):
+                broken.append(f"{path} -> {link}")
+    if broken:
+        return Found(False, f"{len(broken)} of {count} lead nowhere: {_list(broken)}")
+    return Found(True, f"{count} links")
+
+
+def _reversal(scene: Scene, wanted: Any) -> Found:
+    view, layout = scene.view, scene.layout
+    paths = entries_in(layout.decisions, view.now, layout)
+    lost = []
+    for path in paths:
+        condition = reversal_of(view.text(path), layout)
+        if why := "has none" if not condition else vague(condition):
+            lost.append(f"{path} {why}")
+    if lost:
+        return Found(False, _list(lost))
+    told = f"{len(paths)} decision{'s' * (len(paths) != 1)}, each says when it is taken back"
+    return Found(True, told if paths else "no decision is there")
+
+
+def is_sourced(row: Row, view: View, layout: Layout) -> bool:
+    """Whether it leads to a file of the sources."""
+    sources = tuple(f"{plain(one)}/" for one in layout.sources)
+    for place in places_in(row.text):
+        for target in (target_of(place, row.path), target_of(place, "")):
+            if target is None or not target.startswith(sources):
+                continue
+            if target in view.now or f"{target}.md" in view.now:
+                return True
+    return False
+
+
+def _no_orphans(scene: Scene, wanted: Any) -> Found:
+    rows = list(evidence_of(scene.view, scene.layout))
+    lost = [row for row in rows if not is_sourced(row, scene.view, scene.layout)]
+    if lost:
+        told = _list(f"{row.path}: {row.text[:80]}" for row in lost)
+        return Found(False, f"{len(lost)} of {len(rows)} lead to no source: {told}")
+    return Found(True, f"{len(rows)} rows of evidence, each with its source")
+
+
+def _no_silent_demotion(scene: Scene, wanted: Any) -> Found:
+    view, layout = scene.view, scene.layout
+    demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
+    moved = [one for one in demoted if one.id not in scene.demoted_at_start]
+    if lost := [one for one in moved if not one.count(against=True)]:
+        told = _list(f"{one.id} ({one.path})" for one in lost)
+        return Found(False, f"demoted without evidence against: {told}")
+    gone = [one for one in scene.gone_now if one.silent and not is_told_of(one, view, layout)]
+    if gone:
+        told = _list(f"{one.id} ({one.path})" for one in gone)
+        return Found(False, f"removed with its support, and nothing says so: {told}")
+    return Found(True, f"{len(moved)} demoted, each with evidence against" if moved else "none is")
+
+
+def _contains_any(scene: Scene, argument: str) -> Found:
+    paths, _, wanted = argument.partition(";")
+    there = [hit for one in alternatives(paths) for hit in _hits(one, scene.view.now)]
+    texts = alternatives(wanted)
+    for path in there:
+        low = scene.view.text(path).casefold()
+        for one in texts:
+            if one.casefold() in low:
+                return Found(True, f"{path} has {one!r}")
+    if not there:
+        return Found(False, f"no file is {_wanted(paths)}{_near(paths, scene.view.now)}")
+    return Found(False, f"none of {_list(map(repr, texts))} is in {_list(there)}")
+
+
+def _list(items: Iterable[str]) -> str:
+    listed = list(dict.fromkeys(items))
+    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
+
+
+def _wanted(pattern: str) -> str:
+    return " or ".join(alternatives(pattern))
+
+
+def _near(pattern: str, paths: Iterable[str]) -> str:
+    """What is there instead, in the folder that was looked in."""
+    folders = {plain(one).rpartition("/")[0] for one in alternatives(pattern)}
+    folders = {one for one in folders if not is_glob(one)}
+    there = [path for path in sorted(paths) if path.rpartition("/")[0] in folders]
+    return f"; there is {_list(there)}" if there else ""
+
+
+BUILT_IN: Final[Mapping[str, Assertion]] = {
+    "file_exists": Assertion(_all(_file_exists), path_fault),
+    "file_exists_glob": Assertion(_all(_file_exists), path_fault),
+    "file_modified": Assertion(_all(_file_modified), path_fault, compares=True),
+    "file_modified_glob": Assertion(_all(_file_modified), path_fault, compares=True),
+    "file_modified_or_created": Assertion(_all(_file_exists), path_fault),
+    "hypothesis_count_at_least": Assertion(_hypothesis_count, count_fault),
+    "hypothesis_evidence_count_increased_for": Assertion(
+        _all(_evidence_increased), name_fault, compares=True
+    ),
+    "hypothesis_evidence_count_unchanged_for": Assertion(
+        _all(_evidence_unchanged), name_fault, compares=True
+    ),
+    "all_internal_links_valid": Assertion(_links_valid, switch_fault),
+    "all_decisions_have_reversal_condition": Assertion(_reversal, switch_fault),
+    "no_orphan_evidence": Assertion(_no_orphans, switch_fault),
+    "no_silent_hypothesis_demotion": Assertion(_no_silent_demotion, switch_fault),
+    "file_contains_any": Assertion(_all(_contains_any), contains_fault),
+}
+"""Name in ``expected.yaml`` -> the assertion."""
+
+
+def installed() -> dict[str, Assertion]:
+    """Every assertion there is: the built-in ones, and those of installed packages.
+
+    A package names a function ``(view, argument) -> bool | str``: true if it holds, or the reason
+    why it does not.
+    """
+    found = {entry.name: of_function(entry.load()) for entry in entry_points(group=GROUP)}
+    return {**found, **BUILT_IN}
+
+
+def of_function(check: Callable[[View, Any], bool | str]) -> Assertion:
+    """An assertion of somebody else's function."""
+
+    def decide(scene: Scene, argument: Any) -> Found:
+        try:
+            said = check(scene.view, argument)
+        except Exception as error:
+            return Found(False, f"the check broke: {type(error).__name__}: {error}"[:500])
+        if isinstance(said, str):
+            return Found(False, said[:500] or "it does not hold")
+        return Found(bool(said), "it holds" if said else "it does not hold")
+
+    return Assertion(decide, lambda argument: "")

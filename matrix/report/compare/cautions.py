@@ -1,0 +1,180 @@
+"""What to keep in mind with a verdict: missing scores, limits of turns, early stops, two widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.model.metrics import unit_of
+from matrix.report.text import plural
+from matrix.stats import Comparison, Interval, mcnemar
+from matrix.stats.estimates.figures import decimals_for, ends, percent
+from matrix.stats.verdicts.sensitivity import Sensitivity
+from matrix.stats.verdicts.sequential import lead_after_looks
+
+if TYPE_CHECKING:
+    from matrix.report.compare.compare import Judged
+
+NOTABLE_P = 0.1
+"""McNemar's mid-p below which shares of sessions at their limit of turns are called different."""
+
+
+def cautions_of(judged: Judged) -> tuple[str, ...]:
+    """Sentences that belong beside the verdict, the weightiest first; empty where there are none.
+
+    Args:
+        judged: The comparison with its verdict.
+    """
+    return (
+        *_at_cap(judged),
+        *_unscored(judged),
+        *_at_limit(judged),
+        *_overstated(judged),
+        *_two_widths(judged),
+    )
+
+
+def _at_cap(judged: Judged) -> Iterator[str]:
+    """That the plan was looked at where its cap ended it, and what was played since."""
+    matchup = judged.matchup
+    if matchup.looked_at_cap is None:
+        return
+    ended = matchup.round_table(judged.metric)[0].prefix_length
+    since = ended - matchup.looked_at_cap
+    more = (
+        f" {plural(since, matchup.unit)} played since {'is' if since == 1 else 'are'} not in it."
+        if since > 0
+        else ""
+    )
+    yield (
+        f"The cap ended the plan after {plural(matchup.looked_at_cap, matchup.unit)} of "
+        f"{matchup.n_units:,}, and the one look was made then, as declared before launch "
+        f"(compare.look_at_cap): its verdict stands, whatever is played later.{more}"
+    )
+
+
+def _unscored(judged: Judged) -> Iterator[str]:
+    """Sessions without a score by variant, and whether they could change who wins."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    counts = {names[one.index]: one.unscored for one in verdict.variants if one.unscored}
+    if judged.metric != "score" or not counts or verdict.kind != "winner":
+        return
+    total = sum(counts.values())
+    each = ", ".join(f"{name} {count:,}" for name, count in counts.items())
+    told = f"{plural(total, 'session')} {_have(total)} no score ({each})"
+    worst = _most_shaken(verdict.sensitivity)
+    if worst is None:
+        return
+    winner, rival = names[worst.variant], names[worst.rival]
+    if not worst.overturned:
+        they = "it" if total == 1 else "they"
+        yield f"{told}; whatever {they} had scored, {winner} would still win."
+    elif worst.turns_at is None:
+        yield f"{told}; had those of {rival} gone as well as can be, {winner} would not win."
+    else:
+        own = verdict.variants[worst.variant].mean or 0.0
+        yield (
+            f"{told}; if the {worst.missing:,} of {winner} had averaged below "
+            f"{worst.turns_at:.1f} (its others average {own:.1f}), it would not win."
+        )
+
+
+def _most_shaken(found: tuple[Sensitivity, ...]) -> Sensitivity | None:
+    """The one that the fewest bad scores overturn."""
+    return max(
+        found,
+        key=lambda one: (one.overturned, -np.inf if one.turns_at is None else one.turns_at),
+        default=None,
+    )
+
+
+def _at_limit(judged: Judged) -> Iterator[str]:
+    """Shares of sessions that had all their turns, where they differ by more than chance."""
+    matchup, table = judged.matchup, judged.table
+    cube = matchup.cube(table, matchup.at_limit.astype(float)) == 1.0
+    if not cube.any():
+        return
+    pairs = list(combinations(range(table.n_variants), 2))
+    a, b = min(pairs, key=lambda pair: _p_mid(cube, table.at_risk(*pair), *pair))
+    if _p_mid(cube, table.at_risk(a, b), a, b) >= NOTABLE_P:
+        return
+    more, fewer = sorted((a, b), key=lambda one: -int(cube[:, :, one].sum()))
+    of = table.sessions
+    kept = matchup.spec.compare.turn_limit == "keep"
+    counts = "they count by their score" if kept else "they count by their score, and as failures"
+    yield (
+        f"{int(cube[:, :, more].sum()):,} of {int(of[more]):,} sessions of "
+        f"{matchup.variants[more]} ended at their limit of turns, against "
+        f"{int(cube[:, :, fewer].sum()):,} of {int(of[fewer]):,} of {matchup.variants[fewer]}, "
+        f"more than chance explains; {counts} (compare.turn_limit)."
+    )
+
+
+def _p_mid(cube: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_], a: int, b: int) -> float:
+    of_a, of_b = cube[:, :, a] & kept, cube[:, :, b] & kept
+    return mcnemar(int((of_a & ~of_b).sum()), int((of_b & ~of_a).sum())).p_mid
+
+
+def _overstated(judged: Judged) -> Iterator[str]:
+    """After an early stop: that the lead is overstated, and by how much."""
+    verdict = judged.verdict
+    if verdict.kind != "winner" or verdict.rules.engine == "fixed" or verdict.decisive is None:
+        return
+    if verdict.decided_at is None or verdict.decided_at >= verdict.rounds_planned:
+        return
+    pair = verdict.decisive
+    found = lead_after_looks(judged.table, verdict.rules, pair.b, pair.a, verdict.decided_at)
+    if found is None:
+        return
+    rising = judged.sign > 0
+    interval = found.interval if rising else found.interval.negated()
+    unit = unit_of(judged.metric)
+    low, high = ends(interval)
+    shown = f"{judged.sign * found.estimate:.{decimals_for(interval)}f}"
+    if pair.interval is not None and (low, high) == ends(_interval(pair)):
+        return  # it could not have ended any earlier, so nothing was picked
+    if float(shown) >= judged.sign * found.unadjusted:
+        return
+    size = f"{shown}{f' {unit}' if unit else ''}"
+    yield (
+        "A lead that ended a run early is overstated, as it was looked at until it was large: "
+        f"allowing for that it is about {size} ({percent(interval)} interval {low} to {high}; "
+        "median-unbiased, by stage-wise ordering)."
+    )
+
+
+def _two_widths(judged: Judged) -> Iterator[str]:
+    """Why one interval of a pair leaves 0 out, and the other does not."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    if verdict.kind != "winner" or len(names) < 3:
+        return
+    winner, wide = verdict.winner, {(pair.a, pair.b): pair for pair in verdict.comparisons}
+    narrow = [claim for claim in verdict.claims if winner in (claim.a, claim.b)]
+    close = [one for one in narrow if _excludes(one) and not _excludes(wide[one.a, one.b])]
+    if winner is None or not close:
+        return
+    plain = percent(_interval(close[0]))
+    together = percent(_interval(wide[close[0].a, close[0].b]))
+    rivals = " and ".join(names[one.a if one.b == winner else one.b] for one in close)
+    yield (
+        f"For {names[winner]} to be best it is enough to beat each rival at the plain {plain}; "
+        f"the table of pairs has {together} intervals, because {len(names)} are compared at once, "
+        f"and by those {rivals} may still equal it."
+    )
+
+
+def _excludes(pair: Comparison) -> bool:
+    return pair.interval is not None and (pair.interval.low > 0.0 or pair.interval.high < 0.0)
+
+
+def _interval(pair: Comparison) -> Interval:
+    assert pair.interval is not None
+    return pair.interval
+
+
+def _have(count: int) -> str:
+    return "has" if count == 1 else "have"

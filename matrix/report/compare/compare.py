@@ -1,0 +1,315 @@
+"""From a run's tables to a verdict on one factor: pairing, statistics, one sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import inf
+
+import numpy as np
+
+from matrix.engine.looks import declared_rules
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.metrics import name_of, unit_of
+from matrix.report.compare.cautions import cautions_of
+from matrix.report.compare.matching import factor_matchup, whole_matchup
+from matrix.report.compare.matchup import Matchup
+from matrix.report.compare.unscored import Unscored, unscored_of
+from matrix.report.compare.voiding import Void, voided
+from matrix.report.text import (
+    models_told,
+    plural,
+)
+from matrix.stats import (
+    OwnMean,
+    RoundTable,
+    VariantSummary,
+    Verdict,
+    own_mean,
+    verdict_of,
+    verdict_sentence,
+)
+from matrix.stats.rounds.rules import Flag
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
+
+FLAGS: Mapping[Flag, str] = {
+    "fragile": "fragile: the sessions without a score could overturn it",
+    "these scenarios only": "about the scenarios played, not others like them",
+}
+"""What the flags of a verdict say to people."""
+
+_ENGINES = {
+    "fixed": "t intervals",
+    "planned": "intervals that allow for a look after every round",
+    "open-ended": "intervals that allow for looks at any time",
+}
+
+SCENARIOS_ONLY: Flag = "these scenarios only"
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """One level of the compared factor, with every denominator.
+
+    ``cost_per_completed_usd`` is what all sessions have cost but those that were cut short, over
+    those that completed, in US dollars; ``None`` where none did.
+    """
+
+    level: str
+    sessions: int
+    ended: int
+    failed: int
+    errored: int
+    censored: int
+    mean: float | None
+    low: float | None
+    high: float | None
+    cost_per_completed_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """All sessions of a run with one variant: what a row of a comparison says, with no verdict."""
+
+    metric: str
+    confidence: float
+    row: VariantRow
+    unscored: tuple[Unscored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FactorComparison:
+    """A factor's levels compared on one metric: table, verdict, and the sentence that says it.
+
+    ``cautions`` are sentences that belong beside it, such as what missing scores could change;
+    ``unscored`` has the sessions without a value of each variant. ``void`` says why nothing is
+    claimed, where the judge's own verdict does not stand.
+    """
+
+    factor: str
+    metric: str
+    rows: tuple[VariantRow, ...]
+    verdict: Verdict
+    sentence: str
+    rests_on: str
+    cautions: tuple[str, ...]
+    unscored: tuple[Unscored, ...]
+    simulated: str
+    void: Void | None
+
+
+def compare_factor(
+    tables: RunTables,
+    run: RunFile,
+    factor: str | None = None,
+    metric: str | None = None,
+    margin: float | None = None,
+) -> FactorComparison:
+    """Compare the levels of a factor, paired by round, scenario and every other factor.
+
+    Raises:
+        BadInput: No such factor or metric, or nothing to compare.
+    """
+    return compare(factor_matchup(tables, run, factor), metric, margin)
+
+
+def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
+    """All sessions of a run in one row, on its declared metric.
+
+    Raises:
+        BadInput: No session has the metric.
+    """
+    matchup = whole_matchup(tables, run)
+    table, _ = matchup.round_table(matchup.metric)
+    rules = declared_rules(matchup.spec, matchup.kind)
+    bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
+    row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
+    unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
+    return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"), unscored)
+
+
+def compare(
+    matchup: Matchup, metric: str | None = None, margin: float | None = None
+) -> FactorComparison:
+    """Compare the variants of a matchup on one metric, the declared one if left out.
+
+    Raises:
+        BadInput: There is no such metric, or the margin is none.
+    """
+    return comparison_of(judge(matchup, metric, margin))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """A matchup with its verdict on one metric: what every section of a comparison starts from.
+
+    Attributes:
+        matchup: Who competes.
+        metric: On what.
+        table: Complete rounds of it.
+        left_out: Pairs left out because a session has no value.
+        outside: Lowest and highest score, if they lie outside the range that the kind declares.
+        verdict: What can be said.
+        void: Why that is less than the scores alone say, where labels undo them.
+    """
+
+    matchup: Matchup
+    metric: str
+    table: RoundTable
+    left_out: int
+    outside: tuple[float, float] | None
+    verdict: Verdict
+    void: Void | None = None
+
+    @property
+    def sign(self) -> int:
+        """1 if more of the metric is better, -1 if less."""
+        return 1 if self.verdict.rules.higher_is_better else -1
+
+    @property
+    def by_late_margin(self) -> bool:
+        """Whether an equivalence rests on a margin that nobody declared before launch."""
+        declared = declared_rules(self.matchup.spec, self.matchup.kind, metric=self.metric).delta
+        return self.verdict.kind == "equivalent" and self.verdict.rules.delta != declared
+
+
+def judge(matchup: Matchup, metric: str | None = None, margin: float | None = None) -> Judged:
+    """Give the verdict on one metric, the declared one if left out.
+
+    Raises:
+        BadInput: There is no such metric, or the margin is none.
+    """
+    chosen = metric or matchup.metric
+    if margin is not None and not 0.0 < margin < inf:
+        told = f"found {margin:g}; a margin is a number above 0, in units of the metric"
+        raise BadInput([Mistake("--margin", None, "", told)])
+    table, left_out = matchup.round_table(chosen)
+    rules = declared_rules(matchup.spec, matchup.kind, metric=chosen, margin=margin)
+    outside = _outside(table, rules.score_bounds)
+    rules = replace(
+        rules,
+        score_bounds=None if outside else rules.score_bounds,
+    )
+    over = matchup.over
+    if matchup.looked_at_cap is not None:
+        table, over = table.up_to(matchup.looked_at_cap), True
+    elif rules.engine == "fixed":
+        # a cap is no reason to look: adding rounds and looking again errs .08 to .16 of the time
+        over &= table.prefix_length >= matchup.n_whole
+    verdict = verdict_of(table, rules, plan_over=over)
+    return voided(Judged(matchup, chosen, table, left_out, outside, verdict))
+
+
+def comparison_of(judged: Judged) -> FactorComparison:
+    """The table, the verdict and the sentence that says it."""
+    matchup, verdict, metric = judged.matchup, judged.verdict, judged.metric
+    return FactorComparison(
+        factor=matchup.factor,
+        metric=metric,
+        rows=tuple(
+            _row(matchup, index, summary, verdict.rules.score_bounds)
+            for index, summary in enumerate(verdict.variants)
+        ),
+        verdict=verdict,
+        sentence=_sentence(judged),
+        rests_on=_rests_on(judged),
+        cautions=cautions_of(judged),
+        unscored=unscored_of(matchup, metric),
+        simulated=matchup.simulated,
+        void=judged.void,
+    )
+
+
+def _sentence(judged: Judged) -> str:
+    if judged.void is not None:
+        return judged.void.sentence
+    matchup, metric = judged.matchup, judged.metric
+    said = verdict_sentence(
+        judged.verdict, matchup.variants, name_of(metric), unit_of(metric), matchup.unit
+    )
+    late = " The margin was given after launch, so this describes, and proves nothing."
+    return said + late if judged.by_late_margin else said
+
+
+def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
+    """The range of the scores if it goes beyond the declared one, which then bounds nothing."""
+    known = table.scores[~np.isnan(table.scores)]
+    if bounds is None or not known.size:
+        return None
+    low, high = float(known.min()), float(known.max())
+    return (low, high) if low < bounds[0] or high > bounds[1] else None
+
+
+def _row(
+    matchup: Matchup,
+    index: int,
+    summary: VariantSummary | OwnMean,
+    score_bounds: tuple[float, float] | None,
+) -> VariantRow:
+    mine = matchup.sides == index
+    outcomes = Counter(matchup.outcomes[mine])
+    completed = outcomes["completed"]
+    # failures are part of the price of a success; what was cut short might yet have been one
+    spent = float(matchup.cost_usd[mine & (matchup.outcomes != "censored")].sum())
+    bounds = score_bounds or (-inf, inf)  # a mean cannot lie outside them either
+    return VariantRow(
+        level=matchup.variants[index],
+        sessions=int(mine.sum()) - outcomes["dropped"],
+        ended=completed + outcomes["timeout"],
+        failed=outcomes["failed"] + outcomes["timeout"],
+        errored=outcomes["errored"],
+        censored=outcomes["censored"],
+        mean=summary.mean,
+        low=None if summary.interval is None else max(summary.interval.low, bounds[0]),
+        high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
+        cost_per_completed_usd=spent / completed if completed else None,
+    )
+
+
+PAIRS_OF_SESSIONS = (
+    "pairs of sessions within their scenario, taken as independent: where sessions of one round go "
+    "together, a winner among equals is likelier (one look: 7, 8, 14 % at a correlation of .05, "
+    ".1, .2)"
+)
+"""What a comparison with sessions as its unit rests on; the figures are those of the docs."""
+
+
+def _rests_on(judged: Judged) -> str:
+    matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
+    unit = matchup.unit
+    parts = [
+        f"{plural(verdict.rounds_used, f'complete {unit}')} of "
+        f"{verdict.rounds_planned:,}, {matchup.basis}",
+        f"{100 * (1 - verdict.rules.alpha):.4g} % {_ENGINES[verdict.rules.engine]} on "
+        + (f"{unit} differences" if verdict.rules.unit == "round" else PAIRS_OF_SESSIONS)
+        + (
+            f" ({100 * (1 - verdict.comparisons[0].level):.4g} % ones in the table of pairs)"
+            if len(verdict.variants) > 2
+            else ""
+        ),
+    ]
+    if left_out:
+        parts.append(
+            f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
+        )
+    since = verdict.rounds_complete - (verdict.decided_at or verdict.rounds_complete)
+    if since > 0:
+        parts.append(
+            f"the table of variants also counts {plural(since, unit)} that ended after that"
+        )
+    if verdict.pairs_errored:
+        lost = plural(verdict.pairs_errored, "pair")
+        parts.append(f"{lost} dropped for infrastructure errors")
+    if verdict.pairs_unscored and not left_out:
+        told = plural(verdict.pairs_unscored, "pair")
+        parts.append(f"{told} left out of scores because one of the two has none")
+    if judged.outside is not None:
+        low, high = judged.outside
+        parts.append(f"scores from {low:g} to {high:g}, beyond the range that the kind declares")
+    flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
+    parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]
+    if matchup.simulated:
+        parts.append(models_told(matchup.simulated))
+    return "; ".join(parts)

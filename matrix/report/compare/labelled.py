@@ -1,0 +1,171 @@
+"""Variants by what people say, made sharper by a judge who has rated every session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from matrix.report.compare.judge_bias import BiasDifference, bias_of
+from matrix.report.compare.judge_check import Standing, standing_of
+from matrix.stats import Interval, PoweredMean, powered_mean
+from matrix.store.reading.reader import RunTables
+from matrix.store.shared.labels import (
+    JudgeId,
+    Label,
+    Transcript,
+    judges_of,
+    people_say,
+    read_labels,
+)
+
+if TYPE_CHECKING:
+    from matrix.report.compare.compare import Judged
+
+LEAST = 3
+"""Labelled sessions of a variant from which its mean is told with an interval."""
+
+LEAST_WITH_JUDGE = 10
+"""Labelled sessions of a variant from which its judge has a part in its mean."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledRow:
+    """One variant: what its judge says of all sessions, and people of some.
+
+    Attributes:
+        level: The variant.
+        labelled: Sessions that people labelled, among those that the judge scored.
+        sessions: Sessions that the judge scored.
+        judge: Mean of the judge, all sessions: the raw one.
+        people: Mean of people, labelled sessions.
+        mean: The two together: right however wrong the judge is.
+        interval: For ``mean``.
+        judge_weight: How much of the judge's rating goes into ``mean``; 0 for nothing.
+    """
+
+    level: str
+    labelled: int
+    sessions: int
+    judge: float | None
+    people: float | None
+    mean: float | None
+    interval: Interval | None
+    judge_weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class ByPeople:
+    """Prediction-powered means of the variants, and whether the judge favours one."""
+
+    metric: str
+    rows: tuple[LabelledRow, ...]
+    differs: tuple[BiasDifference, ...]
+
+
+def _powered(
+    people: NDArray[np.float64], judge: NDArray[np.float64], elsewhere: NDArray[np.float64]
+) -> PoweredMean:
+    """The judge helps as far as enough labels show that it does, and never turns people round.
+
+    Its weight is estimated from the labels. From few of them it can be anything, and beyond 0 and
+    1 it would count a judge against itself, or for more than its own points (PPI++ clips it, too).
+    """
+    every = np.concatenate([people, judge, elsewhere])
+    bounds = (0.0, 1.0) if np.isin(every, (0.0, 1.0)).all() else None
+    if people.size < LEAST_WITH_JUDGE:
+        return powered_mean(people, judge, elsewhere, judge_weight=0.0, bounds=bounds)
+    found = powered_mean(people, judge, elsewhere, bounds=bounds)
+    if 0 <= found.judge_weight <= 1:
+        return found
+    clipped = min(1.0, max(0.0, found.judge_weight))
+    return powered_mean(people, judge, elsewhere, judge_weight=clipped, bounds=bounds)
+
+
+def names_of_transcripts(tables: RunTables) -> dict[str, tuple[Transcript, ...]]:
+    """Session -> what its transcript is labelled under.
+
+    Itself, and where a run judges another's sessions again, the session there.
+    """
+    run, branched = tables.run, tables.run.branched
+    again = branched.run_id if branched is not None and branched.mode == "rejudge" else ""
+    frame = tables.frame("sessions", ["session_id", "parent_session_id"])
+    found: dict[str, tuple[Transcript, ...]] = {}
+    for own, parent in zip(frame.session_id, frame.parent_session_id, strict=True):
+        there = [Transcript(again, str(parent))] if again and isinstance(parent, str) else []
+        found[str(own)] = (*there, Transcript(run.run_id, str(own)))
+    return found
+
+
+def labels_beside(sources: Sequence[RunTables]) -> list[Label]:
+    """All labels that are kept beside these runs."""
+    folders = dict.fromkeys(tables.run_dir.parent for tables in sources)
+    return [label for folder in folders for label in read_labels(folder)]
+
+
+def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
+    """How the judges of a score stand, in these runs; ``None`` where no judge has part in it."""
+    judges: set[JudgeId] = set()
+    for tables in sources:
+        there = judges_of(tables)
+        parts = [metric] if metric in there else _parts(metric, tables, there)
+        judges |= {judge for name in parts for judge in there[name]}
+    return standing_of(metric, judges, labels_beside(sources)) if judges else None
+
+
+def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:
+    """Scores of the kind's own judges that go into one that no judge gives; else none."""
+    found: set[str] = set()
+    for tables in sources:
+        there = judges_of(tables)
+        if metric in there:
+            return []
+        found.update(_parts(metric, tables, there))
+    return sorted(found)
+
+
+def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
+    """Only ``score`` is made of others, and not of what judges beside the kind give."""
+    if metric != "score":
+        return []
+    apart = ("judge", *(str(one["name"]) for one in tables.run.spec.get("judges") or ()))
+    return [name for name in there if name.partition(".")[0] not in apart]
+
+
+def by_people(judged: Judged) -> ByPeople | None:
+    """The variants by labels of their sessions; ``None`` without labels of two variants."""
+    matchup, metric = judged.matchup, judged.metric
+    labels = [one for one in labels_beside(matchup.sources) if one.metric == metric]
+    if not labels:
+        return None
+    names = [names_of_transcripts(tables) for tables in matchup.sources]
+    known = [
+        names[source][str(session)]
+        for source, session in zip(matchup.source, matchup.ids, strict=True)
+    ]
+    people = people_say(labels, metric, known)
+    judge, rows = matchup.values(metric), list[LabelledRow]()
+    for side, level in enumerate(matchup.variants):
+        mine = (matchup.sides == side) & np.isfinite(judge)
+        both = mine & np.isfinite(people)
+        found = _powered(people[both], judge[both], judge[mine & ~both])
+        rows.append(
+            LabelledRow(
+                level=level,
+                labelled=found.n_labelled,
+                sessions=found.n_all,
+                judge=float(judge[mine].mean()) if mine.any() else None,
+                people=found.people_only,
+                mean=found.mean,
+                interval=found.interval,
+                judge_weight=found.judge_weight,
+            )
+        )
+    if sum(row.labelled > 0 for row in rows) < min(2, len(rows)):
+        return None
+    both = np.isfinite(people) & np.isfinite(judge)
+    levels = [matchup.variants[side] for side in matchup.sides[both]]
+    return ByPeople(metric, tuple(rows), bias_of(people[both], judge[both], levels)[1])

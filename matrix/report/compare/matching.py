@@ -1,0 +1,340 @@
+"""Making matchups: the levels of a factor in one run, or two runs against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from matrix.engine.registry import load_kind
+from matrix.model.entries import NEEDLESS
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
+from matrix.model.spec import RunSpec
+from matrix.report.compare.matchup import Matchup, labels
+from matrix.report.compare.pairing import pairing_of
+from matrix.store.journal.journal import newest_look
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
+from matrix.store.tables.tables import factor_columns
+
+
+def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -> Matchup:
+    """The levels of a factor, paired by round, scenario and every other factor.
+
+    All planned strata count, so that a live run's rounds are not complete before they are.
+
+    Raises:
+        BadInput: No such factor, or nothing to compare.
+    """
+    pairing = pairing_of(run)
+    chosen = _factor(factor or run.plan.compared, pairing.factors)
+    column = factor_columns(run.plan.factors)[chosen]
+    levels = tuple(pairing.factors[chosen])
+    others = [name for name in pairing.factors if name != chosen]
+    data, matchup = _of_one(tables, run, others, column)
+    declared = chosen == run.plan.compared
+    spec = RunSpec.model_validate(run.spec)
+    return replace(
+        matchup,
+        factor=chosen,
+        variants=levels,
+        sides=_codes(data[column].astype(str), levels),
+        outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
+        spec=spec if declared else matchup.spec,
+        dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
+        looked_at_cap=_looked_at_cap(tables, spec) if declared else None,
+    )
+
+
+def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
+    """All sessions of a run as one variant: for what is asked of the run by itself."""
+    return _of_one(tables, run, list(pairing_of(run).factors))[1]
+
+
+def _of_one(
+    tables: RunTables, run: RunFile, factors: Sequence[str], *extra: str
+) -> tuple[Any, Matchup]:
+    """All sessions of a run as one variant, paired on these factors too; and the rows read."""
+    pairing = pairing_of(run)
+    columns = factor_columns(run.plan.factors)
+    strata: Mapping[str, Sequence[str]] = {
+        **pairing.strata,
+        **{columns[name]: pairing.factors[name] for name in factors},
+    }
+    data = _read(tables, [*extra, *strata, pairing.column])
+    spec = RunSpec.model_validate(run.spec)
+    keys, words = labels(strata)
+    matchup = Matchup(
+        factor="run",
+        variants=(run.run_id,),
+        unit=pairing.unit,
+        n_units=pairing.units,
+        basis=pairing.basis,
+        scope=pairing.scope,
+        strata=words,
+        within=_with_fields(_within([*pairing.strata, *factors], keys), run),
+        ids=data["session_id"].to_numpy(dtype=object),
+        source=np.zeros(len(data), dtype=np.int64),
+        units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
+        places=_places(data, strata, keys),
+        sides=np.zeros(len(data), dtype=np.int64),
+        outcomes=_outcomes(data, spec.compare.turn_limit, needless=False),
+        at_limit=_at_limit(data),
+        cost_usd=data["cost_usd"].to_numpy(dtype=float),
+        sources=(tables,),
+        kind=load_kind(run.kind),
+        spec=_looked_at_once(spec),
+        metric=run.plan.metric,
+        n_whole=_whole(run),
+        over=run.status != "running",
+        simulated=run.simulation,
+    )
+    return data, matchup
+
+
+def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunFile]) -> Matchup:
+    """Two runs, paired by round within each scenario and combination of levels they share.
+
+    Runs of one seed share the groups and draws of each round as well; with other seeds, rounds are
+    paired in the order of their launch, which is as valid and only less sharp.
+
+    Raises:
+        BadInput: They have nothing in common that could be paired.
+    """
+    one, two = (run for _, run in (first, second))
+    strata, mistakes = _paired_on(one, two)
+    if one.run_id == two.run_id and first[0].run_dir == second[0].run_dir:
+        mistakes.insert(0, f"{one.run_id} cannot be compared with itself; name another run")
+    if mistakes:
+        raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
+    units = min(pairing_of(run).units for run in (one, two))
+    spec = RunSpec.model_validate(two.spec)
+    turn_limit = spec.compare.turn_limit
+    keys, words = labels(strata)
+    frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
+    return Matchup(
+        factor="run",
+        variants=(one.run_id, two.run_id),
+        unit="round",
+        n_units=units,
+        basis=_basis(one, two),
+        scope=_common(strata, one, two),
+        strata=words,
+        within=_with_fields(_within(list(strata), keys), one),
+        ids=np.concatenate([frame["session_id"].to_numpy(dtype=object) for frame in frames]),
+        source=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
+        units=np.concatenate([frame["round"].to_numpy(dtype=np.int64) for frame in frames]),
+        places=np.concatenate([frame["place"].to_numpy(dtype=np.int64) for frame in frames]),
+        sides=np.repeat([0, 1], [len(frame) for frame in frames]).astype(np.int64),
+        outcomes=np.concatenate([_outcomes(frame, turn_limit, needless=False) for frame in frames]),
+        at_limit=np.concatenate([_at_limit(frame) for frame in frames]),
+        cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
+        sources=(first[0], second[0]),
+        kind=load_kind(one.kind),
+        spec=_looked_at_once(spec),
+        metric=two.plan.metric,
+        n_whole=min(_whole(run) for run in (one, two)),
+        over=all(run.status != "running" for run in (one, two)),
+        simulated=_simulation(one, two),
+    )
+
+
+def _simulation(one: RunFile, two: RunFile) -> str:
+    """What to say of simulated models in two runs: of both, or of each by name."""
+    if one.simulation == two.simulation:
+        return one.simulation
+    return "; ".join(f"{run.run_id} {run.simulation}" for run in (one, two) if run.simulation)
+
+
+def _looked_at_once(spec: RunSpec) -> RunSpec:
+    """The spec for a comparison that it does not declare: rounds were not stopped for its sake."""
+    compare = spec.compare.model_copy(update={"engine": "fixed"})
+    return spec.model_copy(update={"compare": compare, "stop": "never"})
+
+
+def not_paired(one: RunFile, two: RunFile) -> list[str]:
+    """Why two runs have nothing that could be paired; empty if they have. Neither needs tables."""
+    return _paired_on(one, two)[1]
+
+
+def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], list[str]]:
+    """What sessions of two runs pair on within a round, and why they cannot be paired."""
+    mistakes = [
+        f"{run.run_id} is a branch of {run.branched.run_id}: compare its variants instead"
+        for run in (one, two)
+        if run.branched is not None and run.branched.mode != "rejudge"
+    ]
+    if one.kind != two.kind:
+        mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
+    shared = [name for name in one.plan.factors
+              if set(one.plan.factors[name]) & set(two.plan.factors.get(name, ()))
+              and not _lone(one, two, name)]  # fmt: skip
+    strata: dict[str, Sequence[str]] = {
+        "scenario": [name for name in one.plan.scenarios if name in two.plan.scenarios],
+        **{
+            name: [level for level in one.plan.factors[name] if level in two.plan.factors[name]]
+            for name in shared
+        },
+    }
+    mistakes += [
+        f"{name} has several levels in {run.run_id} and none of them in {other.run_id}, so nothing "
+        "says which belong together"
+        for run, other in ((one, two), (two, one))
+        for name, levels in run.plan.factors.items()
+        if name not in shared and len(levels) > 1
+    ]
+    if not strata["scenario"]:
+        mistakes.append(
+            f"no scenario is in both: {one.run_id} has {', '.join(one.plan.scenarios)}; "
+            f"{two.run_id} has {', '.join(two.plan.scenarios)}"
+        )
+    return strata, mistakes
+
+
+def _lone(one: RunFile, two: RunFile, name: str) -> bool:
+    """Whether a factor has one level in each run: then it may be what differs between them."""
+    return len(one.plan.factors[name]) == len(two.plan.factors[name]) == 1
+
+
+def _basis(one: RunFile, two: RunFile) -> str:
+    same = one.spec.get("seed") == two.spec.get("seed")
+    how = "of the same seed" if same else "in the order of their launch, as their seeds differ"
+    return f"paired by round {how}"
+
+
+def _common(strata: Mapping[str, Sequence[str]], one: RunFile, two: RunFile) -> str:
+    """What only one of the runs has is left out, and that is said."""
+    parts = []
+    for name, levels in strata.items():
+        there = [
+            run.plan.scenarios if name == "scenario" else run.plan.factors[name]
+            for run in (one, two)
+        ]
+        if any(set(levels) != set(all_levels) for all_levels in there):
+            parts.append(f"{name} {', '.join(levels)}")
+    return f"about what both runs have: {'; '.join(parts)}" if parts else ""
+
+
+def _of_run(
+    tables: RunTables,
+    run: RunFile,
+    strata: Mapping[str, Sequence[str]],
+    keys: Sequence[tuple[str, ...]],
+    units: int,
+) -> Any:
+    """The sessions of a run that the other may have a partner for."""
+    columns = {"scenario": "scenario", **factor_columns(run.plan.factors)}
+    mine = {columns[name]: levels for name, levels in strata.items()}
+    data = _read(tables, [*mine, "round"])
+    kept = data["round"] < units
+    for column, levels in mine.items():
+        kept &= data[column].astype(str).isin(list(levels))
+    data = data[kept].copy()
+    data["place"] = _places(data, mine, keys)
+    return data
+
+
+def _factor(name: str | None, factors: Mapping[str, Sequence[str]]) -> str:
+    comparable = [factor for factor, levels in factors.items() if len(levels) > 1]
+    if name is None or name not in factors:
+        found = "no factor given" if name is None else f"found {name!r}"
+        hint = did_you_mean(name or "", comparable)
+        if not comparable:
+            hint = "; `matrix compare RUN_A RUN_B` compares two runs"
+        there = f"factors with several levels: {', '.join(comparable) or 'none'}"
+        raise BadInput([Mistake("--factor", None, "", f"{found}; {there}{hint}")])
+    if name not in comparable:
+        told = f"{name!r} has only one level, so nothing to compare"
+        raise BadInput([Mistake("--factor", None, "", told)])
+    return name
+
+
+def _read(tables: RunTables, extra: Sequence[str]) -> Any:
+    columns = dict.fromkeys(["session_id", "outcome", "error_class", "cost_usd", *extra])
+    return tables.frame("sessions", list(columns))
+
+
+def _codes(texts: Any, levels: Sequence[str]) -> npt.NDArray[np.int64]:
+    index = {level: number for number, level in enumerate(levels)}
+    return np.array(texts.map(index), dtype=np.int64)
+
+
+def _places(
+    data: Any, strata: Mapping[str, Sequence[str]], keys: Sequence[tuple[str, ...]]
+) -> npt.NDArray[np.int64]:
+    """Each session's stratum: the number of its combination, the last part varying fastest."""
+    place = np.zeros(len(data), dtype=np.int64)
+    for column, levels in strata.items():
+        place = place * len(levels) + _codes(data[column].astype(str), levels)
+    assert not len(place) or place.max() < len(keys)
+    return place
+
+
+def _within(names: Sequence[str], keys: Sequence[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """What pairs agree on, by name -> its level in each stratum."""
+    return {name: tuple(key[place] for key in keys) for place, name in enumerate(names)}
+
+
+def _with_fields(within: Mapping[str, tuple[str, ...]], run: RunFile) -> dict[str, tuple[str, ...]]:
+    """What pairs agree on, with the fields of their scenarios; of what has a name, that stays."""
+    table = run.plan.scenario_table
+    names = dict.fromkeys(name for row in table.values() for name in row if name != "title")
+    found = dict(within)
+    for name in names:
+        if name not in found and name not in run.plan.factors and "scenario" in within:
+            found[name] = tuple(_told(table.get(one, {}).get(name)) for one in within["scenario"])
+    return found
+
+
+def _told(value: Any) -> str:
+    """A field's value as a level; of a list, such as tags, all of them together."""
+    if value is None or value == []:
+        return "-"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _ends(data: Any) -> list[tuple[Any, str]]:
+    """How each session ended: outcome and error class."""
+    classes = data["error_class"].fillna("").astype(str)
+    return list(zip(data["outcome"].astype(str), classes, strict=True))
+
+
+def _outcomes(data: Any, turn_limit: TurnLimit, *, needless: bool) -> npt.NDArray[np.object_]:
+    """What each session's end means to a verdict."""
+    found = [
+        "dropped" if needless and why in NEEDLESS else judged_outcome(outcome, why, turn_limit)
+        for outcome, why in _ends(data)
+    ]
+    return np.array(found, dtype=object)
+
+
+def _at_limit(data: Any) -> npt.NDArray[np.bool_]:
+    """Which sessions had all their turns."""
+    return np.array([at_turn_limit(*end) for end in _ends(data)], dtype=np.bool_)
+
+
+def _whole(run: RunFile) -> int:
+    """Planned units that have all their sessions: a last partial round can never be complete."""
+    pairing = pairing_of(run)
+    whole = run.plan.sessions // max(run.plan.cells, 1)
+    return min(pairing.units, whole) if pairing.unit == "round" else pairing.units
+
+
+def _looked_at_cap(tables: RunTables, spec: RunSpec) -> int | None:
+    """Rounds at the look that was declared for the cap, if it was made."""
+    look = newest_look(tables.run_dir) if spec.compare.look_at_cap else None
+    return None if look is None else look.rounds
+
+
+def _unlaunched(
+    tables: RunTables, run: RunFile, factor: str, levels: Sequence[str], strata: int
+) -> list[tuple[int, int, int]]:
+    """Places of a live run that have no row yet because a look dropped their variant."""
+    look = newest_look(tables.run_dir) if run.status == "running" else None
+    if look is None or look.factor != factor:
+        return []
+    return list(look.left_out(levels, strata, look.rounds))

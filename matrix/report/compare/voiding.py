@@ -1,0 +1,194 @@
+"""Verdicts that rest on a judge which people's labels show to err differently for the variants.
+
+What labels show of a judge is taken off its difference between two variants, the doubts of both
+added in quadrature. A winner whose lead is then not above 0, and an equivalence whose difference
+is then not within the margin, is void: nothing is claimed on the judge's word alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import hypot
+from typing import TYPE_CHECKING
+
+from matrix.model.records import JSON
+from matrix.report.compare.labelled import ByPeople, by_people
+from matrix.report.compare.study_words import Figures
+from matrix.report.text import ends_as_data, interval
+from matrix.stats.rounds.rules import VerdictKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from matrix.report.compare.compare import Judged
+    from matrix.report.compare.judge_bias import BiasDifference
+    from matrix.report.compare.judge_check import Standing
+    from matrix.stats import Comparison, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Void:
+    """Why a verdict by the judge does not stand.
+
+    Attributes:
+        by_judge: What the verdict would be by the judge alone.
+        winner_by_judge: Who would have won by it; empty for an equivalence.
+        errors: Pairs of variants for which the judge errs by enough to undo the verdict.
+        people: The variants by people, with the judge's help.
+    """
+
+    by_judge: VerdictKind
+    winner_by_judge: str
+    errors: tuple[BiasDifference, ...]
+    people: ByPeople
+
+    def concerns(self, first: str, second: str) -> bool:
+        """Whether the judge's difference between two variants is undone, in either order."""
+        return any({one.first, one.second} == {first, second} for one in self.errors)
+
+    @property
+    def pairs(self) -> str:
+        """The pairs, in words."""
+        return ", ".join(f"{one.first} and {one.second}" for one in self.errors)
+
+    @property
+    def sentence(self) -> str:
+        """In place of the verdict's own."""
+        figures, metric = Figures(self.people.metric), self.people.metric
+        errs = ", ".join(
+            f"{one.first} and {one.second} (by {figures.difference(one.difference)}, {one.sure})"
+            for one in self.errors
+        )
+        means = ", ".join(
+            f"{row.level} {figures.number(row.mean)}"
+            + (
+                ""
+                if row.interval is None
+                else f" ({interval(row.interval.low, row.interval.high, figures.digits)})"
+            )
+            for row in self.people.rows
+        )
+        what, left = "Not shown to be equivalent", "no difference is shown to lie within the margin"
+        if self.by_judge == "winner":
+            what, left = "No winner", f"no lead of {self.winner_by_judge} is shown"
+        return (
+            f"{what} on {metric} on the judge's word alone: labels show that it errs differently "
+            f"for {errs}, and without that {left}. By people, with the judge's help: {means}."
+        )
+
+    @property
+    def remedy(self) -> str:
+        """What to do, in place of more rounds."""
+        return (
+            "More rounds would not settle it, because the judge errs differently for "
+            f"{self.pairs}: mend the rubric or take another judge (`matrix rejudge`), and check it "
+            "with the same labels; or label more sessions, and go by people."
+        )
+
+    @property
+    def data(self) -> JSON:
+        """The same for programs."""
+        return {
+            "verdict_by_judge": self.by_judge,
+            "winner_by_judge": self.winner_by_judge or None,
+            "errors": [
+                {
+                    "first": one.first,
+                    "second": one.second,
+                    "difference": one.difference,
+                    **ends_as_data(one.interval),
+                }
+                for one in self.errors
+            ],
+            "by_people": [
+                {
+                    "level": row.level,
+                    "labelled": row.labelled,
+                    "mean": row.mean,
+                    **ends_as_data(row.interval),
+                }
+                for row in self.people.rows
+            ],
+        }
+
+
+def voided(judged: Judged) -> Judged:
+    """The same, without a winner or an equivalence that its labels undo.
+
+    Args:
+        judged: A verdict, as the judge's scores make it.
+    """
+    verdict, names = judged.verdict, judged.matchup.variants
+    if (
+        verdict.kind not in ("winner", "equivalent")
+        or verdict.reasons[0] == "others fail too often"
+    ):
+        return judged  # nothing is claimed of scores
+    people = by_people(judged)
+    if people is None or not people.differs:
+        return judged
+    errors = tuple(one for one in people.differs if _undone(judged, one))
+    if not errors:
+        return judged
+    winner = "" if verdict.winner is None else names[verdict.winner]
+    return replace(
+        judged,
+        void=Void(verdict.kind, winner, errors, people),
+        verdict=replace(
+            verdict,
+            kind="not_enough_data",
+            winner=None,
+            ahead=None,
+            reasons=(),
+            extra_rounds=None,
+            winner_rounds=None,
+            sensitivity=(),
+            decided_at=None,
+        ),
+    )
+
+
+def standing_beside(standing: Standing | None, void: Void | None) -> Standing | None:
+    """How a judge stands, where the verdict that it made is void."""
+    if standing is None or void is None:
+        return standing
+    told = f"{standing.sentence} It errs differently for {void.pairs}, which voids the verdict."
+    return replace(standing, word="void", sentence=told)
+
+
+def _undone(judged: Judged, error: BiasDifference) -> bool:
+    """Whether a claim of this verdict about two variants falls with what the judge errs by."""
+    return any(_falls(judged, pair, error) for pair in _claimed(judged, error))
+
+
+def _claimed(judged: Judged, error: BiasDifference) -> Iterator[Comparison]:
+    """What the verdict claims of these two, as ``error.first`` minus ``error.second``."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    pairs = verdict.claims if verdict.kind == "winner" else verdict.comparisons
+    first, second = names.index(error.first), names.index(error.second)
+    for pair in pairs:
+        if {pair.a, pair.b} != {first, second} or pair.interval is None:
+            continue
+        if verdict.kind == "equivalent" or verdict.winner in (first, second):
+            yield pair if pair.b == first else pair.reversed()
+
+
+def _falls(judged: Judged, pair: Comparison, error: BiasDifference) -> bool:
+    assert pair.interval is not None
+    assert pair.difference is not None
+    found, rules = pair.difference - error.difference, judged.verdict.rules
+    below, above = _doubts(pair.interval, pair.difference)
+    if error.interval is not None:
+        least, most = _doubts(error.interval, error.difference)
+        below, above = hypot(below, most), hypot(above, least)
+    low, high = found - below, found + above
+    if judged.verdict.kind == "equivalent":
+        margin = rules.delta or 0.0
+        return low <= -margin or high >= margin
+    first_wins = judged.verdict.winner == pair.b
+    return low <= 0.0 if first_wins == rules.higher_is_better else high >= 0.0
+
+
+def _doubts(around: Interval, value: float) -> tuple[float, float]:
+    """How far the ends of an interval lie below and above."""
+    return value - around.low, around.high - value

@@ -1,0 +1,1 @@
+"""Is a run, or every variant of it, good enough?"""

@@ -1,0 +1,251 @@
+"""Has a run become worse than a baseline run? Scores and failures, both as gates, in one line.
+
+The run passes when it is shown to score worse by less than a margin, if at all, and to fail more
+often by less than the failure margin. It has regressed when either is shown to be worse. Each of
+the two errs at the error rate that the run declares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from matrix.engine.looks import declared_rules
+from matrix.model.metrics import FAILED
+from matrix.model.records import JSON
+from matrix.report.compare.matchup import Matchup
+from matrix.report.gates.thresholds import MOST_UNSCORED
+from matrix.report.text import (
+    ends_as_data,
+    metric_value,
+    models_told,
+    plural,
+)
+from matrix.stats import FailureContrast, Gate, GateKind, Interval, failure_contrast, gate_paired
+from matrix.stats.estimates.figures import percent
+from matrix.stats.gates.gate import gate_of_interval
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
+from matrix.stats.verdicts.comparisons import paired_rates
+
+BASELINE, CANDIDATE = 0, 1
+"""Variants of a matchup of two runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """What the gate against a baseline came to.
+
+    Attributes:
+        kind: ``pass``, ``regression`` or ``not_enough_data``.
+        metric: What was compared.
+        baseline: The baseline's run id.
+        rounds: Complete rounds that both runs have.
+        scores: The gate on scores; ``None`` where the metric is failures alone.
+        unscored: Sessions without a score, and of how many, of the run that lacks more, where the
+            gate is on scores.
+        failures: Failures of both on the same pairs; b is the candidate.
+        failure_margin: Fraction by which the candidate may fail more often.
+        failures_kind: The gate on failures.
+        extra: Further rounds until it decides, if things go on as they are; ``None`` where no
+            number can be given, 0 once it has.
+        sentence: All of it for people.
+    """
+
+    kind: GateKind
+    metric: str
+    baseline: str
+    rounds: int
+    scores: Gate | None
+    unscored: tuple[int, int]
+    failures: FailureContrast
+    failure_margin: float
+    failures_kind: GateKind
+    extra: int | None
+    sentence: str
+
+
+def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
+    """Gate the second run of a matchup against the first.
+
+    Args:
+        matchup: Two runs, the baseline first.
+        metric: The declared one if left out; ``failed`` for failures alone.
+        margin: How much worse the run may be, in units of the metric; unused for ``failed``.
+
+    Raises:
+        BadInput: No session has such a metric.
+    """
+    chosen = metric or matchup.metric
+    rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
+    failures, rounds = _failures(matchup, rules)
+    scores, unscored = None, (0, 0)
+    if chosen != FAILED:
+        table, _ = matchup.round_table(chosen)
+        sides = table.paired(BASELINE, CANDIDATE).T
+        better = not matchup.lower_is_better(chosen)
+        scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
+        scores = _with_rates(scores, table, rules, better=better)
+        rounds = sides.shape[1]
+        unscored = max(
+            zip(table.unscored.tolist(), table.sessions.tolist(), strict=True),
+            key=lambda one: one[0] / max(one[1], 1),
+        )
+        if unscored[0] > MOST_UNSCORED * unscored[1] and scores.kind == "pass":
+            scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
+    failed = _failures_kind(failures, rules.failure_margin)
+    found = Regression(
+        kind=_joined(failed if scores is None else scores.kind, failed),
+        metric=chosen,
+        baseline=matchup.variants[BASELINE],
+        rounds=rounds,
+        scores=scores,
+        unscored=unscored,
+        failures=failures,
+        failure_margin=rules.failure_margin,
+        failures_kind=failed,
+        extra=_extra(scores, failures, rounds, rules.failure_margin),
+        sentence="",
+    )
+    return replace(found, sentence=_sentence(found, matchup))
+
+
+def _with_rates(scores: Gate, table: RoundTable, rules: Rules, *, better: bool) -> Gate:
+    """Of yes/no scores: as far as both the rounds and the rates of their pairs let the gate go.
+
+    Round means of rates near 0 or 1 are too skewed for t, and may have no spread at all.
+    """
+    rates, _ = paired_rates(table, (BASELINE, CANDIDATE), 2 * rules.alpha, _worth(table, rules))
+    if rates is None or scores.difference is None:
+        return scores
+    ends = [rates] if scores.interval is None else [rates, scores.interval]
+    wide = Interval(min(one.low for one in ends), max(one.high for one in ends), rates.confidence)
+    return gate_of_interval(
+        scores.difference, wide, scores.margin, scores.n_candidate, higher_is_better=better
+    )
+
+
+def _worth(table: RoundTable, rules: Rules) -> float:
+    return rules.pairs_per_effective(table.n_scenarios)
+
+
+def _failures(matchup: Matchup, rules: Rules) -> tuple[FailureContrast, int]:
+    table, _ = matchup.round_table(FAILED)
+    marked = replace(table, failed=table.scores == 1.0)
+    found = failure_contrast(marked, BASELINE, CANDIDATE, rules.alpha, _worth(table, rules))
+    return found, len(table.paired(BASELINE, CANDIDATE))
+
+
+def _failures_kind(failures: FailureContrast, margin: float) -> GateKind:
+    if failures.b_non_inferior(margin):
+        return "pass"
+    worse = failures.interval is not None and failures.interval.low > 0
+    return "regression" if worse else "not_enough_data"
+
+
+def _joined(scores: GateKind, failures: GateKind) -> GateKind:
+    kinds = (scores, failures)
+    if "regression" in kinds:
+        return "regression"
+    return "pass" if kinds == ("pass", "pass") else "not_enough_data"
+
+
+def _extra(
+    scores: Gate | None, failures: FailureContrast, rounds: int, margin: float
+) -> int | None:
+    more = failures.rounds_to_pass(rounds, margin)
+    if scores is None:
+        return more
+    if scores.extra is None or more is None:
+        return None
+    return max(scores.extra, more)
+
+
+def _sentence(found: Regression, matchup: Matchup) -> str:
+    passed = f"{matchup.variants[CANDIDATE]} is not worse than {found.baseline}"
+    if found.scores is not None and found.scores.margin:
+        passed += " by the margin"
+    head = {
+        "pass": passed,
+        "regression": f"REGRESSION against {found.baseline}",
+        "not_enough_data": f"not enough data against {found.baseline}",
+    }[found.kind]
+    parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
+    if found.kind == "not_enough_data":
+        parts.append(
+            "no number of rounds can be given until it decides"
+            if found.extra is None
+            else f"about {plural(found.extra, 'more round')} until it decides"
+        )
+    rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
+    parts += [rests, *([matchup.scope] if matchup.scope else [])]
+    parts += [models_told(matchup.simulated)] if matchup.simulated else []
+    return f"{head}: {'; '.join(part for part in parts if part)}"
+
+
+def _score_words(found: Regression) -> str:
+    gate, metric = found.scores, found.metric
+    if gate is None:
+        return ""
+    margin = f"margin {metric_value(metric, gate.margin)}"
+    if gate.difference is None:
+        return f"no value of {metric} in both yet"
+    seen = f"{metric} {metric_value(metric, gate.difference, signed=True)}"
+    if gate.reason == "too few rounds":
+        return f"{seen}, {margin}; at least {MIN_ROUNDS} rounds are needed"
+    if gate.interval is None:
+        return f"{seen} in every round, so there is no spread to judge by"
+    if gate.interval.low == gate.interval.high:
+        return f"{seen} in every round, {margin}"
+    low, high = (
+        metric_value(metric, end, signed=True) for end in (gate.interval.low, gate.interval.high)
+    )
+    sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
+    return f"{seen} ({percent(gate.interval)} interval {low} to {high}), {margin}{sure}"
+
+
+def _unscored_words(found: Regression) -> str:
+    count, of = found.unscored
+    if not count:
+        return ""
+    told = f"{count:,} of {plural(of, 'session')} without a score"
+    if count > MOST_UNSCORED * of:
+        told += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
+    return told
+
+
+def _failure_words(found: Regression) -> str:
+    contrast = found.failures
+    one, two = contrast.both + contrast.only_a, contrast.both + contrast.only_b
+    told = f"failed: {two:,} of {contrast.pairs:,} sessions against {one:,}"
+    if found.failures_kind == "pass":
+        return told
+    margin = f"{100 * found.failure_margin:.3g} points"
+    if found.failures_kind == "regression":
+        return f"{told}, which is shown to be more often"
+    return f"{told}, which does not show yet that it fails at most {margin} more often"
+
+
+def regression_as_data(found: Regression) -> JSON:
+    """The same for programs."""
+    gate = found.scores
+    bounds = None if gate is None else gate.interval
+    return {
+        "verdict": found.kind,
+        "metric": found.metric,
+        "baseline": found.baseline,
+        "sentence": found.sentence,
+        "rounds": found.rounds,
+        "difference": None if gate is None else gate.difference,
+        **ends_as_data(bounds),
+        "margin": None if gate is None else gate.margin,
+        "unscored": {"sessions": found.unscored[0], "of": found.unscored[1]},
+        "scores": None if gate is None else gate.kind,
+        "failures": {
+            "verdict": found.failures_kind,
+            "pairs": found.failures.pairs,
+            "baseline": found.failures.both + found.failures.only_a,
+            "run": found.failures.both + found.failures.only_b,
+            "margin": found.failure_margin,
+        },
+        "still_needed": found.extra,
+    }

@@ -1,0 +1,220 @@
+"""Is every variant of a run good enough by itself? Thresholds for rates and means.
+
+A score that is yes or no (0 or 1 in every session, with a threshold between them) is a pass rate,
+and a session that failed has not passed. Any other is a mean over scenarios; failed sessions have
+no score and are counted beside it. What is left of a variant of which many sessions have no score
+may be the lucky part, so then nothing passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from matrix.model.metrics import FAILED
+from matrix.model.records import JSON
+from matrix.report.compare.matchup import Floats, Matchup
+from matrix.report.text import (
+    ends_as_data,
+    metric_value,
+    models_told,
+    plural,
+)
+from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
+from matrix.stats.estimates.figures import percent
+
+MOST_UNSCORED = 0.2
+"""Larger shares of sessions without a score, and a variant passes no threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class VariantThreshold:
+    """One variant against the threshold.
+
+    Attributes:
+        level: The variant.
+        kind: ``pass``, ``fail`` or ``not_enough_data``.
+        value: Its rate or mean; ``None`` without data.
+        interval: One-sided bounds around it; ``None`` where none can be stated.
+        n: Sessions of a rate, rounds of a mean.
+        failed: Sessions without a score because they failed.
+        unscored: Further ones without a score: of a judge that could not be read.
+        sessions: All that were at risk of either.
+    """
+
+    level: str
+    kind: ThresholdKind
+    value: float | None
+    interval: Interval | None
+    n: int
+    failed: int
+    unscored: int = 0
+    sessions: int = 0
+
+    @property
+    def too_few(self) -> bool:
+        """Whether so many have no score that no figure about the others can pass."""
+        return self.unscored > MOST_UNSCORED * self.sessions
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold on one metric: passed if every variant passes, failed if any fails."""
+
+    metric: str
+    threshold: float
+    at_most: bool
+    rate: bool
+    unit: str
+    simulated: str
+    variants: tuple[VariantThreshold, ...]
+
+    @property
+    def kind(self) -> ThresholdKind:
+        """The verdict over all variants."""
+        kinds = {one.kind for one in self.variants}
+        if "fail" in kinds:
+            return "fail"
+        return "pass" if kinds == {"pass"} else "not_enough_data"
+
+    @property
+    def sentence(self) -> str:
+        """All of it for people."""
+        head = {"pass": "met", "fail": "NOT MET", "not_enough_data": "not enough data"}[self.kind]
+        bound = "at most" if self.at_most else "at least"
+        asked = f"{self.metric} {bound} {_shown(self, self.threshold)}"
+        told = "; ".join(_told(self, one) for one in self.variants)
+        models = f"; {models_told(self.simulated)}" if self.simulated else ""
+        return f"{asked}: {head}: {told}{models}"
+
+
+def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) -> Threshold:
+    """Hold every variant of a matchup against a threshold.
+
+    The chance that a run passes wrongly is at most ``alpha``, whatever the number of variants; so
+    is the chance that it fails wrongly, because each of k variants fails at ``alpha / k``.
+
+    Args:
+        matchup: The variants.
+        metric: What is asked about; ``failed`` for the rate of failures.
+        threshold: Least rate or mean; the largest where lower is better.
+        alpha: One-sided error rate.
+
+    Raises:
+        BadInput: No session has such a metric.
+    """
+    table, _ = matchup.round_table(metric)
+    lower = matchup.lower_is_better(metric)
+    seen = table.scores[~np.isnan(table.scores)]
+    rate = 0.0 < threshold < 1.0 and bool(np.isin(seen, (0.0, 1.0)).all())
+    found = []
+    for index, level in enumerate(matchup.variants):
+        scores = table.scores[:, :, index]
+        lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
+        bounds = (alpha, alpha / len(matchup.variants))
+        judge = _rate if rate else _mean
+        one = judge(level, scores, lost, threshold, bounds, lower)
+        missing, sessions = int(table.unscored[index]), int(table.sessions[index])
+        # of a rate, sessions that failed count, as they have not passed
+        one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
+        if one.too_few and one.kind == "pass":
+            one = replace(one, kind="not_enough_data")
+        found.append(one)
+    return Threshold(
+        metric=metric,
+        threshold=threshold,
+        at_most=lower,
+        rate=rate,
+        unit=matchup.unit,
+        simulated=matchup.simulated,
+        variants=tuple(found),
+    )
+
+
+def _rate(
+    level: str,
+    scores: Floats,
+    lost: int,
+    threshold: float,
+    alphas: tuple[float, float],
+    lower: bool,
+) -> VariantThreshold:
+    values = scores[~np.isnan(scores)]
+    good = int((values == (0.0 if lower else 1.0)).sum())
+    n = int(values.size) + lost
+    asked = 1.0 - threshold if lower else threshold
+    passing, failing = (fixed_threshold(good, n, asked, alpha) for alpha in alphas)
+    kind = _either(passing.kind, failing.kind)
+    rate, interval = passing.rate, passing.interval
+    if lower:
+        rate = None if rate is None else 1.0 - rate
+        if interval is not None:
+            interval = Interval(1.0 - interval.high, 1.0 - interval.low, interval.confidence)
+    return VariantThreshold(level, kind, rate, interval, n, lost)
+
+
+def _mean(
+    level: str,
+    scores: Floats,
+    lost: int,
+    threshold: float,
+    alphas: tuple[float, float],
+    lower: bool,
+) -> VariantThreshold:
+    passing, failing = (
+        mean_threshold(scores, threshold, alpha, higher_is_better=not lower) for alpha in alphas
+    )
+    kind = _either(passing.kind, failing.kind)
+    return VariantThreshold(level, kind, passing.mean, passing.interval, passing.n, lost)
+
+
+def _either(passing: ThresholdKind, failing: ThresholdKind) -> ThresholdKind:
+    if passing == "pass":
+        return "pass"
+    return "fail" if failing == "fail" else "not_enough_data"
+
+
+def _shown(found: Threshold, value: float) -> str:
+    return f"{100 * value:.3g} %" if found.rate else metric_value(found.metric, value)
+
+
+def _told(found: Threshold, one: VariantThreshold) -> str:
+    if one.value is None:
+        return f"{one.level} has no complete {found.unit} yet"
+    text = f"{one.level} {_shown(found, one.value)}"
+    if one.interval is not None:
+        low, high = _shown(found, one.interval.low), _shown(found, one.interval.high)
+        text += f" ({percent(one.interval)} interval {low} to {high})"
+    text += f" over {plural(one.n, 'session' if found.rate else found.unit)}"
+    if one.failed and found.metric != FAILED:
+        text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
+    if one.unscored and found.metric != FAILED:
+        text += f", {one.unscored:,} of {plural(one.sessions, 'session')} without a score"
+    if one.too_few:
+        text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
+    return text
+
+
+def threshold_as_data(found: Threshold) -> JSON:
+    """The same for programs."""
+    return {
+        "verdict": found.kind,
+        "metric": found.metric,
+        "threshold": found.threshold,
+        "at_most": found.at_most,
+        "rate": found.rate,
+        "sentence": found.sentence,
+        "variants": [
+            {
+                "level": one.level,
+                "verdict": one.kind,
+                "value": one.value,
+                **ends_as_data(one.interval),
+                "n": one.n,
+                "failed": one.failed,
+                "unscored": one.unscored,
+            }
+            for one in found.variants
+        ],
+    }

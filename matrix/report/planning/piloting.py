@@ -1,0 +1,90 @@
+"""What a run shows of the spread, cost and failures that another one will meet."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import sqrt
+
+import numpy as np
+
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.metrics import FAILED
+from matrix.report.compare.matchup import Matchup
+from matrix.report.planning.planning import Pilot
+from matrix.report.text import plural
+from matrix.stats.rounds.round_table import RoundTable
+from matrix.store.run.run_folder import RunFile
+
+
+def pilot_of(matchup: Matchup, metric: str, run: RunFile) -> Pilot:
+    """Read a pilot off a run's complete rounds, finished or not.
+
+    Rounds from which a variant was dropped cost less and are left out of the cost of a round.
+
+    Args:
+        matchup: The variants of the run.
+        metric: What is compared.
+        run: The run.
+
+    Raises:
+        BadInput: There is no such metric, or no spread in it to plan with.
+    """
+    table, _ = matchup.round_table(metric)
+    sd = _spread(table)
+    unit = matchup.unit
+    if sd is None:
+        told = (
+            f"{run.run_id} has {plural(table.prefix_length, f'complete {unit}')} with {metric}, "
+            "and a spread takes at least 2; wait for more, or give --sd"
+        )
+        raise BadInput([Mistake("--from", None, "", told)])
+    if sd == 0:
+        told = (
+            f"in {run.run_id} variants differ by the same {metric} in every one of "
+            f"{plural(table.prefix_length, unit)}, so there is no spread to plan with; give --sd"
+        )
+        raise BadInput([Mistake("--from", None, "", told)])
+    return Pilot(
+        run_id=run.run_id,
+        rounds=table.prefix_length,
+        sd=sd,
+        round_nano=_round_nano(matchup, table, run),
+        failure_rate=_failure_rate(matchup),
+        simulated=matchup.simulated,
+    )
+
+
+def _spread(table: RoundTable) -> float | None:
+    """Root mean square, over pairs of variants, of the spread of their round differences."""
+    variances = []
+    for a, b in combinations(range(table.n_variants), 2):
+        sides = table.paired(a, b)
+        if len(sides) < 2:
+            continue
+        variance = float((sides[:, 1] - sides[:, 0]).var(ddof=1))
+        scale = float(np.abs(sides).max())
+        variances.append(0.0 if sqrt(variance) <= 1e-12 * scale else variance)
+    return sqrt(sum(variances) / len(variances)) if variances else None
+
+
+def _failure_rate(matchup: Matchup) -> float:
+    table, _ = matchup.round_table(FAILED)
+    counted = table.scores[~np.isnan(table.scores)]
+    return float(counted.mean()) if counted.size else 0.0
+
+
+def _round_nano(matchup: Matchup, table: RoundTable, run: RunFile) -> int:
+    """Cost of a round with all variants, its share of what sessions share included."""
+    whole = int(table.live.all(axis=1).sum())
+    if not whole:
+        return 0
+    inside = float(matchup.cost_usd[matchup.units < whole].sum())
+    return round(inside / whole * _shared(matchup, run) * 1e9)
+
+
+def _shared(matchup: Matchup, run: RunFile) -> float:
+    """Everything spent over what sessions spent themselves: preludes are shared by many."""
+    own = float(matchup.cost_usd.sum()) * 1e9
+    if run.totals is None or own <= 0:
+        return 1.0
+    return max(1.0, (run.totals.settled_nano + run.totals.presumed_nano) / own)

@@ -1,0 +1,108 @@
+"""What a prepared run can show, before it is played."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from matrix.engine.prepared import Prepared
+from matrix.model.records import JSON
+from matrix.report.planning.planning import Pilot, Question, Shown, gate_pairs, shown_by
+from matrix.report.planning.planning_text import cannot_win, failing, gate_words
+from matrix.report.text import metric_value, plural
+from matrix.stats import PowerGoal
+from matrix.stats.rounds.rules import MIN_ROUNDS
+
+
+def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> Question | None:
+    """What a plan can show, as a question, with effects in standard deviations without a pilot.
+
+    ``None`` if nothing is compared. Of a continuation the unit is the moment that is gone on from,
+    or the repeat if there is only one.
+    """
+    factor, plan, spec = prepared.compare_factor, prepared.plan, prepared.spec
+    if factor is None or len(prepared.factors[factor]) < 2:
+        return None
+    variants = len(prepared.factors[factor])
+    unit, rounds, pairs = "round", plan.sessions // len(plan.cells), len(plan.cells) // variants
+    if (continued := plan.continued) is not None:
+        one = len(continued.origins) == 1
+        unit, rounds = "checkpoint", len(continued.origins)
+        if one:
+            unit, rounds = "repeat", continued.repeats
+        pairs = 1 if one else continued.repeats
+        pairs *= max(1, plan.variants // variants)
+    goal = PowerGoal(
+        alpha=round(1.0 - spec.compare.confidence, 12), n_variants=variants, engine=spec.engine
+    )
+    return Question(
+        goal=goal,
+        sd=1.0 if pilot is None else pilot.sd,
+        rounds=rounds,
+        pairs=pairs,
+        failure_margin=spec.compare.failure_margin / 100.0,
+        failure_icc=spec.compare.failure_icc,
+        round_nano=prepared.round_cost.middle,
+        metric=spec.compare.metric,
+        unit=unit,
+        pilot=pilot,
+    )
+
+
+def power_facts(prepared: Prepared, pilot: Pilot | None = None) -> list[tuple[str, str]]:
+    """Lines of the plan: what it can show, what a winner takes, a warning if that is more."""
+    question = question_of_plan(prepared, pilot)
+    if question is None or question.rounds is None:
+        return []
+    shown, pairs = shown_by(question, question.rounds), gate_pairs(question)
+    words = gate_words(question, pairs, ceil(pairs / question.pairs))
+    rows = [
+        ("can show", _can_show(shown, question)),
+        ("a winner", f"takes {MIN_ROUNDS} {question.unit}s, and {words}"),
+    ]
+    if not shown.can_win:
+        rows.append(("WARNING", cannot_win(question, shown.rounds, pairs)))
+    return rows
+
+
+def _can_show(shown: Shown, question: Question) -> str:
+    if shown.effect is None and shown.rounds >= MIN_ROUNDS:
+        return (
+            f"no winner that could be promised, whatever the scores: if {failing(question)}, the "
+            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %"
+        )
+    if shown.effect is None:
+        return f"nothing: {plural(shown.rounds, question.unit)}, and any verdict takes {MIN_ROUNDS}"
+    chance = f"with a chance of {100 * question.goal.power:.3g} %"
+    in_sd = shown.effect / question.sd
+    if question.pilot is None:
+        words = (
+            f"differences from {in_sd:.2g} times their spread from {question.unit} to "
+            f"{question.unit} up, {chance}"
+        )
+        hint = f"; `matrix plan --from RUN` says it in units of {question.metric}"
+        return words + hint if question.unit == "round" else words
+    size = metric_value("", shown.effect)
+    return (
+        f"differences from {size} up, {chance}; their spread is {metric_value('', question.sd)} "
+        f"from {question.unit} to {question.unit} in {question.pilot.run_id}"
+    )
+
+
+def power_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
+    """The same for programs."""
+    question = question_of_plan(prepared, pilot)
+    if question is None or question.rounds is None:
+        return None
+    shown = shown_by(question, question.rounds)
+    in_sd = replace(question, sd=1.0)
+    return {
+        "effect": None if pilot is None else shown.effect,
+        "from": None if pilot is None else pilot.run_id,
+        "effect_in_sd": shown_by(in_sd, question.rounds).effect,
+        "failure_gate_pairs": gate_pairs(question),
+        "fewest_rounds": MIN_ROUNDS,
+        "pairs_per_round": question.pairs,
+        "power": question.goal.power,
+        "can_name_a_winner": shown.can_win,
+    }

@@ -1,0 +1,239 @@
+"""Answers about plans as text and as data."""
+
+from __future__ import annotations
+
+from matrix.model.money import show_usd, to_usd
+from matrix.model.records import JSON
+from matrix.report.planning.planning import Answer, Need, Question, Shown
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    facts,
+    metric_value,
+    noted,
+    plural,
+    wrapped,
+)
+from matrix.stats import PowerGoal
+from matrix.stats.rounds.rules import MIN_ROUNDS
+
+_ENGINES = {
+    "fixed": "one look, when the plan is over",
+    "planned": "a look after every round, none added later; most runs stop well before",
+    "open-ended": "a look after every round, more can be added; most runs stop well before",
+}
+
+
+def answer_as_text(answer: Answer, *, width: int = WIDTH) -> str:
+    """The answer in plain sentences, what it rests on, and a small table around it."""
+    parts = [wrapped(sentence, width=width) for sentence in _sentences(answer)]
+    return "\n".join([*parts, facts(_facts(answer), width=width), "", _table(answer)])
+
+
+def _sentences(answer: Answer) -> list[str]:
+    told = []
+    if answer.needed is not None:
+        told.append(_needed(answer.needed, answer.question))
+    if answer.shown is not None:
+        told.append(_shown(answer.shown, answer.question))
+        if not answer.shown.can_win:
+            told.append(cannot_win(answer.question, answer.shown.rounds, answer.gate_pairs))
+    return told
+
+
+def _needed(need: Need, question: Question) -> str:
+    rounds = plural(need.rounds.total, question.unit)
+    return (
+        f"A difference of {_value(need.effect)} "
+        f"({need.effect / question.sd:.2g} standard deviations) takes {rounds}: "
+        f"{plural(need.sessions, 'session')}{_money(need.cost_nano)}."
+    )
+
+
+def _shown(shown: Shown, question: Question) -> str:
+    start = f"{plural(shown.rounds, question.unit)} ({plural(shown.sessions, 'session')})"
+    cost = _money(shown.cost_nano)
+    if question.budget_nano is not None:
+        cost = ""
+        start = f"{show_usd(question.budget_nano)} pays for {start}, which"
+    if shown.rounds < MIN_ROUNDS:
+        return f"{start} can show nothing: any verdict takes {MIN_ROUNDS} {question.unit}s."
+    if shown.effect is None:
+        return (
+            f"{start} can promise no winner, whatever the scores: if {failing(question)}, the "
+            f"failure gate is passed with a chance of {100 * shown.gate_chance:.0f} %{cost}."
+        )
+    chance = f"with a chance of {100 * question.goal.power:.3g} %"
+    size = f"{_value(shown.effect)} ({shown.effect / question.sd:.2g} standard deviations)"
+    return f"{start} can show a difference of {size} or more, {chance}{cost}."
+
+
+def cannot_win(question: Question, rounds: int, gate_pairs: int) -> str:
+    """Why so many rounds cannot name a winner by its scores alone, and what would help."""
+    pairs = rounds * question.pairs
+    needed = -(-gate_pairs // question.pairs)
+    if needed <= MIN_ROUNDS:
+        return f"No winner can be named: a verdict takes {MIN_ROUNDS} {question.unit}s."
+    return (
+        f"No winner can be named unless the better one also fails less: that it fails at most "
+        f"{100 * question.failure_margin:.3g} points more often takes {gate_pairs} pairs without a "
+        f"failure, and {plural(rounds, question.unit)} have {pairs:,}. Plan "
+        f"{plural(needed, question.unit)}, or declare a larger compare.failure_margin."
+    )
+
+
+def _facts(answer: Answer) -> list[tuple[str, str]]:
+    question = answer.question
+    goal, unit = question.goal, question.unit
+    rows = []
+    if answer.needed is not None and (scores := answer.needed.rounds.scores) is not None:
+        chance = f"for a chance of {100 * goal.power:.3g} %"
+        rows.append(("scores", f"{plural(scores, unit)}, {chance}"))
+    rows.append(("failures", gate_words(question, answer.gate_pairs, answer.gate_rounds)))
+    pilot = question.pilot
+    if pilot is not None and pilot.failure_rate:
+        more = answer.gate_rounds_at_rate
+        needs = "more than can be counted" if more is None else plural(more, unit)
+        sure = f"for a chance of {100 * goal.power:.3g} % to pass"
+        rows.append(("", f"if {failing(question)}: {needs} {sure}, by simulation"))
+        if answer.needed is not None and answer.needed.rounds.at_rate is not None:
+            rows.append(("both", f"{plural(answer.needed.rounds.total, unit)}"))
+    rows += [("any verdict", plural(MIN_ROUNDS, unit)), ("looks", _ENGINES[goal.engine])]
+    sure = f"{100 * (1 - goal.alpha):.4g} % confidence"
+    rows.append(
+        ("plan", f"{goal.n_variants} variants, {plural(question.pairs, 'pair')} per {unit}, {sure}")
+    )
+    return rows + _from(answer)
+
+
+def failing(question: Question) -> str:
+    """How many sessions are expected to fail, and why."""
+    return f"{100 * question.failure_rate:.2g} % fail, as in that run"
+
+
+def gate_words(question: Question, pairs: int, rounds: int) -> str:
+    """What the failure gate takes, as pairs and as rounds."""
+    return (
+        f"{pairs} pairs without a failure = {plural(rounds, question.unit)}, to show at most "
+        f"{100 * question.failure_margin:.3g} points more failures"
+    )
+
+
+def _from(answer: Answer) -> list[tuple[str, str]]:
+    question = answer.question
+    if (pilot := question.pilot) is None:
+        return [("spread", f"{_value(question.sd)} from {question.unit} to {question.unit}")]
+    low, high = (_value(end) for end in pilot.sd_range)
+    text = (
+        f"{_value(pilot.sd)}, between {low} and {high}: from "
+        f"{plural(pilot.rounds, question.unit)} of {pilot.run_id}"
+    )
+    if answer.needed_at_worst is not None:
+        text += f"; at the upper end it takes {plural(answer.needed_at_worst, question.unit)}"
+    text += noted(pilot.simulated)
+    return [("spread", text)]
+
+
+def _table(answer: Answer) -> str:
+    question, priced = answer.question, answer.question.round_nano is not None
+    headers = ["difference", "rounds", "sessions", *(["cost"] if priced else [])]
+    headers += [f"with {n:,}" for n in answer.columns]
+    rows = [
+        [
+            _value(need.effect),
+            f"{need.rounds.total:,}",
+            f"{need.sessions:,}",
+            *([show_usd(need.cost_nano)] if need.cost_nano is not None else []),
+            *(f"{100 * chance:.0f} %" for chance in need.powers),
+        ]
+        for need in answer.table
+    ]
+    note = f"rounds to name a winner; chance to name it with so many {question.unit}s"
+    return f"{columns(headers, rows, right=range(len(headers)))}\n({note})"
+
+
+def _value(value: float) -> str:
+    """Three figures: the question may have more of them than a score is shown with."""
+    return metric_value("", value)
+
+
+def _money(nano: int | None) -> str:
+    return "" if nano is None else f", about {show_usd(nano)}"
+
+
+def answer_as_data(answer: Answer) -> JSON:
+    """The same for programs."""
+    question, pilot = answer.question, answer.question.pilot
+    return {
+        "effect": question.effect,
+        "sd": question.sd,
+        "metric": question.metric,
+        **_goal_as_data(question.goal),
+        "pairs_per_round": question.pairs,
+        "failure_margin": question.failure_margin,
+        "round_usd": _usd(question.round_nano),
+        "budget_usd": _usd(question.budget_nano),
+        "from": None
+        if pilot is None
+        else {
+            "run_id": pilot.run_id,
+            "rounds": pilot.rounds,
+            "sd_low": pilot.sd_range[0],
+            "sd_high": pilot.sd_range[1],
+            "failure_rate": pilot.failure_rate,
+            "simulated": bool(pilot.simulated),
+        },
+        "needed": None if answer.needed is None else _need_as_data(answer.needed),
+        "needed_at_worst": answer.needed_at_worst,
+        "shown": None if answer.shown is None else _shown_as_data(answer.shown),
+        "failure_gate": {
+            "pairs": answer.gate_pairs,
+            "rounds": answer.gate_rounds,
+            "rounds_at_rate": answer.gate_rounds_at_rate,
+        },
+        "fewest_rounds": MIN_ROUNDS,
+        "table": [
+            {
+                **_need_as_data(need),
+                "chances": {
+                    str(n): chance for n, chance in zip(answer.columns, need.powers, strict=True)
+                },
+            }
+            for need in answer.table
+        ],
+        "sentences": list(_sentences(answer)),
+    }
+
+
+def _goal_as_data(goal: PowerGoal) -> dict[str, JSON]:
+    return {
+        "variants": goal.n_variants,
+        "confidence": round(1 - goal.alpha, 12),
+        "power": goal.power,
+        "engine": goal.engine,
+    }
+
+
+def _need_as_data(need: Need) -> dict[str, JSON]:
+    return {
+        "effect": need.effect,
+        "rounds": need.rounds.total,
+        "rounds_for_scores": need.rounds.scores,
+        "rounds_for_failures": need.rounds.failures,
+        "sessions": need.sessions,
+        "cost_usd": _usd(need.cost_nano),
+    }
+
+
+def _shown_as_data(shown: Shown) -> JSON:
+    return {
+        "rounds": shown.rounds,
+        "effect": shown.effect,
+        "sessions": shown.sessions,
+        "cost_usd": _usd(shown.cost_nano),
+        "can_name_a_winner": shown.can_win,
+    }
+
+
+def _usd(nano: int | None) -> float | None:
+    return None if nano is None else to_usd(nano)

@@ -1,0 +1,1 @@
+"""What a run came to, and what is kept of it."""

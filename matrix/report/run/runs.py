@@ -1,0 +1,49 @@
+"""Many runs as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from matrix.model.money import show_usd
+from matrix.report.run.command import failings
+from matrix.report.text import columns, harmless
+from matrix.store.run.run_folder import ListedRun
+
+STATUS_WIDTH = 60
+"""Characters of a status that a table of runs has room for."""
+
+
+def runs_as_text(runs: Sequence[ListedRun]) -> str:
+    """One line a run."""
+    rows = []
+    for listed in runs:
+        run = listed.run
+        if run is None:
+            rows.append([listed.path.name, "-", "-", "-", "-", _one_line(listed.problem)])
+            continue
+        spent = "-"
+        if listed.spent_nano is not None:
+            spent = show_usd(listed.spent_nano)
+            spent += f" {run.simulation}" if run.simulation else ""
+        status = (
+            run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"
+        )
+        rows.append(
+            [
+                run.run_id,
+                run.created_at.strftime("%Y-%m-%d %H:%M"),
+                run.kind,
+                f"{run.plan.sessions:,}",
+                spent,
+                _one_line(status + failings(run)),
+            ]
+        )
+    return columns(
+        ["run", "started (UTC)", "kind", "sessions", "spent", "status"], rows, right=(3,)
+    )
+
+
+def _one_line(text: str) -> str:
+    """The beginning of a text that may hold an error message of somebody else's."""
+    line = harmless(" ".join(text.split()))
+    return line if len(line) <= STATUS_WIDTH else line[: STATUS_WIDTH - 3] + "..."

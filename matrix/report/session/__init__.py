@@ -1,0 +1,1 @@
+"""One session, or two side by side, for people to read."""

@@ -1,0 +1,148 @@
+"""What to know before believing a comparison, in whole sentences; most comparisons have few."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from matrix.model.metrics import OF_FAILURES_TOO
+from matrix.report.compare.compare import Judged
+from matrix.report.compare.unscored import unscored_of, unscored_told
+from matrix.report.run.summary import moved_models
+from matrix.report.run.summary_text import moved_alias
+from matrix.report.text import plural
+
+ENOUGH_LEFT = 0.05
+"""Share of pairs left out for want of a value from which that is a caveat."""
+
+
+def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
+    """All that applies, the most serious first.
+
+    Args:
+        judged: The comparison.
+        margin: The margin that was asked for, if one was.
+    """
+    return (
+        *_undeclared(judged),
+        *_late_margin(judged, margin),
+        *_peeked(judged),
+        *_unscored(judged),
+        *_values(judged),
+        *_approximate(judged),
+        *_moved(judged),
+        *_schemas(judged),
+    )
+
+
+def _undeclared(judged: Judged) -> Iterator[str]:
+    """Whether what is compared was declared before launch, in every run that takes part."""
+    matchup = judged.matchup
+    plans = [tables.run.plan for tables in matchup.sources]
+    declared = [plan.compared for plan in plans]
+    if matchup.factor != "run" and matchup.factor not in declared:
+        yield (
+            f"{matchup.factor} was not declared before launch as what is compared "
+            f"({declared[0] or 'nothing'} was): look at this as a hint, and play a run of its own "
+            "to be sure."
+        )
+    metrics = list(dict.fromkeys(plan.metric for plan in plans))
+    if judged.metric not in metrics:
+        yield (
+            f"{judged.metric} was not declared before launch as the metric "
+            f"({' and '.join(metrics)} was): look at this as a hint. The more metrics are tried, "
+            "the more of them differ by chance."
+        )
+
+
+def _late_margin(judged: Judged, margin: float | None) -> Iterator[str]:
+    declared = judged.matchup.spec.compare.margin
+    if margin is None or margin == declared:
+        return
+    before = "none was" if declared is None else f"{declared:g} was"
+    yield (
+        f"Post hoc: the margin of {margin:g} was given after launch ({before} declared before). A "
+        "margin chosen when the scores are known proves nothing; declare it as compare.margin."
+    )
+
+
+def _peeked(judged: Judged) -> Iterator[str]:
+    """Sections that look once do not allow for a run that was stopped by looking."""
+    spec = judged.matchup.spec
+    if spec.engine == "fixed" or judged.verdict.rules.engine != "fixed":
+        return
+    yield (
+        f"The run was looked at after every {judged.matchup.unit}, on {spec.compare.metric}; the "
+        f"intervals of {judged.metric} do not allow for that, and are a little too narrow."
+    )
+
+
+def _unscored(judged: Judged) -> Iterator[str]:
+    """Whose sessions have no score though they came to an end; of none but such, another says."""
+    found = unscored_of(judged.matchup, judged.metric)
+    told = unscored_told(found, judged.metric)
+    if told and any(one.without < one.ended for one in found):
+        yield told
+
+
+def _values(judged: Judged) -> Iterator[str]:
+    """Metrics that have no value, or one and the same, in sessions that should have one."""
+    matchup, table = judged.matchup, judged.table
+    values = matchup.values(judged.metric)
+    ended = np.isin(matchup.outcomes, ("completed", "timeout"))
+    if judged.metric in OF_FAILURES_TOO:
+        ended = np.isin(matchup.outcomes, ("completed", "timeout", "failed"))
+    infinite = int(np.isinf(values[ended]).sum())
+    if infinite:
+        yield (
+            f"{plural(infinite, 'session')} of {int(ended.sum()):,} that ended "
+            f"{'has' if infinite == 1 else 'have'} an infinite {judged.metric}, which counts as "
+            "no value."
+        )
+    known = values[ended & np.isfinite(values)]
+    if ended.any() and not known.size:
+        yield f"None of the {int(ended.sum()):,} sessions that ended has a {judged.metric}."
+    elif known.size > 1 and np.ptp(known) == 0:
+        yield f"Every session has the same {judged.metric}, {known[0]:g}: it tells nobody apart."
+    pairs = table.prefix_length * table.n_scenarios
+    if pairs and known.size and judged.left_out > ENOUGH_LEFT * pairs:
+        yield (
+            f"{judged.left_out:,} of {plural(pairs, 'pair')} have no {judged.metric} and are left "
+            "out: this is about the sessions that have one, which may not be alike."
+        )
+    if matchup.factor == "run" and table.prefix_length == 0:
+        yield f"The runs have no complete {matchup.unit} in common, so nothing can be paired."
+
+
+def _approximate(judged: Judged) -> Iterator[str]:
+    """Variants whose own interval may cover less than it says."""
+    names = judged.matchup.variants
+    found = [names[one.index] for one in judged.verdict.variants if one.approximate]
+    if found:
+        yield (
+            f"The interval of the mean of {', '.join(found)} is approximate: few scores, or skewed "
+            "ones. That of a difference is not touched by it."
+        )
+
+
+def _moved(judged: Judged) -> Iterator[str]:
+    """Models whose name stood for something else in one part of what is compared."""
+    for model, names in moved_models(judged.matchup.sources).items():
+        yield f"{moved_alias(model, names)}."
+
+
+def _schemas(judged: Judged) -> Iterator[str]:
+    """Tables that were written by versions with other columns."""
+    found = {
+        version
+        for tables in judged.matchup.sources
+        for name in ("sessions", "scores")
+        for version in tables.schema_versions(name)
+    }
+    if len(found) > 1:
+        told = " and ".join(sorted(found))
+        yield (
+            f"The tables are of schema versions {told}: what the older ones did not record counts "
+            "as missing. `matrix repair RUN` writes a run's tables anew."
+        )

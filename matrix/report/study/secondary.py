@@ -1,0 +1,156 @@
+"""Everything else that sessions measure: where the leading pair differs there, corrected."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import exp
+
+import numpy as np
+
+from matrix.report.compare.compare import Judged
+from matrix.report.compare.leading import Lead
+from matrix.stats import (
+    MIN_ROUNDS,
+    PairedT,
+    benjamini_hochberg,
+    e_benjamini_hochberg,
+    paired_t,
+    t_mixture_log_e,
+)
+
+LARGEST_LOG_E = 700.0
+"""Beyond it an e-value does not fit a float; it is shown as this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecondaryRow:
+    """One metric; the difference is ``first`` minus ``second`` of the leading pair.
+
+    Attributes:
+        metric: Its name.
+        rounds: Rounds with a value of both.
+        left_out: Pairs left out because a session has no value.
+        first: Mean of the first variant over these rounds.
+        second: Mean of the second.
+        difference: Mean difference; ``None`` without rounds.
+        p: p-value by itself; ``None`` where nothing was tested, and for an e-value.
+        e: e-value by itself, of a run that was looked at after every round.
+        adjusted: p-value corrected for all metrics that were tested.
+        found: Whether a difference is shown after the correction.
+        untested: Why nothing was tested; empty if it was.
+    """
+
+    metric: str
+    rounds: int
+    left_out: int
+    first: float | None
+    second: float | None
+    difference: float | None
+    p: float | None
+    e: float | None
+    adjusted: float | None
+    found: bool
+    untested: str
+
+
+@dataclass(frozen=True, slots=True)
+class Secondary:
+    """All other metrics of the leading pair, corrected together.
+
+    Attributes:
+        first: The variant with the better mean on the metric compared.
+        second: The other one.
+        method: ``BH``, or ``e-BH`` where the run was looked at after every round.
+        alpha: Share of false ones among those found, at most.
+        tested: How many were tested.
+        rows: Every metric, those found first, then by corrected p-value and name.
+    """
+
+    first: str
+    second: str
+    method: str
+    alpha: float
+    tested: int
+    rows: tuple[SecondaryRow, ...]
+
+    @property
+    def found(self) -> tuple[SecondaryRow, ...]:
+        """Metrics on which a difference is shown."""
+        return tuple(row for row in self.rows if row.found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Test:
+    metric: str
+    left_out: int
+    first: float | None
+    second: float | None
+    result: PairedT
+    untested: str
+
+
+def secondary_of(judged: Judged, lead: Lead) -> Secondary:
+    """Test every other metric on the leading pair, and correct for their number."""
+    names, rules = judged.matchup.variants, judged.verdict.rules
+    tests = [
+        _test(judged, lead, metric)
+        for metric in judged.matchup.measured()
+        if metric != judged.metric
+    ]
+    done = [test for test in tests if not test.untested]
+    sequential = judged.matchup.spec.engine != "fixed"
+    if sequential:
+        adjusted = e_benjamini_hochberg([_e_value(test.result) for test in done])
+    else:
+        adjusted = benjamini_hochberg([test.result.p or 0.0 for test in done])
+    corrected = dict(zip((test.metric for test in done), adjusted.tolist(), strict=True))
+    rows = [_row(test, corrected.get(test.metric), sequential, rules.alpha) for test in tests]
+    rows.sort(key=lambda row: (not row.found, row.adjusted is None, row.adjusted or 0, row.metric))
+    return Secondary(
+        first=names[lead.first],
+        second=names[lead.second],
+        method="e-BH" if sequential else "BH",
+        alpha=rules.alpha,
+        tested=len(done),
+        rows=tuple(rows),
+    )
+
+
+def _test(judged: Judged, lead: Lead, metric: str) -> _Test:
+    table, left_out = judged.matchup.round_table(metric)
+    first, second = table.paired(lead.first, lead.second).T
+    result = paired_t(second, first, judged.verdict.rules.alpha)
+    n = result.difference.n
+    if not n:
+        why = "no values"
+    elif n < MIN_ROUNDS:
+        why = f"fewer than {MIN_ROUNDS} rounds"
+    elif judged.matchup.spec.engine == "fixed" and not judged.matchup.over:
+        why = "the run goes on"
+    else:
+        why = "" if result.p is not None else "the same difference in every round"
+    one, two = (float(np.mean(side)) if n else None for side in (first, second))
+    return _Test(metric, left_out, one, two, result, why)
+
+
+def _e_value(result: PairedT) -> float:
+    n = np.array([result.difference.n])
+    log_e = float(t_mixture_log_e(np.array([result.t or 0.0]), n)[0])
+    return exp(min(log_e, LARGEST_LOG_E))
+
+
+def _row(test: _Test, adjusted: float | None, sequential: bool, alpha: float) -> SecondaryRow:
+    difference, tested = test.result.difference, adjusted is not None
+    return SecondaryRow(
+        metric=test.metric,
+        rounds=difference.n,
+        left_out=test.left_out,
+        first=test.first,
+        second=test.second,
+        difference=difference.mean,
+        p=test.result.p if tested and not sequential else None,
+        e=_e_value(test.result) if tested and sequential else None,
+        adjusted=adjusted,
+        found=adjusted is not None and adjusted <= alpha,
+        untested=test.untested,
+    )

@@ -1,0 +1,136 @@
+"""How many more rounds would settle a comparison, and what they would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
+from matrix.report.compare.compare import Judged
+from matrix.report.compare.leading import cube_of
+from matrix.report.text import plural
+from matrix.store.run.run_folder import resume_command
+
+TWICE_AS_CLOSE = 3
+"""Times the rounds so far that it takes on top of them to halve an interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settling:
+    """What more rounds would do.
+
+    Attributes:
+        rounds: Further rounds to a verdict; 0 if there is one, ``None`` if no number can be given.
+        winner_rounds: Further rounds to a winner, the failure gate included; 0 and ``None`` alike.
+        cost_nano: What these would cost; ``None`` where it is not known.
+        round_nano: Mean cost of a round of the variants still in the run, in nano-dollars; ``None``
+            before the first round is complete.
+        sentence: The same in words.
+    """
+
+    rounds: int | None
+    winner_rounds: int | None
+    cost_nano: NanoUSD | None
+    round_nano: NanoUSD | None
+    sentence: str
+
+
+def settling_of(judged: Judged) -> Settling:
+    """What it would take to settle this, at this run's cost of a round."""
+    verdict = judged.verdict
+    each = _round_nano(judged)
+    unit = judged.matchup.unit
+    if judged.void is not None:
+        return Settling(None, None, None, each, judged.void.remedy)
+    if judged.by_late_margin:
+        told = "Nothing is settled by a margin that was given after launch; declare it before one."
+        return Settling(None, None, None, each, told)
+    if verdict.kind in ("winner", "equivalent"):
+        return Settling(0, 0, 0, each, f"Settled for these scenarios: it needs no more {unit}s.")
+    if judged.matchup.looked_at_cap is not None:
+        told = "The one look that was declared is made: to know more takes a new run."
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
+    if verdict.kind == "no_difference":
+        more = TWICE_AS_CLOSE * max(verdict.rounds_used, 1)
+        why = (
+            "No margin was declared, so nothing says how closely the difference has to be known."
+            if verdict.rules.delta is None
+            else "The plan has said what it can: the difference is known to within the margin."
+        )
+        told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
+    rounds = verdict.extra_rounds
+    if rounds is None:
+        told = f"How many more {unit}s would settle it cannot be said from these scores."
+        return Settling(None, None, None, each, f"{told} {_plan(judged)}")
+    cost = None if each is None else rounds * each
+    about = "" if verdict.reasons[0] in ("too few rounds", "plan not over") else "about "
+    lead = "At least " if verdict.reasons[0] == "too few rounds" else ""
+    anew = _anew(judged, each)
+    if not anew:
+        needed = f"{lead}{about}{_so_many(rounds, unit, each)}"
+        anew = f"{needed} would be needed to say more{_to_win(judged, rounds, each)}. "
+    told = f"{anew[0].upper()}{anew[1:]}{_plan(judged)}"
+    return Settling(rounds, verdict.winner_rounds, cost, each, told)
+
+
+def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
+    """What a winner takes, where that is more than any verdict does."""
+    wins = judged.verdict.winner_rounds
+    if wins is None or wins <= rounds:
+        return ""
+    cost = "" if each is None else f" (about {show_usd(wins * each)})"
+    return f", and {wins:,}{cost} to name a winner"
+
+
+def _anew(judged: Judged, each: NanoUSD | None) -> str:
+    """That more rounds take a new run, where this one's plan has them not and may not grow."""
+    verdict, sources = judged.verdict, judged.matchup.sources
+    wanted = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
+    if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
+        return ""
+    more, unit = wanted - verdict.rounds_complete, judged.matchup.unit
+    if verdict.rules.engine == "open-ended":
+        plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {wanted}')}`"
+        return (
+            f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
+        )
+    cost = "" if each is None else f" (about {show_usd(wanted * each)})"
+    return (
+        f"About {plural(wanted, unit)} are needed, {more:,} more than there are, and this run's "
+        f"plan may not grow: it takes a new run{cost}. "
+    )
+
+
+def _plan(judged: Judged) -> str:
+    run = judged.matchup.sources[0].run.run_id
+    return f"`matrix power --from {run}` plans it in full, with the failures that were seen."
+
+
+def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
+    counted = plural(rounds, f"more {unit}")
+    if each is None:
+        return counted
+    return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {unit} so far)"
+
+
+def _round_nano(judged: Judged) -> NanoUSD | None:
+    """Mean cost of a round of the variants that are still in the run, preludes included."""
+    table = judged.table
+    if not table.prefix_length:
+        return None
+    live = table.live[-1]
+    cost = float(np.nansum(cube_of(judged, judged.matchup.cost_usd)[:, :, live]))
+    return round(cost / table.prefix_length * _overhead(judged) * NANO_PER_USD)
+
+
+def _overhead(judged: Judged) -> float:
+    """What a run cost in all, over what its sessions did: they share preludes."""
+    matchup = judged.matchup
+    if len(matchup.sources) != 1:
+        return 1.0
+    totals, sessions = matchup.sources[0].run.totals, float(matchup.cost_usd.sum())
+    if totals is None or sessions <= 0:
+        return 1.0
+    return max(1.0, (totals.settled_nano + totals.presumed_nano) / NANO_PER_USD / sessions)

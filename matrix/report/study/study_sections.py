@@ -1,0 +1,279 @@
+"""The further sections of a comparison as text; each is empty where there is nothing to say."""
+
+from __future__ import annotations
+
+from matrix.report.compare.labelled import LEAST_WITH_JUDGE
+from matrix.report.compare.study_words import Figures, chance, short
+from matrix.report.study.cost_quality import CostQuality
+from matrix.report.study.noise_sources import NoiseRow
+from matrix.report.study.secondary import Secondary, SecondaryRow
+from matrix.report.study.study import Study
+from matrix.report.text import columns, interval, number, plural, wrapped
+from matrix.stats import MIN_ROUNDS
+
+_NOISE = {
+    "scenario": "scenario (some are harder)",
+    "scenario x variant": "scenario x variant (favours one)",
+    "round": "round (its seed)",
+    "group": "group (round in one scenario)",
+    "session": "session (same group, same variant)",
+    "judge": "judge (same transcript)",
+}
+
+
+def risk_text(study: Study, width: int) -> str:
+    """What shipping each variant now would risk, where nothing is shown."""
+    found = study.risk
+    if found is None:
+        return ""
+    figures = Figures(study.metric)
+    headers = [study.factor, "chance of being best", "gives up on average", "$ per completed"]
+    rows = [
+        [
+            row.level,
+            "-" if row.chance_best is None else f"{row.chance_best:.0%}",
+            figures.number(row.expected_loss),
+            "-" if row.cost_usd is None else f"{row.cost_usd:.4f}",
+        ]
+        for row in found.rows
+    ]
+    note = (
+        f"From {plural(found.rounds, study.unit)} and a weak prior (one more "
+        f"{study.unit} in which all are equal). `Gives up` is the {study.metric} lost on average "
+        "if that one is shipped now and another is better. Scores only: failures are not in it."
+    )
+    return "\n".join(
+        [
+            "If it had to be decided now (a bet, no verdict):",
+            columns(headers, rows, right=(1, 2, 3)),
+            wrapped(note, "  ", width=width),
+        ]
+    )
+
+
+def people_text(study: Study, width: int) -> str:
+    """What people say of the variants, beside what the judge says."""
+    found = study.people
+    if found is None:
+        return ""
+    figures = Figures(found.metric)
+    headers = [study.factor, "labelled", "judge", "people", "people, by judge", "95 % interval"]
+    rows = [
+        [
+            row.level,
+            f"{row.labelled:,}/{row.sessions:,}",
+            figures.number(row.judge),
+            figures.number(row.people),
+            figures.number(row.mean),
+            "-"
+            if row.interval is None
+            else interval(row.interval.low, row.interval.high, figures.digits),
+        ]
+        for row in found.rows
+    ]
+    told = [
+        f"The judge errs differently for {one.first} and {one.second}, by "
+        f"{figures.difference(one.difference)} ({one.sure}): {_so(study)}."
+        for one in found.differs
+    ]
+    if few := [row.level for row in found.rows if 0 < row.labelled < LEAST_WITH_JUDGE]:
+        told.append(
+            f"Fewer than {LEAST_WITH_JUDGE} labels of {', '.join(few)}: people alone, as the "
+            "judge's part cannot be told from so few."
+        )
+    told.append(
+        "People, by judge: the mean that people would give all sessions, from the labelled ones "
+        "and the judge (prediction-powered); right even where the judge is wrong."
+    )
+    return "\n".join(
+        [
+            f"By people, on {found.metric}:",
+            columns(headers, rows, right=(1, 2, 3, 4)),
+            wrapped(" ".join(told), "  ", width=width),
+        ]
+    )
+
+
+def _so(study: Study) -> str:
+    """What that means for this verdict."""
+    if study.verdict.kind in ("winner", "equivalent"):
+        return "too little to undo this verdict"
+    return "a verdict by it alone is void"
+
+
+def breakdown_text(study: Study, width: int) -> str:
+    """The leading pair at every level."""
+    found = study.breakdown
+    if found is None:
+        return ""
+    figures = Figures(study.metric)
+    headers = [found.by, "pairs", found.first, found.second, "difference"]
+    rows = [
+        [
+            row.level,
+            f"{row.pairs:,}",
+            figures.number(row.first),
+            figures.number(row.second),
+            figures.difference(row.difference),
+        ]
+        for row in found.rows
+    ]
+    note = "Descriptive: with so many looks, some level differs by chance. It tests nothing."
+    title = f"By {found.by}, {found.first} minus {found.second}:"
+    table = columns(headers, rows, right=(1, 2, 3, 4))
+    return "\n".join([title, table, wrapped(note, "  ", width=width)])
+
+
+def elsewhere_text(study: Study, width: int) -> str:
+    """What is said about new scenarios."""
+    found = study.elsewhere
+    told = found.sentence
+    if found.difference is not None:
+        figures = Figures(study.metric)
+        told += (
+            f" Difference {figures.difference(found.difference)}, {100 * (1 - found.level):.4g} % "
+            f"interval {figures.interval(found.low, found.high)}, p {chance(found.p)}."
+        )
+    return wrapped(told, "Other scenarios: ", width=width)
+
+
+def secondary_text(study: Study, width: int, *, all_metrics: bool) -> str:
+    """Other metrics on which the leading pair differs, or all of them."""
+    found = study.secondary
+    if found is None:
+        return ""
+    shown = found.rows if all_metrics else found.found
+    untested = len(found.rows) - found.tested
+    counted = f"{len(found.found)} of {plural(found.tested, 'other metric')} tested differ"
+    if not found.tested:
+        counted = "none could be tested"
+    title = f"Other metrics, {found.first} minus {found.second}: {counted}"
+    lines = [wrapped(f"{title}{':' if shown else '.'}", width=width)]
+    if shown:
+        lines.append(_secondary_table(found, shown, all_metrics=all_metrics))
+    notes = []
+    if found.tested:
+        notes.append(
+            f"Corrected for their number by {found.method}: of those found, about "
+            f"{100 * found.alpha:.3g} % at most are expected to be chance. They decide nothing."
+        )
+    if untested:
+        notes.append(f"{untested} could not be tested ({_why_not(found)}).")
+    if not all_metrics and len(found.rows) > len(shown):
+        notes.append("`--all-metrics` lists every one.")
+    return "\n".join([*lines, wrapped(" ".join(notes), "  ", width=width)])
+
+
+def _secondary_table(
+    found: Secondary, shown: tuple[SecondaryRow, ...], *, all_metrics: bool
+) -> str:
+    headers = ["metric", "rounds", found.first, found.second, "difference", "corrected p"]
+    rows = [
+        [
+            row.metric,
+            f"{row.rounds:,}",
+            short(row.first),
+            short(row.second),
+            "-" if row.difference is None else short(row.difference),
+            chance(row.adjusted),
+        ]
+        for row in shown
+    ]
+    if all_metrics:
+        headers.append("differs")
+        for cells, row in zip(rows, shown, strict=True):
+            cells.append("yes" if row.found else row.untested or "not shown")
+    return columns(headers, rows, right=(1, 2, 3, 4, 5))
+
+
+def _why_not(found: Secondary) -> str:
+    counts: dict[str, int] = {}
+    for row in found.rows:
+        if row.untested:
+            counts[row.untested] = counts.get(row.untested, 0) + 1
+    return ", ".join(f"{count} with {why}" for why, count in counts.items())
+
+
+def cost_quality_text(study: Study, width: int) -> str:
+    """Cost beside quality."""
+    found = study.cost_quality
+    if found is None:
+        return ""
+    figures = Figures(study.metric)
+    confidence = f"about {100 * found.confidence:.4g} %"
+    headers = [
+        study.factor, study.metric, "$ a session", f"x {found.reference}", confidence,
+        "on frontier", "share of draws",
+    ]  # fmt: skip
+    rows = [
+        [
+            row.level,
+            figures.number(row.mean),
+            number(row.cost_per_session_usd, 4),
+            number(row.ratio, 2),
+            interval(row.low, row.high, 2),
+            "-" if row.on_frontier is None else "yes" if row.on_frontier else "no",
+            "-" if row.membership is None else f"{100 * row.membership:.0f} %",
+        ]
+        for row in found.rows
+    ]
+    told = _dominance(found)
+    if found.margin is None:
+        told.append("Without a margin, only what is shown to be better counts as no worse.")
+    told.append(
+        "Intervals of costs are approximate. On the frontier: no other is at least as good and as "
+        "cheap; the share of draws describes how firmly, and tests nothing."
+    )
+    return "\n".join(
+        [
+            f"Cost beside {study.metric}, failed sessions included:",
+            columns(headers, rows, right=(1, 2, 3, 6)),
+            wrapped(" ".join(told), "  ", width=width),
+        ]
+    )
+
+
+def _dominance(found: CostQuality) -> list[str]:
+    """Who dominates whom, a sentence for each who does."""
+    beaten: dict[str, list[str]] = {}
+    for who, whom in found.dominating:
+        beaten.setdefault(who, []).append(whom)
+    if not beaten:
+        return ["No variant is shown to dominate another (to be no worse, and cheaper)."]
+    told = [f"{who} dominates {' and '.join(whom)}." for who, whom in beaten.items()]
+    pairs = round((1.0 - found.confidence) / found.strict)
+    held = f", at an error rate of {100 * (1 - found.confidence):.3g} % over {pairs} pairs"
+    return [*told, f"That is: shown to be no worse, and cheaper{held if pairs > 1 else ''}."]
+
+
+def noise_text(study: Study, width: int) -> str:
+    """Where the noise comes from, and what to buy."""
+    found = study.noise
+    if found is None:
+        return ""
+    headers = ["source", "share", "sd"]
+    rows = [_noise_cells(row, study) for row in found.rows if row.share is not None]
+    inside = {name for row in found.rows for name in row.includes}
+    apart = [row.source for row in found.rows if row.share is None and row.source not in inside]
+    rounds = plural(found.rounds, "whole round")
+    notes = [found.advice]
+    if found.rounds < MIN_ROUNDS:
+        notes.append("From so few rounds, all this is rough.")
+    if any(row.below_zero for row in found.rows):
+        notes.append("An estimate below 0 is shown as 0.")
+    if apart:
+        notes.append(f"Not told apart here: {', '.join(apart)}.")
+    return "\n".join(
+        [
+            f"Where the noise of a session's {study.metric} comes from ({rounds}):",
+            columns(headers, rows, right=(1, 2)),
+            wrapped(" ".join(notes), "  ", width=width),
+        ]
+    )
+
+
+def _noise_cells(row: NoiseRow, study: Study) -> list[str]:
+    name = _NOISE[row.source]
+    if row.includes:
+        name += f", with {' and '.join(row.includes)}"
+    return [name, f"{100 * (row.share or 0.0):.0f} %", Figures(study.metric).number(row.sd)]

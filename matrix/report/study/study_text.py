@@ -1,0 +1,227 @@
+"""A comparison as text: variants, verdict, differences, and what would settle it."""
+
+from __future__ import annotations
+
+from matrix.report.compare.compare import VariantRow
+from matrix.report.compare.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
+from matrix.report.study.pairs import PairRow
+from matrix.report.study.study import Study
+from matrix.report.study.study_sections import (
+    breakdown_text,
+    cost_quality_text,
+    elsewhere_text,
+    noise_text,
+    people_text,
+    risk_text,
+    secondary_text,
+)
+from matrix.report.text import (
+    WIDTH,
+    columns,
+    harmless,
+    interval,
+    models_told,
+    noted,
+    plural,
+    wrapped,
+)
+from matrix.stats import AGREEMENT_WARN_BELOW
+from matrix.stats.rounds.rules import Flag
+
+
+def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH) -> str:
+    """All sections, at most ``width`` wide where lines can be broken.
+
+    Args:
+        study: What to show.
+        all_metrics: List every secondary metric, not only those on which variants differ.
+        width: Columns.
+    """
+    parts = [
+        _head(study, width),
+        _variants(study),
+        _verdict(study, width),
+        risk_text(study, width),
+        _pairs(study, width),
+        people_text(study, width),
+        breakdown_text(study, width),
+        elsewhere_text(study, width),
+        secondary_text(study, width, all_metrics=all_metrics),
+        cost_quality_text(study, width),
+        noise_text(study, width),
+    ]
+    return harmless("\n\n".join(part for part in parts if part))
+
+
+def _head(study: Study, width: int) -> str:
+    verdict = study.verdict
+    many = study.factor if study.factor.endswith("s") else f"{study.factor}s"
+    what = plural(len(study.rows), study.factor, many)
+    rounds = plural(verdict.rounds_complete, f"complete {study.unit}")
+    better = "more" if verdict.rules.higher_is_better else "less"
+    margin = verdict.rules.delta
+    within = "no margin declared" if margin is None else f"margin {margin:g}"
+    simulated = f"; {models_told(study.simulated)}" if study.simulated else ""
+    line = (
+        f"{what} compared on {study.metric} ({better} is better; {within}): {rounds} of "
+        f"{verdict.rounds_planned:,} planned{simulated}"
+    )
+    return "\n".join(
+        [wrapped(line, width=width)]
+        + [wrapped(told, "  caveat: ", width=width) for told in study.caveats]
+    )
+
+
+def _variants(study: Study) -> str:
+    confidence = f"{100 * (1 - study.verdict.rules.alpha):.4g} % interval"
+    headers = [study.factor, "ended", study.metric, confidence, "failed", "errored", "censored"]
+    headers.append("$ per completed")
+    figures = Figures(study.metric)
+    rows = [_variant_cells(row, figures) for row in study.rows]
+    return columns(headers, rows, right=(1, 2, 4, 5, 6, 7))
+
+
+def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
+    cost = row.cost_per_completed_usd
+    return [
+        row.level,
+        f"{row.ended:,}/{row.sessions:,}",
+        figures.number(row.mean),
+        interval(row.low, row.high, figures.digits),
+        f"{row.failed:,}/{row.sessions:,}",
+        f"{row.errored:,}/{row.sessions:,}",
+        f"{row.censored:,}/{row.sessions:,}",
+        "-" if cost is None else f"{cost:.4f}",
+    ]
+
+
+def _verdict(study: Study, width: int) -> str:
+    verdict = study.verdict
+    margin = f"{100 * verdict.rules.failure_margin:g}"
+    lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
+    lines += [
+        wrapped(REASONS[reason].format(unit=study.unit, margin=margin), "  because:  ", width=width)
+        for reason in verdict.reasons
+    ]
+    lines += [
+        wrapped(_flag(flag, study), "  mind:     ", width=width)
+        for flag in verdict.flags
+        if not (flag == "these scenarios only" and study.unit != "round")
+    ]
+    lines += [wrapped(told, "  mind:     ", width=width) for told in study.comparison.cautions]
+    lines += _agreement(study, width)
+    if study.standing is not None:
+        lines.append(wrapped(study.standing.sentence, "  judge:    ", width=width))
+    lines.append(wrapped(study.settling.sentence, "  more:     ", width=width))
+    lines.append(wrapped(study.rests_on, "  rests on: ", width=width))
+    return "\n".join(lines)
+
+
+def _flag(flag: Flag, study: Study) -> str:
+    """What a flag says; of the scenarios played, with what is known of others."""
+    if flag != "these scenarios only" or study.elsewhere.holds is None:
+        return FLAGS[flag]
+    if study.elsewhere.holds:
+        return (
+            "this is about the scenarios that were played; of new ones like them it is shown too."
+        )
+    return "this is shown of the scenarios that were played, and not of new ones like them (below)."
+
+
+def _agreement(study: Study, width: int) -> list[str]:
+    found = study.agreement
+    if found is None:
+        return []
+    judged = plural(found.transcripts, "transcript")
+    told = f"judged up to {found.ratings} times each, {judged}"
+    if found.alpha is None:
+        said = f"its agreement with itself is not defined: every rating is the same ({told})."
+        return [wrapped(said, "  judge:    ", width=width)]
+    who = "agrees with itself"
+    if found.members:
+        who = f"its {len(found.members)} members agree"
+    kappa = "" if found.kappa is None or not found.members else f", kappa {found.kappa:.2f}"
+    scale = f"Krippendorff's alpha: 1 always, 0 by chance{kappa}; {told}"
+    about = f" on the mean of its {plural(found.parts, 'score')}" if found.parts else ""
+    said = f"{who} {found.alpha:.2f}{about} ({scale})."
+    if found.least is not None and found.parts > 1:
+        said += f" Least, {found.least[1]:.2f}, on {found.least[0]}."
+    if found.whole is not None:
+        said += f" On {study.comparison.metric}, into which counts go too: {found.whole:.2f}."
+    if found.low:
+        said += (
+            f" Warning: below {AGREEMENT_WARN_BELOW:g} its scores are too unlike each other to "
+            "lean on."
+        )
+    return [wrapped(said, "  judge:    ", width=width)]
+
+
+def _pairs(study: Study, width: int) -> str:
+    if not study.pairs:
+        return ""
+    rules, one = study.verdict.rules, study.pairs[0]
+    confidence = f"{100 * (1 - one.level):.4g} % interval"
+    tests = ["e"] if rules.engine == "open-ended" else ["p"] if rules.engine == "fixed" else []
+    tests += ["Holm's p"] if study.against is not None and tests else []
+    ordered = any(row.difference is not None for row in study.pairs)
+    headers = [
+        "better mean" if ordered else "variant",
+        "other",
+        "rounds",
+        "difference",
+        confidence,
+        *tests,
+        "finding",
+    ]
+    headers[2] = f"{study.unit}s"
+    figures = Figures(study.metric)
+    rows = [_pair_cells(row, figures, tests) for row in study.pairs]
+    right = (2, 3, *range(5, 5 + len(tests)))
+    title = f"Differences on {study.metric}" + (", the better mean first" if ordered else "")
+    if study.against is not None:
+        title += f", against {study.against} only"
+    notes = _pair_notes(study, one)
+    return "\n".join(
+        [f"{title}:", columns(headers, rows, right=right)]
+        + [wrapped(note, "  ", width=width) for note in notes]
+    )
+
+
+def _pair_cells(row: PairRow, figures: Figures, tests: list[str]) -> list[str]:
+    cells = {"p": chance(row.p), "e": "-" if row.e is None else f"{row.e:.3g}"}
+    cells["Holm's p"] = chance(row.adjusted)
+    return [
+        row.first,
+        row.second,
+        f"{row.rounds:,}",
+        figures.difference(row.difference),
+        figures.interval(row.low, row.high),
+        *(cells[name] for name in tests),
+        FINDINGS[row.finding].format(first=row.first),
+    ]
+
+
+def _pair_notes(study: Study, one: PairRow) -> list[str]:
+    rules = study.verdict.rules
+    notes = []
+    if len(study.rows) > 2 and study.against is None:
+        notes.append(
+            f"Each pair's range is a {100 * (1 - one.level):.4g} % one, because "
+            f"{len(study.rows)} variants are compared at once: where all are equal, one is called "
+            f"worse than another, and dropped, in few runs. The verdict has its own range."
+        )
+    if study.against is not None and rules.engine != "planned":
+        notes.append(
+            "Holm's p allows for the number of comparisons and is to be below "
+            f"{rules.alpha:g}; it can find what the intervals, which hold at once, do not."
+        )
+    if rules.engine == "planned":
+        notes.append(
+            "Looked at after every round of a planned number: the intervals allow for it, and a "
+            "single p-value would not."
+        )
+    if rules.engine == "open-ended":
+        notes.append(
+            f"An e-value of {1 / one.level:.3g} or more shows a difference, whenever one looks."
+        )
+    return notes
