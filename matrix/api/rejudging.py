@@ -102,8 +102,8 @@ def rejudge(
     """Judge every session of a run again that came to its end; nobody else is asked.
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
-    rounds and with their levels, so that it is compared as the run itself is. Where no
-    judge is named, judging that the run has paid for, of a real model, is answered by its records.
+    rounds and with their levels, so that it is compared as the run itself is. What the
+    same real model was asked at the same place of a session is answered by the run's records.
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.
