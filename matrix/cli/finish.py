@@ -94,6 +94,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     elif problem is not None:
         raise problem
     failed = GATE_FAILED if told is not None and told.failed else exit_code(gate)
+    hollow = hollow and not (told is not None and told.judged)
     if code := INCOMPLETE if incomplete else HOLLOW if hollow or lost else failed:
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):

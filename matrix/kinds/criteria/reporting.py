@@ -98,6 +98,7 @@ def report_of(run: EndedRun) -> RunReport:
     failed = sum(cell["verdict"] != "PASS" for cell in counted) + len(unplayed)
     options = Options.model_validate(dict(run.options))
     changed = list(_changes(tested, options))
+    missed = sum(cell["verdict"] == "FAIL" for cell in counted)
     data = {
         "run_id": run.run_id,
         "simulated": bool(run.simulated),
@@ -105,7 +106,7 @@ def report_of(run: EndedRun) -> RunReport:
         "summary": {
             "cells": len(counted),
             "passed": passed,
-            "failed": sum(cell["verdict"] == "FAIL" for cell in counted),
+            "failed": missed,
             "errors": sum(cell["verdict"] in ("ERROR", "blocked") for cell in counted),
             "skipped": len(tested) - len(counted),
             "sessions_not_played": len(unplayed),
@@ -126,7 +127,8 @@ def report_of(run: EndedRun) -> RunReport:
         files[options.record] = recording.model_dump_json(indent=1) + "\n"
         many = len(recording.outputs)
         lines.append(f"{many} outputs are recorded in {options.record}; --use-recorded judges them")
-    return RunReport(files, (*lines, f"reasons and outputs are in {name}"), failed, data)
+    lines.append(f"reasons and outputs are in {name}")
+    return RunReport(files, tuple(lines), failed, data, judged=missed)
 
 
 def _session(session: EndedSession) -> dict[str, Any]:

@@ -121,6 +121,7 @@ def report_of(run: EndedRun) -> RunReport:
         ),
         failed + errored + len(run.touched),
         data,
+        judged=failed,
     )
 
 

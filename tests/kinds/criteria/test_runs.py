@@ -424,6 +424,7 @@ def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -
     scores = project.tables("it").frame("scores").set_index("name").value
     assert scores[["score", "criteria_met", "risk"]].isna().all()
     assert scores[["first", "last"]].to_list() == [1.0, 0.0]
+    assert done.code == 3, "one was judged and fails, whatever else could not be judged"
     assert "\n1 of 2 passed (50%); as a sample of such inputs" in done.out
     assert "; 1 of 3 could not be judged, and say nothing\n" in done.out
 
