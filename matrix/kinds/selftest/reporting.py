@@ -121,7 +121,9 @@ def report_of(run: EndedRun) -> RunReport:
         ),
         failed + errored + len(run.touched),
         data,
-        judged=failed,
+        judged=sum(
+            case["pass"] is False and case["scores"]["overall_score"] is not None for case in cases
+        ),
     )
 
 
