@@ -33,7 +33,6 @@ from matrix.stats import (
     rounds_to_win,
     verdict_of,
 )
-from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.student import t_quantile
 from matrix.stats.planning.planning import gate_of
 from matrix.stats.rounds.own_mean import own_mean
@@ -157,7 +156,7 @@ def unlike(runs: int) -> Iterator[Sequence[object]]:
                     if found.winner is not None:
                         named[found.winner] += 1
                     interval = found.claims[0].interval
-                    hold += interval is not None and interval.low <= 0.0 <= interval.high
+                    hold += interval is not None and interval.contains(0.0)
                 rare = f"{100 * share:.0f} % are {drop:.0f} lower"
                 rates = (Rate(sum(named), runs), Rate(named[1], runs), Rate(hold, runs))
                 yield engine, rare, n, *rates
@@ -437,12 +436,8 @@ def _bounded(rules: Rules, shape: Shape) -> Rules:
 
 def _held(found: Verdict, table: RoundTable, means: Scores) -> Iterator[tuple[str, bool]]:
     """Whether each range that is printed of a run holds the truth."""
-
-    def holds(interval: Interval, truth: float) -> bool:
-        return interval.low <= truth <= interval.high
-
     pairs = [
-        holds(one.interval, float(means[one.b] - means[one.a]))
+        one.interval.contains(float(means[one.b] - means[one.a]))
         for one in found.comparisons
         if one.interval is not None
     ]
@@ -450,20 +445,20 @@ def _held(found: Verdict, table: RoundTable, means: Scores) -> Iterator[tuple[st
         yield "all", all(pairs)
     first = found.claims[0]
     if first.interval is not None:
-        yield "one", holds(first.interval, float(means[first.b] - means[first.a]))
+        yield "one", first.interval.contains(float(means[first.b] - means[first.a]))
     for one in found.variants:
         if one.interval is not None:
-            yield "own", holds(one.interval, float(means[one.index]))
+            yield "own", one.interval.contains(float(means[one.index]))
     pair = found.decisive
     if found.winner is None or pair is None or pair.interval is None:
         return
     truth = float(means[pair.b] - means[pair.a])
-    yield "lead", holds(pair.interval, truth)
+    yield "lead", pair.interval.contains(truth)
     at = found.decided_at
     if found.rules.engine != "fixed" and at is not None and at < found.rounds_planned:
         adjusted = lead_after_looks(table, found.rules, pair.b, pair.a, at)
         if adjusted is not None:
-            yield "adjusted", holds(adjusted.interval, truth)
+            yield "adjusted", adjusted.interval.contains(truth)
 
 
 def power(runs: int) -> Iterator[Sequence[object]]:

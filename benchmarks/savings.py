@@ -175,10 +175,14 @@ def _verdicts(
 
 
 def _verdict(history: Pool, declared: Declared) -> tuple[int, int, int]:
-    """Whom a history names, after how many sessions and rounds."""
+    """Whom a history names, after how many sessions and rounds.
+
+    By what `matrix.stats` itself gives, and nothing of `benchmarks.calibrate`: it may be that of
+    another checkout, which has other modules.
+    """
     from matrix.stats import OUTCOMES, Rules, complete_rounds, verdict_of
 
-    outcomes, known = history.outcomes.copy(), -1
+    outcomes, known = history.outcomes.copy(), 0
     rounds, scenarios, variants = (one.ravel() for one in np.indices(history.scores.shape))
     n, n_scenarios, k = history.scores.shape
     rules = Rules(0.05, score_bounds=(0.0, 100.0), engine="planned", **declared)
@@ -191,7 +195,7 @@ def _verdict(history: Pool, declared: Declared) -> tuple[int, int, int]:
             n_variants=k,
         )
         verdict = verdict_of(table, rules)
-        if verdict.decided_at is not None or len(verdict.beaten) <= max(known, 0):
+        if verdict.decided_at is not None or len(verdict.beaten) <= known:
             break
         known = len(verdict.beaten)
         for one in verdict.beaten:

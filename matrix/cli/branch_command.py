@@ -185,13 +185,12 @@ def see_through(
 ) -> None:
     """Play planned continuations and print what came of them; shared with ``matrix replay``."""
     from matrix import api
-    from matrix.cli.finish import finish, listener_for, own_output
+    from matrix.cli.finish import finish, shown
     from matrix.cli.plan_command import print_plan
 
     if dry_run:
         print_plan(planned.continuation.prepared, json=json)
         return
-    listener = listener_for(quiet=quiet or json)
-    with listener, own_output():
+    with shown(quiet=quiet or json) as listener:
         done = api.start_branching(planned, results, run_id, executor, listener)
     finish(done, quiet=quiet, json=json)

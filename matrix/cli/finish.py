@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
-from typing import TYPE_CHECKING, TextIO
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING
 
 import typer
 
 from matrix.cli.display import LiveDisplay, LogLines, Quiet
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from matrix.api import Run
     from matrix.api.gating import Gates
@@ -33,16 +33,15 @@ HOLLOW = 1
 one whose report could not be written."""
 
 
-def listener_for(*, quiet: bool) -> LiveDisplay | LogLines | Quiet:
-    """Live on a terminal, log lines elsewhere, nothing when asked to be quiet."""
-    if quiet:
-        return Quiet()
-    return LiveDisplay() if sys.stderr.isatty() else LogLines()
+@contextmanager
+def shown(*, quiet: bool) -> Iterator[LiveDisplay | LogLines | Quiet]:
+    """Who shows a run while it plays: live on a terminal, log lines elsewhere, nothing if quiet.
 
-
-def own_output() -> redirect_stdout[TextIO]:
-    """Standard output is this program's while a run plays; what user code prints goes to errors."""
-    return redirect_stdout(sys.stderr)
+    Standard output is this program's meanwhile: what user code prints goes to errors.
+    """
+    showing = Quiet() if quiet else LiveDisplay() if sys.stderr.isatty() else LogLines()
+    with showing, redirect_stdout(sys.stderr):
+        yield showing
 
 
 def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> None:

@@ -147,10 +147,9 @@ def resume_run(
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
-    from matrix.cli.finish import finish, listener_for, own_output
+    from matrix.cli.finish import finish, shown
 
-    listener = listener_for(quiet=quiet or json)
-    with listener, own_output():
+    with shown(quiet=quiet or json) as listener:
         done = api.resume(
             run,
             results=results,

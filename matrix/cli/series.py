@@ -55,10 +55,9 @@ class Playing:
             typer.Exit: With any exit code but 0.
         """
         from matrix import api
-        from matrix.cli.finish import finish, listener_for, own_output
+        from matrix.cli.finish import finish, shown
 
-        listener = listener_for(quiet=self.quiet or self.json)
-        with listener, own_output():
+        with shown(quiet=self.quiet or self.json) as listener:
             done = api.start(
                 prepared,
                 results=self.results,
@@ -82,11 +81,10 @@ class Playing:
         """
         from matrix import api
         from matrix.api.series import is_over, still_alive_is_told
-        from matrix.cli.finish import INCOMPLETE, finish, listener_for, own_output
+        from matrix.cli.finish import INCOMPLETE, finish, shown
 
         assert last.run is not None
-        listener = listener_for(quiet=self.quiet or self.json)
-        with listener, own_output(), still_alive_is_told():
+        with shown(quiet=self.quiet or self.json) as listener, still_alive_is_told():
             done = api.resume(
                 last.run.path,
                 executor=self.executor,

@@ -48,22 +48,20 @@ def ids_of(expected: Expected, turn: int) -> Iterator[tuple[str, Any]]:
         yield f"{where}.{name}{more}", check
 
 
-def all_ids(scenario: Scenario) -> Iterator[tuple[str, Any]]:
-    """Every assertion of a scenario with its id, in order."""
-    for number, turn in enumerate(scenario.turns, 1):
+def all_ids(scenario: Scenario, last: int = 0) -> Iterator[tuple[str, Any]]:
+    """Every assertion of a scenario with its id, in order; those up to a turn, if one is given."""
+    turns = scenario.turns[: last or None]
+    for number, turn in enumerate(turns, 1):
         yield from ids_of(turn.expected, number)
-    yield from ids_of(scenario.final, 0)
+    if len(turns) == len(scenario.turns):
+        yield from ids_of(scenario.final, 0)
 
 
 def layers_of(scenario: Scenario, options: Options) -> dict[str, str]:
     """What a run of a scenario is to show, whether it gets so far or not: id -> layer."""
-    last = options.stop_after_turn or len(scenario.turns)
-    turns = [ids_of(turn.expected, n) for n, turn in enumerate(scenario.turns[:last], 1)]
-    final = [] if last < len(scenario.turns) else [ids_of(scenario.final, 0)]
     return {
         name: CONTENT if isinstance(check, Content) else STRUCTURAL
-        for checks in (*turns, *final)
-        for name, check in checks
+        for name, check in all_ids(scenario, options.stop_after_turn)
         if not (isinstance(check, Content) and options.skip_content)
     }
 

@@ -168,7 +168,7 @@ def _two_widths(judged: Judged) -> Iterator[str]:
 
 
 def _excludes(pair: Comparison) -> bool:
-    return pair.interval is not None and (pair.interval.low > 0.0 or pair.interval.high < 0.0)
+    return pair.interval is not None and not pair.interval.contains(0.0)
 
 
 def _interval(pair: Comparison) -> Interval:

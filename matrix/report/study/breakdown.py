@@ -142,7 +142,7 @@ def elsewhere_of(judged: Judged, lead: Lead | None) -> Elsewhere:
         return Elsewhere(found.n_scenarios, None, None, None, level, None, told)
     ahead = judged.sign * found.interval.low > 0 and judged.sign * found.interval.high > 0
     margin = verdict.rules.delta
-    alike = margin is not None and -margin < found.interval.low <= found.interval.high < margin
+    alike = margin is not None and found.interval.inside(margin)
     name, rival = matchup.variants[lead.first], matchup.variants[lead.second]
     if ahead:
         told = f"On new scenarios like these, {name} is shown to be better than {rival} as well"
