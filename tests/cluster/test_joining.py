@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import socket
+import os
+import socketserver
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,12 +95,28 @@ def test_a_machine_without_a_node_of_the_cluster_is_told_so(
     assert "no node of it runs on this machine; `ray start --address=...`" in done.stderr
 
 
-def test_what_takes_connections_and_is_no_ray_is_told_so(tmp_path: Path, guarded: Machines) -> None:
-    project = project_in(tmp_path, guarded.environment_of("head"))
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        taken: list[socket.socket] = []
-        threading.Thread(target=lambda: taken.append(server.accept()[0]), daemon=True).start()
-        done = project.matrix("run", "--address", f"127.0.0.1:{server.getsockname()[1]}")
+class Stranger(socketserver.BaseRequestHandler):
+    """What is no Ray: takes a connection and says something, or nothing until it is closed."""
+
+    says = b""
+
+    def handle(self) -> None:
+        if self.says:
+            self.request.sendall(self.says)
+        while self.request.recv(1024):
+            pass
+
+
+@pytest.mark.parametrize("says", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH", b"\0\0"])
+def test_what_takes_connections_and_is_no_ray_is_told_so(tmp_path: Path, says: bytes) -> None:
+    """Without starting Ray, which would wait long."""
+    handler = type("Handler", (Stranger,), {"says": says})
+    project = project_in(tmp_path, dict(os.environ) | {"RAY_AUTH_MODE": "none of Ray's modes"})
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        done = project.matrix("run", "--address", f"127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
     assert done.code == 2
-    assert "see whether it is a Ray (`ray status`)" in done.err
+    assert "takes connections and does not talk as Ray does; see whether it is a Ray" in done.err
     assert not list(tmp_path.glob("results/*"))

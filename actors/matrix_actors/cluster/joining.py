@@ -13,7 +13,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from socket import create_connection
+from socket import create_connection, socket
 from typing import Any, Final, NamedTuple
 
 from matrix.model.errors import BadInput, MatrixError, Mistake
@@ -28,6 +28,15 @@ LOCAL: Final = "local"
 
 CONNECT_S: Final = 3.0
 """Longest wait for a cluster to take a connection, in seconds."""
+
+GREETING_S: Final = 5.0
+"""Longest wait for the first word of what took a connection, in seconds."""
+
+_GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
+"""How gRPC, and any HTTP/2, begins: the preface, and no settings (RFC 9113, 3.4 and 6.5)."""
+
+_SETTINGS: Final = 4
+"""The type of the frame that has to be the answer, in its fourth byte."""
 
 PROBE_S: Final = 10.0
 """Longest wait for what a cluster says of itself, in seconds, once the trying process is up."""
@@ -82,7 +91,7 @@ def look_at_cluster(address: str, needs: Needs) -> Cluster:
         RayUnavailable: It cannot; the message says why, and what to do.
     """
     if address != "auto":
-        _require_listener(address, spelled(address))
+        _require_listener(address, spelled(address), secured=os.environ.get("RAY_USE_TLS") == "1")
     said = _tried(address, needs, os.environ | {MODE: "disabled"})
     mode = "disabled"
     if said is None and has_token(os.environ):
@@ -126,16 +135,32 @@ def has_token(environment: Mapping[str, str]) -> bool:
     return bool(said) or home.is_file()
 
 
-def _require_listener(address: str, place: Spelled) -> None:
+def _require_listener(address: str, place: Spelled, *, secured: bool) -> None:
+    """See that something is there which talks as Ray does: for what does not, Ray waits long."""
     try:
-        with create_connection(place, timeout=CONNECT_S):
-            pass
+        with create_connection(place, timeout=CONNECT_S) as connection:
+            talks = secured or _talks_grpc(connection)
     except OSError as error:
         reason = error.strerror or str(error) or type(error).__name__
         raise RayUnavailable(
             f"nobody answers at {address} ({reason}); start Ray there (`ray start --head "
             f"--port={place.port}`), or correct the address: `ray status` on a node says it"
         ) from None
+    if not talks:
+        raise RayUnavailable(
+            f"cannot join the Ray at {address}: it takes connections and does not talk as Ray "
+            f"does; {_OTHERWISE}"
+        )
+
+
+def _talks_grpc(connection: socket) -> bool:
+    """Whether a greeting is answered as gRPC answers it."""
+    connection.settimeout(GREETING_S)
+    try:
+        connection.sendall(_GREETING)
+        return connection.recv(4)[3:] == bytes((_SETTINGS,))
+    except OSError:
+        return False
 
 
 def _tried(address: str, needs: Needs, environment: Mapping[str, str]) -> Cluster | str | None:

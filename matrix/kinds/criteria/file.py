@@ -188,6 +188,7 @@ def _as_run(
     if RECORD in request.given:
         options["record"] = _recording_path(request, file)
     if recorded is not None:
+        options["simulated_outputs"] = recorded.simulated
         options["pinned"] = {
             name: one.model_dump(mode="json") for name, one in recorded.judged_by.items()
         }

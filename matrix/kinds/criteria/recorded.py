@@ -10,9 +10,10 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from matrix.kinds.criteria.settings import CRITERIA, Options, Recording
+from matrix.kinds.criteria.settings import CRITERIA, JUDGE, Options, Recording
 from matrix.kinds.criteria.stand_ins import changing
 from matrix.kinds.protocol import EndedRun
+from matrix.model.aliases import simulated_words
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.seeds import content_hash
 
@@ -45,12 +46,16 @@ class Pinned(_Part):
 
 
 class Recorded(_Part):
-    """The file. Its first form did not say of which variant and round an output is."""
+    """The file. Its first form did not say of which variant and round an output is.
+
+    ``simulated`` says that simulated models are behind its outputs, whoever judges them.
+    """
 
     version: Literal[2] = VERSION
     kind: Literal["criteria"] = Field(default=CRITERIA)
     run_id: str
     recorded_at: str
+    simulated: bool = False
     judged_by: Mapping[str, Pinned] = {}
     outputs: tuple[RecordedOutput, ...]
 
@@ -145,4 +150,10 @@ def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Record
     }
     at = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
     outputs = [one for key in sorted(kept, key=lambda key: key[1:]) for one in kept[key]]
-    return Recorded(run_id=run.run_id, recorded_at=at, judged_by=judged_by, outputs=tuple(outputs))
+    return Recorded(
+        run_id=run.run_id,
+        recorded_at=at,
+        simulated=run.simulated not in ("", simulated_words([JUDGE], mixed=True)),
+        judged_by=judged_by,
+        outputs=tuple(outputs),
+    )

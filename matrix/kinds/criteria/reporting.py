@@ -99,9 +99,10 @@ def report_of(run: EndedRun) -> RunReport:
     options = Options.model_validate(dict(run.options))
     changed = list(_changes(tested, options))
     missed = sum(cell["verdict"] == "FAIL" for cell in counted)
+    simulated = run.simulated or ("simulated: recorded outputs" * options.simulated_outputs)
     data = {
         "run_id": run.run_id,
-        "simulated": bool(run.simulated),
+        "simulated": bool(simulated),
         "timestamp": f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}",
         "summary": {
             "cells": len(counted),
@@ -121,7 +122,7 @@ def report_of(run: EndedRun) -> RunReport:
     name = f"{REPORTS}/{run.run_id}.json"
     files = {name: text}
     lines = [*_lines(sessions, played, tested, counted, passed), *changed]
-    lines += [f"({run.simulated})"] if run.simulated else []
+    lines += [f"({simulated})"] if simulated else []
     if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
         recording = recording_of(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"

@@ -122,6 +122,9 @@ class Options(_Part):
     record: str = Field(
         default="", max_length=500, description="File that outputs are recorded in; empty for none."
     )
+    simulated_outputs: bool = Field(
+        default=False, description="Whether simulated models are behind the recorded outputs."
+    )
     pinned: Mapping[str, Mapping[str, str]] = Field(
         default={},
         description="Agent -> judge and rubric that recorded outputs had been judged by.",

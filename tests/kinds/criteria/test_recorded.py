@@ -101,6 +101,19 @@ def test_levels_of_other_factors_that_change_outputs_count_and_the_judges_do_not
     assert all(cell["source"] == "recorded" for one in after["sessions"] for cell in one["agents"])
 
 
+@pytest.mark.parametrize("simulated", [True, False])
+def test_outputs_of_simulated_models_stay_simulated_whoever_judges_them(
+    tmp_path: Path, simulated: bool
+) -> None:
+    first = {"prompt": "Say it."} if simulated else agent("first", prompt="BAD")
+    value = PLAIN | {"agents": {"first": {**first, "criteria": ["alpha is there"]}}}
+    project, _, before = recorded(tmp_path, value)
+    assert before["simulated"] is simulated
+    done, after = played(project, "--use-recorded", run_id="after")
+    assert after["simulated"] is simulated
+    assert ("(simulated: recorded outputs)" in done.out) is simulated
+
+
 @pytest.mark.parametrize(
     ("change", "options", "told"),
     [
