@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel
 
-from matrix.engine.prepared import Prepared
-from matrix.engine.session import messages_digest
-from matrix.engine.session_log import SessionLog
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.session.durable_session import messages_digest
+from matrix.engine.session.session_log import SessionLog
 from matrix.kinds.context import ChangedFiles, CommandResult, Context, Log, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.plan import RoundPlan

@@ -28,7 +28,7 @@ import yaml
 
 from benchmarks.calibrate import Rate
 from matrix import api
-from matrix.engine.spec_files import SPEC_NAME
+from matrix.engine.prepare.spec_files import SPEC_NAME
 from matrix.stats import PowerGoal, power_of_rounds, rounds_needed
 from matrix.stats.rounds.rules import Engine
 

@@ -11,7 +11,7 @@ from benchmarks.runs import matrix_command
 from benchmarks.sizes import Sizes
 
 _COMMANDS: Final = (("--help", "< 0.3"), ("run --help", "< 0.3"), ("plan", ""), ("validate", ""))
-_MODULES: Final = ("matrix", "matrix.api", "matrix.engine.driver", "matrix_actors.executor")
+_MODULES: Final = ("matrix", "matrix.api", "matrix.engine.run.driver", "matrix_actors.executor")
 
 
 def measure(sizes: Sizes, section: Section) -> None:

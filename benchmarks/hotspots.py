@@ -25,8 +25,8 @@ from benchmarks.figures import Section
 from benchmarks.runs import PLENTY_USD, check_tables
 from benchmarks.sizes import Sizes
 from matrix import api
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Silent
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.progress import Silent
 from matrix.model.overrides import from_flags
 
 P = ParamSpec("P")

@@ -20,8 +20,8 @@ from benchmarks.figures import Section
 from benchmarks.measuring import timed
 from benchmarks.runs import Job, Played, check_tables, play
 from benchmarks.sizes import Sizes
-from matrix.engine.earlier import earlier_lives
-from matrix.engine.money_fold import KEEP_EVERY, KEPT_AS, money_so_far
+from matrix.engine.governor.money_fold import KEEP_EVERY, KEPT_AS, money_so_far
+from matrix.engine.run.earlier import earlier_lives
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, TurnDone
 from matrix.store.journal.codec import ENDED, HELD, OPENED, SETTLED, TURN_DONE
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter

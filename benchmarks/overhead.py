@@ -30,8 +30,8 @@ from benchmarks.hotspots import NoThreads
 from benchmarks.runs import PLENTY_USD, WrongRun, check_tables
 from benchmarks.sizes import Sizes
 from matrix import api
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Silent
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.progress import Silent
 from matrix.model.overrides import from_flags
 from matrix.store.journal.codec import encode
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter

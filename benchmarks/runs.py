@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from benchmarks.measuring import Watched, watch
-from matrix.engine.spec_files import SPEC_NAME
+from matrix.engine.prepare.spec_files import SPEC_NAME
 from matrix.model.entries import Settled
 from matrix.store.journal.codec import SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader

@@ -94,7 +94,7 @@ class Found:
 
 def spec(seed: int, *, effects: bool, **changed: Any) -> dict[str, Any]:
     """The built-in matrix with another seed, with or without what its simulation is told."""
-    from matrix.engine.spec_files import find_spec
+    from matrix.engine.prepare.spec_files import find_spec
 
     told: dict[str, Any] = yaml.safe_load(find_spec(Path("builtin"), Path()).read_text())
     if not effects:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.figures import Section, mebibytes
 from benchmarks.runs import Job, Played, play
 from benchmarks.sizes import Sizes
-from matrix.engine.plan_file import PLAN_NAME
+from matrix.engine.prepare.plan_file import PLAN_NAME
 from matrix.model.entries import Opened, Settled
 from matrix.store.journal.codec import OPENED, SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader

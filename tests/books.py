@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from matrix.engine.books import History
-from matrix.engine.money_fold import MoneyFold
+from matrix.engine.governor.books import History
+from matrix.engine.governor.money_fold import MoneyFold
 from matrix.model.entries import Entry, Held
 
 

@@ -31,7 +31,7 @@ LOADED = (
     "matrix.report.run.report_file",
     "matrix.store.reading.reader",
     "matrix.store.tables.publisher",
-    "matrix.engine.inprocess",
+    "matrix.engine.executors.inprocess",
     "matrix.api.gating",
     "matrix.api.labelling",
     "matrix.kinds.counter",

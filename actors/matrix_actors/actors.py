@@ -20,21 +20,21 @@ from typing import Any, TypeVar
 
 import ray
 
-from matrix.engine.blob_line import BlobLine
-from matrix.engine.executor import publish_pause
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import LostSession
-from matrix.engine.hosting import build_host, embedded_providers
-from matrix.engine.link import Mail, Talker
-from matrix.engine.messages import LogLine, Picture
-from matrix.engine.node_folder import NodeFolder
-from matrix.engine.provider_client import ProviderClient, RemoteCalls
-from matrix.engine.registry import load_kind
-from matrix.engine.session import CallPort
-from matrix.engine.setup import RunSetup
-from matrix.engine.telling import telemetry_of
-from matrix.engine.worker import SessionWorker
-from matrix.engine.workspace import Workspaces, workspaces_in
+from matrix.engine.calls.hosting import build_host, embedded_providers
+from matrix.engine.calls.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.executors.executor import publish_pause
+from matrix.engine.executors.node_folder import NodeFolder
+from matrix.engine.governor.core import LostSession
+from matrix.engine.governor.governor import Governor
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.session.durable_session import CallPort
+from matrix.engine.session.worker import SessionWorker
+from matrix.engine.session.workspace import Workspaces, workspaces_in
+from matrix.engine.wire.blob_line import BlobLine
+from matrix.engine.wire.link import Mail, Talker
+from matrix.engine.wire.messages import LogLine, Picture
+from matrix.engine.wire.setup import RunSetup
+from matrix.engine.wire.telemetry_events import telemetry_of
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
@@ -336,7 +336,9 @@ class PublisherActor:
 
     async def start(self) -> Whereabouts:
         """Take the tables over; returns which process this is."""
-        from matrix.engine.publishing import open_publisher  # only this process loads Arrow
+        from matrix.engine.executors.publishing import (
+            open_publisher,  # only this process loads Arrow
+        )
 
         self._publisher = await asyncio.to_thread(open_publisher, self._run_dir)
         return here()

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from matrix.engine.governor_core import LostSession
-from matrix.engine.registry import load_kind
-from matrix.engine.setup import RunSetup
+from matrix.engine.governor.core import LostSession
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import UsesFolder
 from matrix.model.errors import MatrixError, RunLocked
 from matrix_actors.patience import aside

@@ -13,12 +13,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.background import Background
-from matrix.engine.executor import News
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.keys import key_needs, keys_among
-from matrix.engine.link import Link
-from matrix.engine.messages import (
+from matrix.engine.executors.executor import News
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.prepare.keys import key_needs, keys_among
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.background import Background
+from matrix.engine.wire.link import Link
+from matrix.engine.wire.messages import (
     AskEnded,
     NodeNews,
     Picture,
@@ -28,8 +29,7 @@ from matrix.engine.messages import (
     SessionEnded,
     SessionSuspended,
 )
-from matrix.engine.prepared import Prepared
-from matrix.engine.setup import ModelEntry, RunSetup
+from matrix.engine.wire.setup import ModelEntry, RunSetup
 from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from matrix.engine.messages import Picture
+from matrix.engine.wire.messages import Picture
 from matrix.model.money import to_usd
 from matrix.model.records import OUTCOMES, Outcome
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from matrix.engine.strikes import Strikes
+from matrix.engine.executors.poison_sessions import Strikes
 from matrix.model.records import SessionPlan
 
 

@@ -14,9 +14,9 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Final
 
-from matrix.engine.background import Background
-from matrix.engine.executor import News
-from matrix.engine.messages import NodeNews
+from matrix.engine.executors.executor import News
+from matrix.engine.wire.background import Background
+from matrix.engine.wire.messages import NodeNews
 from matrix.model.records import SessionPlan
 from matrix_actors.cluster.joining import RayUnavailable
 from matrix_actors.cluster.nodes import Nodes

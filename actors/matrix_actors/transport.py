@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from matrix.engine.link import Mail, ServerGone
+from matrix.engine.wire.link import Mail, ServerGone
 from matrix.store.blobs.blob_parts import Part
 
 PAUSE_S = 0.2

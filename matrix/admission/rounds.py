@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from matrix.admission.ledger import Balance
 from matrix.model.money import NanoUSD
@@ -48,6 +49,29 @@ class Estimate(Protocol):
     def upper(self) -> NanoUSD:
         """What few cost more than."""
         ...
+
+
+class NoRoom(NamedTuple):
+    """A round that was not begun: the most that it may cost, and what is left of which cap.
+
+    The cap is the run's, or that of a ``role``.
+    """
+
+    needs: NanoUSD
+    left: NanoUSD
+    cap: NanoUSD
+    role: str = ""
+
+
+class RoleCap(NamedTuple):
+    """The cap of a role, and upper estimates of what sessions and shared preparations spend on it.
+
+    ``upper`` is per cell, and learned as the run goes on.
+    """
+
+    cap: NanoUSD
+    upper: Sequence[Estimate]
+    prelude_upper: NanoUSD
 
 
 @dataclass(slots=True)

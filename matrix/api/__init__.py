@@ -31,7 +31,7 @@ from matrix.api.planning import plan, validate
 from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
 from matrix.api.rejudging import plan_rejudge, rejudge
-from matrix.engine.executor import ExecutorChoice
+from matrix.engine.executors.executor import ExecutorChoice
 
 __all__ = [
     "NEWEST",

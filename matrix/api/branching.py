@@ -18,8 +18,8 @@ from matrix.api.choosing import (
 )
 from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
-from matrix.engine.executor import AnyExecutor
-from matrix.engine.progress import Listener
+from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.run.progress import Listener
 from matrix.model.conditions import parse_condition
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import together

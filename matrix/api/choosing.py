@@ -9,9 +9,9 @@ from typing import NamedTuple
 import orjson
 
 from matrix.api.opened import Run
-from matrix.engine.continuing import Continuation, continue_from
-from matrix.engine.plan_file import PLAN_NAME
-from matrix.engine.wanted import Wanted, as_level
+from matrix.engine.continuation.changes import Wanted, as_level
+from matrix.engine.continuation.continuing import Continuation, continue_from
+from matrix.engine.prepare.plan_file import PLAN_NAME
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.conditions import Condition
 from matrix.model.errors import BadInput, Mistake

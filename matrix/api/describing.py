@@ -7,9 +7,9 @@ import subprocess
 from datetime import datetime
 from pathlib import Path
 
-from matrix.engine.estimate import Interval
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import RunEnd
+from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
 from matrix.model.plan import Plan
 from matrix.model.spec import RunSpec

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from matrix.api.opened import RESULTS
-from matrix.engine.money_fold import MoneyFold
-from matrix.engine.prepared import Prepared
+from matrix.engine.governor.money_fold import MoneyFold
+from matrix.engine.prepare.prepared import Prepared
 from matrix.model.budgets import Bound, Budget, parse_budget
 from matrix.model.documents import PathKey
 from matrix.model.errors import BadInput, Mistake

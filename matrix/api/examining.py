@@ -11,11 +11,12 @@ from pathlib import Path
 from matrix.api.drawing import budget_of, budgets, least_needed
 from matrix.api.opened import RESULTS
 from matrix.api.planning import plan
-from matrix.engine import checkup, surroundings
-from matrix.engine.checkup import Finding
-from matrix.engine.executor import AnyExecutor
-from matrix.engine.keys import env_variables
-from matrix.engine.prepared import Prepared
+from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.prepare import checkup
+from matrix.engine.prepare.checkup import Finding
+from matrix.engine.prepare.keys import env_variables
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run import surroundings
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.money import show_usd
 from matrix.model.overrides import Override

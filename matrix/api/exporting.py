@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from matrix.api.choosing import project_of_run
 from matrix.api.kind_reports import kind_report
 from matrix.api.opened import NEWEST, RESULTS, open_run
-from matrix.engine.keys import ENV_NAME, keys_among, variables
+from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import JSON

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from matrix.engine.prepared import Prepared
+from matrix.engine.prepare.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec

@@ -9,9 +9,9 @@ from matrix.api.branching import start_branching
 from matrix.api.choosing import Branching, go_on, replay_of
 from matrix.api.exporting import read_checkpoint
 from matrix.api.opened import RESULTS, Run
-from matrix.engine.checkpoint_reading import moment_in
-from matrix.engine.executor import AnyExecutor
-from matrix.engine.progress import Listener
+from matrix.engine.continuation.checkpoint_reading import moment_in
+from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.run.progress import Listener
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.mistakes import together
 from matrix.model.overrides import Override

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from matrix.api.describing import run_file
 from matrix.api.opened import LATEST
-from matrix.engine.prepared import Prepared
+from matrix.engine.prepare.prepared import Prepared
 from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
 from matrix.model.mistakes import Mistakes, together

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from matrix.api.opened import NEWEST, RESULTS, list_runs, open_run
-from matrix.engine.plan_file import read_plan
+from matrix.engine.prepare.plan_file import read_plan
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.run.run_folder import resume_command

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from matrix.api.opened import Run
-from matrix.engine.registry import ask_kind, load_kind
+from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON

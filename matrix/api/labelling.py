@@ -15,8 +15,8 @@ from typing import Final
 import numpy as np
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
-from matrix.engine.judges import questions_of
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.judges import questions_of
+from matrix.engine.prepare.registry import load_kind
 from matrix.judging.listed import shown_to
 from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut

@@ -22,17 +22,17 @@ from matrix.api.extending import COUNTS, extended
 from matrix.api.kind_reports import kind_report, write_kind_report
 from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
 from matrix.api.planning import plan
-from matrix.engine.catalogue import require_local_models
-from matrix.engine.driver import Driver
-from matrix.engine.executor import AnyExecutor, Executor, Requiring, load_executor
-from matrix.engine.folders_kept import keep_initial_folders
-from matrix.engine.keys import open_to_others, require_keys
-from matrix.engine.money_fold import money_in
-from matrix.engine.plan_file import read_plan, write_plan
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Listener, Silent
-from matrix.engine.redo import prepare_open_sessions
-from matrix.engine.surroundings import require_addresses, require_agents, require_own_disk
+from matrix.engine.continuation.folders_kept import keep_initial_folders
+from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
+from matrix.engine.governor.money_fold import money_in
+from matrix.engine.prepare.catalogue import require_local_models
+from matrix.engine.prepare.keys import open_to_others, require_keys
+from matrix.engine.prepare.plan_file import read_plan, write_plan
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.driver import Driver
+from matrix.engine.run.progress import Listener, Silent
+from matrix.engine.run.redo import prepare_open_sessions
+from matrix.engine.run.surroundings import require_addresses, require_agents, require_own_disk
 from matrix.kinds.protocol import GuardsProject, OwnsTerminal
 from matrix.model.documents import Document, check, overlay
 from matrix.model.entries import Entry

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from matrix.api.lives import start
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
-from matrix.engine.catalogue import METERED_PROVIDERS, priced_models
-from matrix.engine.keys import ENV_NAME, variables
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Listener
-from matrix.engine.spec_files import own_spec
+from matrix.engine.prepare.catalogue import METERED_PROVIDERS, priced_models
+from matrix.engine.prepare.keys import ENV_NAME, variables
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.prepare.spec_files import own_spec
+from matrix.engine.run.progress import Listener
 from matrix.kinds.gateway import GATEWAY, ROLE
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.overrides import Override

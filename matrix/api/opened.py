@@ -206,7 +206,7 @@ def _spent(run_dir: Path, run: RunFile) -> int | None:
     totals = run.totals
     if run.status == "complete" or not (run_dir / JOURNAL_NAME).is_file():
         return None if totals is None else totals.charged_nano
-    from matrix.engine.money_fold import charged_in
+    from matrix.engine.governor.money_fold import charged_in
 
     try:
         return charged_in(run_dir)

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.prepare import prepare
-from matrix.engine.prepared import Prepared
-from matrix.engine.registry import known_variables
-from matrix.engine.spec_files import locate_spec
-from matrix.engine.surroundings import require_agent_files
+from matrix.engine.prepare.prepare_run import prepare
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.prepare.registry import known_variables
+from matrix.engine.prepare.spec_files import locate_spec
+from matrix.engine.run.surroundings import require_agent_files
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.mistakes import together
 from matrix.model.overrides import (

@@ -17,7 +17,7 @@ from matrix.report.planning.planning import Answer, Pilot, Question, answer
 from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
 
 if TYPE_CHECKING:
-    from matrix.engine.prepared import Prepared
+    from matrix.engine.prepare.prepared import Prepared
     from matrix.report.compare.matchup import Matchup
     from matrix.store.run.run_folder import RunFile
 

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec import RunSpec

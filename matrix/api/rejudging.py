@@ -10,12 +10,12 @@ from typing import Any
 from matrix.api.branching import start_branching
 from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.api.opened import RESULTS, Run, open_run
-from matrix.engine.continuing import JUDGE
-from matrix.engine.executor import AnyExecutor
-from matrix.engine.judges import names_of
-from matrix.engine.progress import Listener
-from matrix.engine.registry import load_kind
-from matrix.engine.wanted import Wanted
+from matrix.engine.continuation.changes import Wanted
+from matrix.engine.continuation.continuing import JUDGE
+from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.prepare.judges import names_of
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.run.progress import Listener
 from matrix.kinds.protocol import UNREAD
 from matrix.model.checkpoint import Checkpoint
 from matrix.model.errors import BadInput, Mistake, did_you_mean

@@ -11,9 +11,9 @@ from typing import Any, Final, NamedTuple
 from matrix.api.caps_given import FINISH_LAST
 from matrix.api.lives import resume, start
 from matrix.api.opened import RESULTS, Run
-from matrix.engine.executor import AnyExecutor
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Listener
+from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.progress import Listener
 from matrix.model.errors import AlreadyRunning, BadInput, Mistake, RunLocked
 from matrix.model.overrides import Override
 from matrix.model.spec import RunSpec

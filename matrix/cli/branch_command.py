@@ -28,7 +28,7 @@ from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
     from matrix.api.choosing import Branching
-    from matrix.engine.executor import AnyExecutor
+    from matrix.engine.executors.executor import AnyExecutor
 
 HELP = """Play on from moments in several variants, as pairs.
 

@@ -19,9 +19,9 @@ import typer
 from matrix.cli.printing import text_width
 
 if TYPE_CHECKING:
-    from matrix.engine.messages import Counters
-    from matrix.engine.prepared import Prepared
-    from matrix.engine.progress import Progress
+    from matrix.engine.prepare.prepared import Prepared
+    from matrix.engine.run.progress import Progress
+    from matrix.engine.wire.messages import Counters
 
 LOG_EVERY_S = 10.0
 ETA_FROM = 0.1

@@ -59,7 +59,7 @@ def _found() -> dict[str, Any]:
     import typer
     from typer.main import get_command
 
-    from matrix.engine.registry import file_options
+    from matrix.engine.prepare.registry import file_options
 
     found = file_options()
 

@@ -17,7 +17,7 @@ from matrix.cli.options import (
 
 if TYPE_CHECKING:
     from matrix.cli.display import Quiet
-    from matrix.engine.progress import Progress
+    from matrix.engine.run.progress import Progress
 
 
 HELP = """Run any command under a hard cap on what it asks of models.

@@ -8,7 +8,7 @@ import typer
 
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
-    from matrix.engine.prepared import Prepared
+    from matrix.engine.prepare.prepared import Prepared
     from matrix.report.gates.gate_wish import GateWish
     from matrix.report.gates.gating import GateReport
     from matrix.store.run.run_folder import RunFile

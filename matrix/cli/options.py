@@ -8,7 +8,7 @@ import typer
 from typer.core import TyperCommand
 
 if TYPE_CHECKING:
-    from matrix.engine.executor import ExecutorChoice
+    from matrix.engine.executors.executor import ExecutorChoice
     from matrix.model.overrides import Override
 
 
@@ -20,7 +20,7 @@ class Careful(TyperCommand):
         import os
 
         if any(name.startswith("MATRIX_") for name in os.environ):
-            from matrix.engine.registry import known_variables
+            from matrix.engine.prepare.registry import known_variables
             from matrix.model.overrides import check_variables
 
             check_variables(known_variables)
@@ -172,7 +172,7 @@ WorkersOption = Annotated[
 
 def executor_of(in_process: bool, address: str | None, workers: int | None) -> ExecutorChoice:
     """What the three options choose; an executor that takes no such option refuses it."""
-    from matrix.engine.executor import ExecutorChoice
+    from matrix.engine.executors.executor import ExecutorChoice
 
     return ExecutorChoice("in-process" if in_process else "ray", address, workers)
 
@@ -181,7 +181,7 @@ def say_if_built_in(spec: str | None) -> None:
     """Say that the built-in matrix is meant, because nobody named a spec and none is here."""
     from pathlib import Path
 
-    from matrix.engine.spec_files import is_built_in
+    from matrix.engine.prepare.spec_files import is_built_in
 
     if is_built_in(None if spec is None else Path(spec), Path.cwd()):
         typer.echo(

@@ -26,7 +26,7 @@ from matrix.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from matrix.engine.prepared import Prepared
+    from matrix.engine.prepare.prepared import Prepared
     from matrix.report.planning.planning import Pilot
 
 HELP = """Show what a run would do, without starting anything. It prints the cells, the number of

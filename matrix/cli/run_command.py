@@ -45,7 +45,7 @@ from matrix.cli.options import (
 from matrix.cli.series import FinishLastOption, Playing, alone, gravest, last_finished
 
 if TYPE_CHECKING:
-    from matrix.engine.prepared import Prepared
+    from matrix.engine.prepare.prepared import Prepared
 
 HELP = """Play a matrix to its end and say which variant won.
 

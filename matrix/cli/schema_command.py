@@ -31,7 +31,7 @@ def schema(
     """Print the schema."""
     from matrix import api
     from matrix.cli.printing import print_json
-    from matrix.engine.registry import kinds
+    from matrix.engine.prepare.registry import kinds
     from matrix.model.errors import BadInput, Mistake, did_you_mean
 
     known = sorted(kinds())

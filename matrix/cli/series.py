@@ -14,8 +14,8 @@ import typer
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.api.series import Last
-    from matrix.engine.executor import AnyExecutor
-    from matrix.engine.prepared import Prepared
+    from matrix.engine.executors.executor import AnyExecutor
+    from matrix.engine.prepare.prepared import Prepared
     from matrix.report.gates.gate_wish import GateWish
 
 FinishLastOption = Annotated[

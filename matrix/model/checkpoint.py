@@ -1,7 +1,7 @@
 """A moment of a session that can be played on from: everything it takes, in one value.
 
 Read from a run's journal or from a file that was exported from one, it is the same value; what is
-made of it (:mod:`matrix.engine.continuing`) does not ask where it came from.
+made of it (:mod:`matrix.engine.continuation.continuing`) does not ask where it came from.
 """
 
 from __future__ import annotations

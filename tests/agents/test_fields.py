@@ -12,7 +12,7 @@ from aiohttp import web
 
 from matrix.agents.playing import play
 from matrix.agents.turns import Turn, WallTime, facts_of
-from matrix.engine.workspace import Scratch
+from matrix.engine.session.workspace import Scratch
 from matrix.model.agents import AgentSpec
 from matrix.model.records import Answer, Usage
 from tests.providers_litellm.service import served

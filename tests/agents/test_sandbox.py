@@ -19,7 +19,7 @@ import pytest
 from matrix.agents.playing import play
 from matrix.agents.sandbox import HOME
 from matrix.agents.turns import Turn, WorkingTime
-from matrix.engine.workspace import Scratch
+from matrix.engine.session.workspace import Scratch
 from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
 from tests.agents.programs import METERED, project_of, spec_of

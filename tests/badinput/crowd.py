@@ -13,12 +13,12 @@ from collections import Counter
 
 from matrix.admission.rates import RateGroup
 from matrix.admission.tariffs import Tariff
-from matrix.engine.books import presumed_entry
-from matrix.engine.governor_core import GovernorCore, Tick
-from matrix.engine.history import NOTHING_KNOWN, fold_session
-from matrix.engine.messages import Granted, Recorded, Refused, ToGovernor
-from matrix.engine.provider_host import ProviderHost
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.provider_host import ProviderHost
+from matrix.engine.governor.books import presumed_entry
+from matrix.engine.governor.core import GovernorCore, Tick
+from matrix.engine.governor.history import NOTHING_KNOWN, fold_session
+from matrix.engine.wire.messages import Granted, Recorded, Refused, ToGovernor
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Entry, Held, Settled, session_of
 from matrix.model.errors import Censored, Suspended
 from matrix.model.money import NanoUSD

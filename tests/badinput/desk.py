@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from matrix.admission.rates import RateGroup
 from matrix.admission.tariffs import Tariff
-from matrix.engine.governor_core import GovernorCore
-from matrix.engine.history import NOTHING_KNOWN
-from matrix.engine.messages import Granted, Recorded, Refused, ToGovernor
-from matrix.engine.provider_host import ProviderHost
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.provider_host import ProviderHost
+from matrix.engine.governor.core import GovernorCore
+from matrix.engine.governor.history import NOTHING_KNOWN
+from matrix.engine.wire.messages import Granted, Recorded, Refused, ToGovernor
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Entry, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import Call

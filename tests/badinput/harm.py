@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from matrix.engine.attempts import IMPLAUSIBLE
+from matrix.engine.calls.attempts import IMPLAUSIBLE
 from tests.badinput.hostile import MIXED, Act, Behaviour, Script, http
 from tests.badinput.world import REPORTED
 from tests.providers_litellm.service import chat

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 import matrix
-from matrix.engine.provider_host import MAX_WAIT_S
+from matrix.engine.calls.provider_host import MAX_WAIT_S
 from matrix.model.entries import Entry, Settled
 from tests.badinput.harm import GROUPS, Group, behaviours
 from tests.badinput.hostile import MIXED, HostileServer

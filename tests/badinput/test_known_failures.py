@@ -15,8 +15,8 @@ import pytest
 from matrix.admission.pricing import input_bound
 from matrix.admission.rates import RateGroup, per_minute
 from matrix.admission.tariffs import Tariff
-from matrix.engine.messages import Settle
-from matrix.engine.refusals import OVERRUN
+from matrix.engine.governor.refusals import OVERRUN
+from matrix.engine.wire.messages import Settle
 from matrix.model.entries import Held
 from matrix.model.errors import (
     Censored,

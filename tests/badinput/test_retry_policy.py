@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from matrix.engine.attempts import UNASKED_PAUSE_S
-from matrix.engine.provider_host import MAX_WAIT_S
+from matrix.engine.calls.attempts import UNASKED_PAUSE_S
+from matrix.engine.calls.provider_host import MAX_WAIT_S
 from matrix.model.errors import ProviderError
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings

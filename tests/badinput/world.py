@@ -14,20 +14,20 @@ from aiohttp import web
 
 from matrix.admission.ledger import Balance
 from matrix.admission.tariffs import Tariff
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.link import Link
-from matrix.engine.messages import (
+from matrix.engine.calls.provider_host import ProviderHost
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.governor.governor import Governor
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.session.worker import SessionWorker
+from matrix.engine.wire.link import Link
+from matrix.engine.wire.messages import (
     AskEnded,
     ProviderClosed,
     RunFailed,
     SessionEnded,
     SessionSuspended,
 )
-from matrix.engine.provider_host import ProviderHost
-from matrix.engine.registry import load_kind
-from matrix.engine.setup import ModelEntry
-from matrix.engine.worker import SessionWorker
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Ended, Held, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import Usage

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from matrix.api import Run, replay_checkpoint
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kept
 from matrix.model.errors import BadInput

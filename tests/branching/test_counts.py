@@ -8,7 +8,7 @@ import pytest
 
 from matrix import api
 from matrix.api import Run, replay_checkpoint
-from matrix.engine.progress import Progress, Silent
+from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import BadInput
 from matrix.report.run.keeping import repaired_as_data, repaired_as_text
 from matrix.report.session.transcript import session_as_data

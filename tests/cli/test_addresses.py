@@ -13,7 +13,7 @@ import pytest
 
 from matrix import api
 from matrix.cli.display import progress_line
-from matrix.engine.progress import Progress, Silent
+from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import BadInput
 from tests.cli.program import Matrix
 

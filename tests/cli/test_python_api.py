@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import matrix
-from matrix.engine.progress import Progress, Silent
+from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import BadInput, RunNotFound
 from matrix.store.journal.transcript import SessionNotFound
 from tests.cli.program import Result

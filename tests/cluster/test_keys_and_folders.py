@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from matrix.engine.surroundings import network_disk, require_own_disk
+from matrix.engine.run.surroundings import network_disk, require_own_disk
 from matrix.model.errors import BadInput
 from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions

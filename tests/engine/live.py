@@ -8,15 +8,15 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.history import SessionHistory, fold_session
-from matrix.engine.link import Link, Mail, Transport
-from matrix.engine.messages import RunFailed, SessionEnded, SessionSuspended
-from matrix.engine.provider_host import ProviderHost
-from matrix.engine.registry import load_kind
-from matrix.engine.setup import RunSetup
-from matrix.engine.worker import SessionWorker
+from matrix.engine.calls.provider_host import ProviderHost
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.governor.governor import Governor
+from matrix.engine.governor.history import SessionHistory, fold_session
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.session.worker import SessionWorker
+from matrix.engine.wire.link import Link, Mail, Transport
+from matrix.engine.wire.messages import RunFailed, SessionEnded, SessionSuspended
+from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Entry
 from matrix.model.records import Call, SessionPlan

@@ -11,9 +11,9 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from matrix.engine.history import SessionHistory, fold_session
-from matrix.engine.session import DurableSession
-from matrix.engine.workspace import Workspaces
+from matrix.engine.governor.history import SessionHistory, fold_session
+from matrix.engine.session.durable_session import DurableSession
+from matrix.engine.session.workspace import Workspaces
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Acted, Ended, Entry, Opened, Settled, TurnDone
 from matrix.model.records import JSON, Answer, Call, CallKey, SessionPlan, Usage

@@ -7,8 +7,8 @@ from typing import Any
 
 from matrix.admission.rates import Load
 from matrix.admission.tariffs import Tariff
-from matrix.engine.messages import Acquire, Settle
-from matrix.engine.setup import GroupLimits, ModelEntry, RunSetup
+from matrix.engine.wire.messages import Acquire, Settle
+from matrix.engine.wire.setup import GroupLimits, ModelEntry, RunSetup
 from matrix.model.entries import Ended, Tally
 from matrix.model.records import (
     Answer,

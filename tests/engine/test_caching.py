@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.caching import CallCache, call_identity, open_cache
-from matrix.engine.catalogue import LITELLM, SIMULATED
-from matrix.engine.earlier import earlier_lives
-from matrix.engine.launcher import Past
-from matrix.engine.messages import EndSession, SessionEnded
-from matrix.engine.provider_host import ProviderHost
-from matrix.engine.registry import load_kind
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.caching import CallCache, call_identity, open_cache
+from matrix.engine.calls.provider_host import ProviderHost
+from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.run.earlier import earlier_lives
+from matrix.engine.run.launcher import Past
+from matrix.engine.wire.messages import EndSession, SessionEnded
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Opened, Settled
 from matrix.model.errors import ContentRefused
 from matrix.model.plan import Cell, Plan

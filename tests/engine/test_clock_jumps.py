@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from matrix.admission.clock import onward
-from matrix.engine.setup import GroupLimits
+from matrix.engine.wire.setup import GroupLimits
 from matrix.model.entries import Ended
 from matrix.model.errors import RateLimited
 from matrix.model.records import Call

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.context import Context
 from matrix.model.entries import Ended, Tally
 from matrix.model.errors import Censored, DigestMismatch, Suspended

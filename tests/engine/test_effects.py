@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from matrix.engine.workspace import Workspaces
+from matrix.engine.session.workspace import Workspaces
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Acted, Ended

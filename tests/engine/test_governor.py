@@ -9,10 +9,17 @@ from typing import NamedTuple
 
 import pytest
 
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.messages import Acquire, Granted, OpenSession, RunFailed, SaveTurn, ToGovernor
-from matrix.engine.setup import GroupLimits
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.governor.governor import Governor
+from matrix.engine.wire.messages import (
+    Acquire,
+    Granted,
+    OpenSession,
+    RunFailed,
+    SaveTurn,
+    ToGovernor,
+)
+from matrix.engine.wire.setup import GroupLimits
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import ProviderUnavailable, RunLocked
 from matrix.model.records import Call, CallKey, SessionPlan, Usage

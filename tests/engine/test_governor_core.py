@@ -11,10 +11,11 @@ from matrix.admission.accounts import MOST_OF_A_CALL
 from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import Bucket, RateGroup, Remaining
-from matrix.engine.books import History, PartCaps
-from matrix.engine.governor_core import DRIVER, GovernorCore, Tick
-from matrix.engine.history import NOTHING_KNOWN, fold_session
-from matrix.engine.messages import (
+from matrix.engine.governor.books import History, PartCaps
+from matrix.engine.governor.core import DRIVER, GovernorCore, Tick
+from matrix.engine.governor.history import NOTHING_KNOWN, fold_session
+from matrix.engine.governor.refusals import DRAINING, OVERRUN, PARKED
+from matrix.engine.wire.messages import (
     EndSession,
     Granted,
     LetGo,
@@ -32,7 +33,6 @@ from matrix.engine.messages import (
     SuspendSession,
     ToGovernor,
 )
-from matrix.engine.refusals import DRAINING, OVERRUN, PARKED
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import ProtocolError
 from matrix.model.money import show_usd

@@ -18,9 +18,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.messages import (
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.governor.governor import Governor
+from matrix.engine.wire.messages import (
     EndSession,
     Granted,
     OpenSession,

@@ -15,9 +15,10 @@ from hypothesis.stateful import (
 )
 
 from matrix.admission.rates import RateGroup
-from matrix.engine.governor_core import GovernorCore, Tick
-from matrix.engine.history import NOTHING_KNOWN
-from matrix.engine.messages import (
+from matrix.engine.governor.core import GovernorCore, Tick
+from matrix.engine.governor.history import NOTHING_KNOWN
+from matrix.engine.governor.refusals import BEHIND, DRAINING
+from matrix.engine.wire.messages import (
     EndSession,
     Granted,
     Recorded,
@@ -27,7 +28,6 @@ from matrix.engine.messages import (
     Settle,
     ToGovernor,
 )
-from matrix.engine.refusals import BEHIND, DRAINING
 from matrix.model.entries import Disposition, Held, Settled, Tally, TurnDone
 from matrix.model.records import Answer, CallKey, Usage
 from tests.engine.plans import answer, ask, ended, plan, settle

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from matrix.engine.history import fold_session
-from matrix.engine.messages import Counters
+from matrix.engine.governor.history import fold_session
+from matrix.engine.wire.messages import Counters
 from matrix.model.entries import Disposition, Ended, Entry, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.records import Answer, CallKey, Message, Phase, Score, Usage
 from tests.books import fold_money

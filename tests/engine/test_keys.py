@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.catalogue import LITELLM, SIMULATED
-from matrix.engine.keys import (
+from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
+from matrix.engine.prepare.keys import (
     env_variables,
     key_needs,
     key_remedy,
@@ -18,7 +18,7 @@ from matrix.engine.keys import (
     supply,
     variables,
 )
-from matrix.engine.setup import ModelEntry
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput
 
 FREE = Tariff.from_usd_per_mtok(0, 0)

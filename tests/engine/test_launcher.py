@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from matrix.admission.ledger import Balance
-from matrix.admission.rounds import CostEstimate
-from matrix.engine.launcher import AtCap, Launcher, NoRoom, Past, RoleCap
-from matrix.engine.messages import Counters, Picture
+from matrix.admission.rounds import CostEstimate, NoRoom, RoleCap
+from matrix.engine.run.launcher import AtCap, Launcher, Past
+from matrix.engine.wire.messages import Counters, Picture
 from matrix.model.entries import Ended, Share, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan

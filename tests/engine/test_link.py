@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.link import Link, Mail, Mailboxes
+from matrix.engine.wire.link import Link, Mail, Mailboxes
 from tests.engine.waiting import settled, until
 from tests.patience import PATIENCE_S
 

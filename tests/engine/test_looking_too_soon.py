@@ -17,8 +17,8 @@ import pytest
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rounds import CostEstimate
-from matrix.engine.launcher import Launcher
-from matrix.engine.messages import Counters, Picture
+from matrix.engine.run.launcher import Launcher
+from matrix.engine.wire.messages import Counters, Picture
 from matrix.model.entries import Ended, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import SessionPlan

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from matrix.admission.ledger import Balance
 from matrix.admission.rounds import CostEstimate
-from matrix.engine.launcher import Launcher
-from matrix.engine.looks import Looks
-from matrix.engine.messages import Counters, Picture
+from matrix.engine.run.interim_looks import Looks
+from matrix.engine.run.launcher import Launcher
+from matrix.engine.wire.messages import Counters, Picture
 from matrix.model.entries import Ended, Looked, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan

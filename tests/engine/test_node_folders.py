@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.blob_line import BlobLine
-from matrix.engine.link import ServerGone
-from matrix.engine.node_folder import NodeFolder
-from matrix.engine.workspace import Workspaces
+from matrix.engine.executors.node_folder import NodeFolder
+from matrix.engine.session.workspace import Workspaces
+from matrix.engine.wire.blob_line import BlobLine
+from matrix.engine.wire.link import ServerGone
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
 from matrix.store.blobs.blob_parts import Part
@@ -57,7 +57,7 @@ def test_nodes_and_runs_have_folders_of_their_own(tmp_path: Path) -> None:
 KILLED = """
 import os, sys
 from pathlib import Path
-from matrix.engine.node_folder import NodeFolder
+from matrix.engine.executors.node_folder import NodeFolder
 print(NodeFolder.open(sys.argv[1], Path("results/a-run"), Path(sys.argv[2])).path, flush=True)
 os._exit(1)
 """

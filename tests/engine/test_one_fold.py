@@ -10,11 +10,11 @@ from tempfile import TemporaryDirectory
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.engine.earlier import earlier_lives
-from matrix.engine.history import fold_session
-from matrix.engine.money_fold import KEPT_AS, MoneyFold, money_so_far
-from matrix.engine.redo import prepare_open_sessions, sessions_left_open
-from matrix.engine.registry import load_kind
+from matrix.engine.governor.history import fold_session
+from matrix.engine.governor.money_fold import KEPT_AS, MoneyFold, money_so_far
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.run.earlier import earlier_lives
+from matrix.engine.run.redo import prepare_open_sessions, sessions_left_open
 from matrix.model.entries import Disposition, Ended, Entry, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.records import CallKey, Message, Outcome, Score, Usage
 from matrix.store.journal.codec import SETTLED, TURN_DONE

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.pilot import Pilot
+from matrix.engine.run.pilot import Pilot
 
 CELLS = [1_000_000, 2_000_000, 8_000_000]
 """Expected cost per session of three cells, one with a dear narrator."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.governor import Governor
-from matrix.engine.messages import OpenSession
-from matrix.engine.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.calls.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.governor.governor import Governor
+from matrix.engine.wire.messages import OpenSession
 from matrix.model.errors import Censored, DigestMismatch, MatrixError, Suspended
 from tests.engine.live import CountingTransport
 from tests.engine.plans import MODEL, call, key, plan, setup

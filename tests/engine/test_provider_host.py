@@ -10,11 +10,11 @@ import pytest
 
 from matrix.admission.pricing import BEYOND_DOUBT, input_bound
 from matrix.admission.rates import RateGroup
-from matrix.engine.governor_core import GovernorCore
-from matrix.engine.history import NOTHING_KNOWN
-from matrix.engine.messages import Acquire, Granted, Recorded, Refused, Settle, ToGovernor
-from matrix.engine.provider_host import MAX_WAIT_S, ProviderHost
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.provider_host import MAX_WAIT_S, ProviderHost
+from matrix.engine.governor.core import GovernorCore
+from matrix.engine.governor.history import NOTHING_KNOWN
+from matrix.engine.wire.messages import Acquire, Granted, Recorded, Refused, Settle, ToGovernor
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Held, Settled
 from matrix.model.errors import (
     AuthenticationFailed,

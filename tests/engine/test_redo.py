@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.history import fold_session
-from matrix.engine.redo import check_states, prepare_open_sessions, sessions_left_open
-from matrix.engine.registry import load_kind
+from matrix.engine.governor.history import fold_session
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.run.redo import check_states, prepare_open_sessions, sessions_left_open
 from matrix.kinds.context import Context
 from matrix.model.entries import Ended, Opened, Settled, TurnDone
 from matrix.model.errors import DigestMismatch, StateMismatch

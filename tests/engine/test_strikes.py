@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.strikes import Strikes
+from matrix.engine.executors.poison_sessions import Strikes
 
 
 def test_one_death_condemns_and_suspects_nobody() -> None:

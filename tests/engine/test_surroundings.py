@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.surroundings import (
+from matrix.engine.run.surroundings import (
     address_finding,
     clock_finding,
     executor_finding,

@@ -16,14 +16,20 @@ from typing import Any
 
 import pytest
 
-from matrix.engine.governor import Governor
-from matrix.engine.governor_core import DRIVER
-from matrix.engine.link import Link, Mail, ServerGone, Transport
-from matrix.engine.messages import AskEnded, EndSession, RunFailed, SessionEnded, SessionSuspended
-from matrix.engine.provider_client import ProviderClient, RemoteCalls
-from matrix.engine.registry import load_kind
-from matrix.engine.setup import RunSetup
-from matrix.engine.worker import SessionWorker
+from matrix.engine.calls.provider_client import ProviderClient, RemoteCalls
+from matrix.engine.governor.core import DRIVER
+from matrix.engine.governor.governor import Governor
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.session.worker import SessionWorker
+from matrix.engine.wire.link import Link, Mail, ServerGone, Transport
+from matrix.engine.wire.messages import (
+    AskEnded,
+    EndSession,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
+from matrix.engine.wire.setup import RunSetup
 from matrix.model.entries import Ended, Held, Settled, TurnDone
 from tests.engine.live import journal_entries
 from tests.engine.plans import plan, setup

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.estimate import Span, Work, run_time
-from matrix.engine.setup import GroupLimits
+from matrix.engine.prepare.estimate import Span, Work, run_time
+from matrix.engine.wire.setup import GroupLimits
 
 CALLS = st.floats(0, 500)
 WORK = st.builds(

@@ -9,8 +9,8 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from matrix.engine.provider_host import _acquire
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.provider_host import _acquire
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import DigestMismatch, RequestRejected
 from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage, ToolCall
 from matrix.providers.simulated import SimulatedProvider

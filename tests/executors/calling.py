@@ -12,7 +12,7 @@ import os
 import sys
 from pathlib import Path
 
-from matrix.engine.setting_up import setup_of
+from matrix.engine.run.setting_up import setup_of
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import prepared_in, run_folder

@@ -16,7 +16,7 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.progress import Progress, Silent
+from matrix.engine.run.progress import Progress, Silent
 from matrix_actors.cluster.starting import prepare_environment
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive

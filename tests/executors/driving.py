@@ -15,14 +15,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from matrix.api import plan as prepare_plan
-from matrix.engine.driver import Driver
-from matrix.engine.executor import Executor, News, load_executor
-from matrix.engine.folders_kept import keep_initial_folders
-from matrix.engine.messages import Picture
-from matrix.engine.plan_file import write_plan
-from matrix.engine.prepared import Prepared
-from matrix.engine.progress import Progress, RunEnd, Silent
-from matrix.engine.setup import RunSetup
+from matrix.engine.continuation.folders_kept import keep_initial_folders
+from matrix.engine.executors.executor import Executor, News, load_executor
+from matrix.engine.prepare.plan_file import write_plan
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.driver import Driver
+from matrix.engine.run.progress import Progress, RunEnd, Silent
+from matrix.engine.wire.messages import Picture
+from matrix.engine.wire.setup import RunSetup
 from matrix.model.entries import Looked
 from matrix.model.money import from_usd
 from matrix.model.plan import Plan

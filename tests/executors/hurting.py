@@ -18,7 +18,7 @@ from pathlib import Path
 from threading import Timer
 from typing import Any, NamedTuple
 
-from matrix.engine.progress import Progress, Silent
+from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import MatrixError
 from matrix_actors.executor import HANG_S, RayExecutor
 from tests.executors.driving import WithClients, drive

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from matrix.engine.inprocess import InProcessExecutor
+from matrix.engine.executors.inprocess import InProcessExecutor
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
 from matrix.store.run.run_folder import read_run

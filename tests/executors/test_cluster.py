@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from matrix.engine.node_folder import NodeFolder
+from matrix.engine.executors.node_folder import NodeFolder
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.restoring import restore_tree
 from matrix.store.reading.comparer import compare_tables

@@ -10,7 +10,7 @@ import pytest
 from aiohttp import web
 
 from matrix import api
-from matrix.engine.inprocess import InProcessExecutor
+from matrix.engine.executors.inprocess import InProcessExecutor
 from matrix.report.run.summary import summarize_run
 from matrix.report.run.summary_text import moved_alias, summary_as_text
 from matrix.report.study.study_text import study_as_text

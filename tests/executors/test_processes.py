@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.engine.inprocess import InProcessExecutor
+from matrix.engine.executors.inprocess import InProcessExecutor
 from matrix.store.reading.comparer import compare_tables
 from tests.executors import driving
 from tests.executors.conftest import References
@@ -66,10 +66,10 @@ def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwa
 def test_what_a_session_worker_imports_holds_neither_litellm_nor_arrow() -> None:
     code = (
         "import sys\n"
-        "from matrix.engine.registry import kinds\n"
-        "from matrix.engine.worker import SessionWorker\n"
-        "from matrix.engine.hosting import build_host\n"
-        "from matrix.engine.setup import RunSetup\n"
+        "from matrix.engine.prepare.registry import kinds\n"
+        "from matrix.engine.session.worker import SessionWorker\n"
+        "from matrix.engine.calls.hosting import build_host\n"
+        "from matrix.engine.wire.setup import RunSetup\n"
         "setup = RunSetup('r', '.', 'counter', 1, {}, {}, {}, {}, 1, {})\n"
         "build_host(['sim'], setup, print)\n"
         "for kind in kinds().values():\n"

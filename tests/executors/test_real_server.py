@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from matrix.engine.inprocess import InProcessExecutor
+from matrix.engine.executors.inprocess import InProcessExecutor
 from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer

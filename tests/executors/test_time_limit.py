@@ -7,10 +7,10 @@ from pathlib import Path
 
 import yaml
 
-from matrix.engine.driver import Driver
-from matrix.engine.executor import load_executor
-from matrix.engine.progress import RunEnd, Silent
-from matrix.engine.setup import RunSetup
+from matrix.engine.executors.executor import load_executor
+from matrix.engine.run.driver import Driver
+from matrix.engine.run.progress import RunEnd, Silent
+from matrix.engine.wire.setup import RunSetup
 from tests.executors.driving import WithClients, prepared_in, run_folder
 
 SPEC = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.registry import load_kind
 from matrix.model.records import SessionPlan
 from tests.kinds.fakes import Asked, play_session
 

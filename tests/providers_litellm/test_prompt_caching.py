@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.catalogue import LITELLM, resolve_model
-from matrix.engine.hosting import build_provider
-from matrix.engine.setup import ModelEntry
+from matrix.engine.calls.hosting import build_provider
+from matrix.engine.prepare.catalogue import LITELLM, resolve_model
+from matrix.engine.wire.setup import ModelEntry
 from matrix.model.records import Usage
 from matrix.model.spec import ModelSpec, Price
 from matrix.providers.litellm_adapter.asking import CACHED_FROM_CHARS, messages_of, wants_mark

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.catalogue import (
+from matrix.engine.prepare.catalogue import (
     LITELLM,
     LOCAL,
     UnknownModel,
@@ -16,7 +16,7 @@ from matrix.engine.catalogue import (
     resolve_model,
     with_default_limits,
 )
-from matrix.engine.setup import GroupLimits, ModelEntry
+from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.errors import BadInput
 from matrix.model.spec import ModelSpec
 from matrix.providers.local.settings import SLOTS

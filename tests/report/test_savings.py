@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Rates, Tariff, Tier
-from matrix.engine.plan_file import PLAN_NAME, read_tariffs
+from matrix.engine.prepare.plan_file import PLAN_NAME, read_tariffs
 from matrix.model.entries import Entry, Opened, Settled
 from matrix.model.money import from_usd
 from matrix.model.records import Answer, CallKey, Usage

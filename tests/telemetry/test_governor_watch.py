@@ -7,7 +7,7 @@ from typing import Any
 from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.ledger import Balance
 from matrix.admission.rates import RateGroup
-from matrix.engine.governor_watch import GovernorWatch
+from matrix.engine.governor.watch import GovernorWatch
 from matrix.model.entries import Disposition, Settled
 from matrix.model.records import CallKey, Usage
 from matrix.telemetry.log import NoLog

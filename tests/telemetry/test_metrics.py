@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from matrix.admission.ledger import Balance
-from matrix.engine.messages import Counters, Picture
+from matrix.engine.wire.messages import Counters, Picture
 from matrix_actors.metrics import METRICS, SESSIONS, values_of
 
 USD = 10**9

@@ -85,8 +85,8 @@ class NodeFacts(NamedTuple):
 
 def facts_here(needs: Mapping[str, Any]) -> dict[str, Any]:
     """What this machine has, as a node's answer; ``needs`` as of :class:`Needs`."""
-    from matrix.engine.keys import variables
-    from matrix.engine.registry import load_kind
+    from matrix.engine.prepare.keys import variables
+    from matrix.engine.prepare.registry import load_kind
     from matrix.model.errors import MatrixError
     from matrix.version import __version__
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from matrix.engine.messages import NodeNews
+from matrix.engine.wire.messages import NodeNews
 from matrix.model.errors import BadInput, Mistake
 from matrix_actors.cluster.fitness import Needs, NodeFacts, examine, misfit
 from matrix_actors.cluster.joining import Cluster, RayUnavailable

@@ -9,7 +9,7 @@ from math import inf
 
 import numpy as np
 
-from matrix.engine.looks import declared_rules
+from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.compare.cautions import cautions_of

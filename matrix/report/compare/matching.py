@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.registry import load_kind
 from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from matrix.engine.judges import lower_is_better_of
+from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from matrix.engine.check_comparison import known_metrics
-from matrix.engine.judges import names_of
-from matrix.engine.registry import load_kind
+from matrix.engine.prepare.check_comparison import known_metrics
+from matrix.engine.prepare.judges import names_of
+from matrix.engine.prepare.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON

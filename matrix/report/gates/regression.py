@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from matrix.engine.looks import declared_rules
+from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.matchup import Matchup

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import orjson
 
 from matrix.admission.tariffs import ATTO_PER_NANO
-from matrix.engine.checkup import guessed_agents
-from matrix.engine.estimate import Interval
-from matrix.engine.parameters import parameter_named, reasons_unasked
-from matrix.engine.prepared import Prepared
+from matrix.engine.prepare.checkup import guessed_agents
+from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
+from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.gateway import GATEWAY
 from matrix.model.agents import AgentSpec
 from matrix.model.money import from_usd, show_usd, to_usd

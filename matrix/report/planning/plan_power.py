@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import ceil
 
-from matrix.engine.prepared import Prepared
+from matrix.engine.prepare.prepared import Prepared
 from matrix.model.records import JSON
 from matrix.report.planning.planning import Pilot, Question, Shown, gate_pairs, shown_by
 from matrix.report.planning.planning_text import cannot_win, failing, gate_words

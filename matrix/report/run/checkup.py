@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from matrix.engine.checkup import Finding
+from matrix.engine.prepare.checkup import Finding
 from matrix.model.records import JSON
 from matrix.report.text import WIDTH, harmless, plural, wrapped
 

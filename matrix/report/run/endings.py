@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from matrix.engine.defects import is_defect
+from matrix.engine.wire.defects import is_defect
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.text import one_line, plural
 from matrix.store.reading.reader import RunTables

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from matrix.engine.judges import names_of
+from matrix.engine.prepare.judges import names_of
 from matrix.judging.choice import WON
 from matrix.judging.marks import MARKED, MISNAMED, QUOTES_NOTHING
 from matrix.judging.panel import NO_MAJORITY

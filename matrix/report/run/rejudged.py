@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matrix.engine.judges import names_of
+from matrix.engine.prepare.judges import names_of
 from matrix.judging.choice import WON
 from matrix.model.errors import BadInput
 from matrix.report.compare.compare import compare_factor

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from matrix.agents.answers import BAD_COST
-from matrix.engine.attempts import IMPLAUSIBLE
-from matrix.engine.money_fold import charged_in
-from matrix.engine.plan_file import read_tariffs
-from matrix.engine.registry import load_kind
+from matrix.engine.calls.attempts import IMPLAUSIBLE
+from matrix.engine.governor.money_fold import charged_in
+from matrix.engine.prepare.plan_file import read_tariffs
+from matrix.engine.prepare.registry import load_kind
 from matrix.model.errors import BadInput, KindUnusable
 from matrix.model.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run

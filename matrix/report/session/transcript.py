@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable
 
-from matrix.engine.defects import is_defect
+from matrix.engine.wire.defects import is_defect
 from matrix.kinds.protocol import UNREAD
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone

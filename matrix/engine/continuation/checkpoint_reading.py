@@ -1,0 +1,128 @@
+"""From an exported file to a moment that can be gone on from, judged by what is installed here.
+
+The file is untrusted: whoever wrote it could say anything in it. What is checked here is what only
+the installed code can tell; what a file can say by itself was checked when it was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from matrix.engine.prepare.registry import kinds, load_kind
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import Kept, Kind
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.checkpoint_file import Checkpoint as CheckpointFile
+from matrix.model.documents import Document, PathKey, check
+from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
+from matrix.model.mistakes import Mistakes
+from matrix.model.spec import RunSpec
+
+_STATE: PathKey = ("continuation", "state")
+_SPEC: PathKey = ("continuation", "spec")
+_PLAN: PathKey = ("continuation", "plan")
+
+
+def moment_in(
+    file: CheckpointFile, source: str, project: Path, *, trust_addresses: bool = False
+) -> Checkpoint:
+    """The moment that a file holds.
+
+    Args:
+        file: What was read.
+        source: Where, for messages.
+        project: Folder whose own packs come first.
+        trust_addresses: Send keys of this machine to the addresses that the file names.
+
+    Raises:
+        BadInput: The installed kind cannot go on from it, or it is not safe to; every mistake.
+    """
+    there = file.continuation
+    mistakes = Mistakes(Document(source, file.model_dump(mode="json"), {}, {}))
+    if there.spec is None:
+        mistakes.fault(
+            ("format",),
+            f"found {file.format}; files of format 1 have no run spec and can only be read: write "
+            f"it anew where its run is, with `matrix export {file.run} {there.plan.session_id} "
+            f"--turn {file.turn} -o FILE`",
+        )
+    else:
+        spec = mistakes.collect(lambda: check(mistakes.document, RunSpec, _SPEC))
+        if spec is not None and not trust_addresses:
+            mistakes.add(_addresses(mistakes, spec))
+    kind = _kind(mistakes, there.plan.kind)
+    mistakes.stop_if_any()
+    assert kind is not None
+    assert there.spec is not None
+    moment = Checkpoint(
+        run_id=file.run,
+        spec=dict(there.spec),
+        plan=there.session_plan(),
+        turns=(there.checkpoint(),),
+        prelude=there.prelude,
+        texts={name: there.resources[key] for name, key in there.plan.resources.items()},
+        contents=None if there.folder is None else there.folder.contents(source),
+    )
+    _check_session(kind, moment, mistakes, FolderLibrary(project))
+    mistakes.stop_if_any()
+    return moment
+
+
+def _kind(mistakes: Mistakes, name: str) -> Kind | None:
+    installed = kinds()
+    if name not in installed:
+        mistakes.fault(
+            (*_PLAN, "kind"),
+            f"found {name!r}; installed kinds: {', '.join(sorted(installed))}; install the one "
+            f"that the session was played with{did_you_mean(name, list(installed))}",
+        )
+        return None
+    try:
+        return load_kind(name)
+    except KindUnusable as error:
+        mistakes.fault((*_PLAN, "kind"), str(error))
+        return None
+
+
+def _addresses(mistakes: Mistakes, spec: RunSpec) -> Iterator[Mistake]:
+    """Addresses that would be sent a key of whoever replays the file."""
+    for name, model in spec.models.items():
+        if model.api_base is not None and model.api_key_env is not None:
+            yield mistakes.at(
+                (*_SPEC, "models", name),
+                f"would send the key in {model.api_key_env} to {model.api_base}; if you know who "
+                "that is, say --trust-addresses",
+            )
+
+
+def _check_session(
+    kind: Kind, moment: Checkpoint, mistakes: Mistakes, library: FolderLibrary
+) -> None:
+    """Collect what the installed kind cannot go on from."""
+    document, plan = mistakes.document, moment.plan
+    if plan.part != "play":
+        mistakes.fault((*_PLAN, "part"), f"found {plan.part!r}; only 'play' can be gone on from")
+    mistakes.add(
+        mistakes.at((*_PLAN, "roles"), f"says no model for the role {role.name}")
+        for role in kind.roles
+        if role.name not in plan.roles
+    )
+    if moment.versions == (kind.version, kind.state_version):  # said by whoever goes on from it
+        mistakes.collect(lambda: check(document, kind.state_model, _STATE))
+    options = mistakes.collect(lambda: check(document, kind.options_model, (*_PLAN, "options")))
+    if options is None or mistakes.found:
+        return
+    try:
+        kind.rebind(Kept(plan, moment.texts), options, plan.roles, library)
+    except BadInput as error:
+        mistakes.add(error.mistakes)
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        mistakes.fault(
+            ("continuation", "resources"), f"the {kind.name} kind cannot read them: {_short(error)}"
+        )
+
+
+def _short(error: Any) -> str:
+    return f"{type(error).__name__}: {error}".splitlines()[0][:200]

@@ -1,0 +1,328 @@
+"""From moments of sessions, and what is to be other in them, to a run that could start.
+
+Each moment is joined with every variant; what differs from the parent is checked by the same code
+as a run spec, and everything else stays what the parent had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from matrix.engine.continuation.changes import Wanted
+from matrix.engine.continuation.changing import Changed, change_moment, check_names, fork_moment
+from matrix.engine.continuation.folders_kept import carry_folders, check_folders
+from matrix.engine.continuation.inheritance import Forked, inherited
+from matrix.engine.prepare.catalogue import stand_ins_of, with_default_limits
+from matrix.engine.prepare.check_caps import check_caps
+from matrix.engine.prepare.estimate import (
+    Interval,
+    dearest_call,
+    run_time,
+    session_cost,
+    work_of,
+)
+from matrix.engine.prepare.judges import read_judges
+from matrix.engine.prepare.keys import ENV_NAME
+from matrix.engine.prepare.parameters import CellParameters, check_parameters, expecting
+from matrix.engine.prepare.prepare_run import resolve_models
+from matrix.engine.prepare.prepared import CellCost, Prepared
+from matrix.engine.prepare.registry import load_kind
+from matrix.engine.wire.setup import GroupLimits, ModelEntry
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import Binding, Kind, RoleProfile
+from matrix.model.checkpoint import Checkpoint
+from matrix.model.documents import Document, check, overlay
+from matrix.model.entries import Entry
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.judges import JUDGES
+from matrix.model.mistakes import Mistakes
+from matrix.model.overrides import Override
+from matrix.model.plan import Cell, Continued, Origin, Plan
+from matrix.model.records import JSON
+from matrix.model.seeds import content_hash
+from matrix.model.spec import RunSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Continuation:
+    """A run of continuations that can start, and what its journal begins with."""
+
+    prepared: Prepared
+    moments: tuple[Checkpoint, ...]
+    forks: tuple[Forked, ...]
+    wanted: Wanted
+
+    def entries(self, run_dir: Path, at: float) -> Iterator[list[Entry]]:
+        """What its sessions have from their parents, for the journal of the run in ``run_dir``.
+
+        In batches; what working folders are made of is in the run's blobs before the first one.
+        ``at`` is UTC seconds.
+        """
+        carry_folders(self.moments, run_dir)
+        yield from inherited(self.prepared.plan, self.moments, self.forks, at)
+
+
+def continue_from(
+    moments: Sequence[Checkpoint],
+    wanted: Wanted,
+    *,
+    project: Path,
+    overrides: Sequence[Override] = (),
+) -> Continuation:
+    """Check everything, and plan every variant of every moment, ``wanted.times`` times each.
+
+    Args:
+        moments: Where to go on from, of sessions of one kind; from a journal or from a file.
+        wanted: What is to be other, and how often each is played.
+        project: Folder whose own packs come first, for what changes.
+        overrides: Limits that go over the parent's spec, lowest first.
+
+    Raises:
+        BadInput: Every mistake; nothing was started.
+    """
+    if not moments:
+        raise BadInput([Mistake(wanted.flag, None, "", "there is no moment to go on from")])
+    mistakes = Mistakes(_document(moments, wanted, overrides))
+    spec = mistakes.collect(lambda: check(mistakes.document, RunSpec))
+    kind = load_kind(moments[0].plan.kind)
+    wanted = check_names(kind, moments, wanted, mistakes)
+    _check_versions(kind, moments, mistakes)
+    check_folders(kind, moments, mistakes)
+    library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
+    judges = None
+    if spec is not None and wanted.judges is not None:
+        spec, judges = read_judges(
+            spec, kind, library, mistakes, beside=wanted.opponents is not None
+        )
+    for moment in moments:
+        for variant in wanted.variants:
+            made = change_moment(kind, moment, variant, wanted, library, mistakes, judges)
+            if made is None:
+                continue
+            forked = fork_moment(kind, moment, made, wanted, mistakes)
+            if forked is not None:
+                changed.append(made)
+                forks.append(forked)
+    if spec is None:
+        raise BadInput(mistakes.found)
+    models = resolve_models(spec, [one.binding for one in changed], mistakes)
+    mistakes.stop_if_any()
+    of_models = {name: entry.params for name, entry in models.items()}
+    params = [CellParameters(one.plan.params) for one in changed]
+    bindings = [
+        expecting(one.binding, of, of_models) for one, of in zip(changed, params, strict=True)
+    ]
+    check_parameters(zip(params, bindings, strict=True), models, mistakes)
+    mistakes.stop_if_any()
+    changed = [replace(one, binding=b) for one, b in zip(changed, bindings, strict=True)]
+    prepared = _assemble(kind, spec, moments, changed, models, wanted, project)
+    check_caps(prepared, bindings, mistakes)
+    mistakes.stop_if_any()
+    return Continuation(prepared, tuple(moments), tuple(forks), wanted)
+
+
+def _document(
+    moments: Sequence[Checkpoint], wanted: Wanted, overrides: Sequence[Override]
+) -> Document:
+    """The parent's spec as this run has it, with what is said on the command line over it."""
+    first = moments[0]
+    spec = dict(first.spec)
+    # moments are not launched in rounds, so they are all played and looked at once
+    compared = {**(spec.get("compare") or {}), "factor": wanted.compared, "engine": "fixed"}
+    layers: list[Override] = [
+        (("name",), f"{str(spec.get('name', 'run'))[:50]}-{wanted.word}", ""),
+        (("scenarios",), list(dict.fromkeys(moment.plan.scenario for moment in moments)), ""),
+        *([] if wanted.again else [(("factors",), {}, "")]),
+        (("compare",), compared, ""),
+        (("stop",), "never", ""),
+        (("per_cell",), None, ""),
+        (("sessions",), len(moments) * len(wanted.variants) * wanted.times, ""),
+        *(
+            (("factors", name), list(levels), f"{wanted.flag} {name}")
+            for name, levels in wanted.levels.items()
+            if not wanted.again
+        ),
+        *([((JUDGES,), list(wanted.judges), "--rubric")] if wanted.judges is not None else []),
+        *overrides,
+    ]
+    base = Document(f"run {first.run_id}", spec, {}, {})
+    document = overlay(base, layers)
+    origins = {path: origin for path, origin in document.origins.items() if origin}
+    return replace(document, origins=origins)
+
+
+def _check_versions(kind: Kind, moments: Sequence[Checkpoint], mistakes: Mistakes) -> None:
+    now = (kind.version, kind.state_version)
+    for found in dict.fromkeys(moment.versions for moment in moments):
+        if found != now:
+            mistakes.add(
+                [
+                    Mistake(
+                        "checkpoint",
+                        None,
+                        "",
+                        f"was made by version {found[0]} of the {kind.name} kind with state "
+                        f"version {found[1]}; this one has {now[0]} and {now[1]}, and cannot go on "
+                        "from it; use the matrix that made it",
+                    )
+                ]
+            )
+
+
+def _assemble(
+    kind: Kind,
+    spec: RunSpec,
+    moments: Sequence[Checkpoint],
+    changed: Sequence[Changed],
+    models: dict[str, ModelEntry],
+    wanted: Wanted,
+    project: Path,
+) -> Prepared:
+    tariffs = {name: entry.tariff for name, entry in models.items()}
+    plan = _plan(spec, moments, changed, wanted)
+    groups = with_default_limits(
+        {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
+    )
+    costs = [
+        CellCost({role: _part(cost, left) for role, cost in whole.items()})
+        for one, moment in zip(changed, _each(moments, wanted), strict=True)
+        for whole in [session_cost(_still_asked(kind, one.binding, wanted), tariffs)]
+        for left in [_WHOLE if wanted.again else _left(moment, one.binding.turns)]
+    ]
+    work = [
+        (wanted.times, work_of(_still_asked(kind, one.binding, wanted), models)) for one in changed
+    ]
+    return Prepared(
+        spec=spec,
+        source=f"run {moments[0].run_id}",
+        kind=kind,
+        plan=plan,
+        resources=_resources(changed),
+        models=models,
+        groups=groups,
+        cell_costs=tuple(costs),
+        prelude=CellCost({}),
+        preludes_per_round=0,
+        factors=_factors(plan.cells, wanted),
+        compare_factor=wanted.compared,
+        scenarios={},
+        time=run_time(work, spec.limits.open_sessions, groups),
+        env_file=project.resolve() / ENV_NAME,
+        stand_ins=stand_ins_of([(one.plan.roles, one.binding.profile) for one in changed], models),
+        call_cost=dearest_call([use for one in changed for use in one.binding.profile], tariffs),
+    )
+
+
+def _plan(
+    spec: RunSpec, moments: Sequence[Checkpoint], changed: Sequence[Changed], wanted: Wanted
+) -> Plan:
+    origins = tuple(
+        Origin(
+            m.run_id,
+            m.plan.session_id,
+            m.turn,
+            m.plan.seed,
+            m.plan.prelude_id,
+            m.plan.round if wanted.again else -1,
+        )
+        for m in moments
+    )
+    return Plan(
+        tuple(_cell(one) for one in changed),
+        len(changed) * wanted.times,
+        spec.seed,
+        spec.limits.turns,
+        spec.limits.session_minutes * 60.0,
+        Continued(origins, wanted.times, wanted.own_seed),
+    )
+
+
+def _cell(one: Changed) -> Cell:
+    hashes = {name: content_hash(value) for name, value in one.texts.items()}
+    plan = one.plan
+    return Cell(
+        plan.scenario,
+        plan.kind,
+        plan.levels,
+        plan.options,
+        plan.roles,
+        hashes,
+        None,
+        plan.changed,
+        plan.params,
+    )
+
+
+def _resources(changed: Sequence[Changed]) -> dict[str, JSON]:
+    return {content_hash(value): value for one in changed for value in one.texts.values()}
+
+
+def _factors(cells: Sequence[Cell], wanted: Wanted) -> dict[str, tuple[str, ...]]:
+    """What was changed, with its levels in order; then the parents' own factors, as far as seen."""
+    seen: dict[str, dict[str, None]] = {
+        name: dict.fromkeys(levels) for name, levels in wanted.levels.items()
+    }
+    for cell in cells:
+        for name, level in cell.levels.items():
+            seen.setdefault(name, {})[level] = None
+    return {name: tuple(levels) for name, levels in seen.items()}
+
+
+JUDGE = "judge"
+"""What a kind calls the role that is asked at a session's end, if several measure."""
+
+FINISH_SHARE = 0.05
+"""Part of a session's cost that comes after its last turn, about: the judge."""
+
+
+def _still_asked(kind: Kind, binding: Binding, wanted: Wanted) -> tuple[RoleProfile, ...]:
+    """Who is asked anything more: only judges, where sessions are over."""
+    if not wanted.again:
+        return binding.profile
+    judges = {role.name for role in kind.roles if role.judges}
+    judges = {JUDGES, *({JUDGE} if JUDGE in judges else judges)}  # at a session's end
+    return tuple(use for use in binding.profile if use.role in judges)
+
+
+def _each(moments: Sequence[Checkpoint], wanted: Wanted) -> Iterator[Checkpoint]:
+    """The moment of every cell."""
+    return (moment for moment in moments for _ in wanted.variants)
+
+
+def _left(moment: Checkpoint, turns: tuple[float, float, float] | None) -> Shares:
+    """Low, middle and upper estimate of the share of a session's cost that is still to come.
+
+    ``turns`` are the turns of a whole session, as its kind expects them. If all turns cost the
+    same, the cost so far grows with their number; if all of it is for reading a log that grows,
+    with the square. Low and high are for one and the other, the middle for half of each. A session
+    that has outlasted what was expected is to have one more turn.
+    """
+    low, middle, high = turns or (moment.plan.max_turns,) * 3
+
+    def behind(whole: float) -> float:
+        return min(moment.turn, whole - 1.0) / whole if whole > 1.0 else 0.0
+
+    grown = behind(low), (behind(middle) + behind(middle) ** 2) / 2.0, behind(high) ** 2
+    return Shares(*(1.0 - share * (1.0 - FINISH_SHARE) for share in grown))
+
+
+class Shares(NamedTuple):
+    """Shares of the low, expected and upper cost of a session."""
+
+    low: float
+    middle: float
+    high: float
+
+
+_WHOLE = Shares(1.0, 1.0, 1.0)
+
+
+def _part(cost: Interval, left: Shares) -> Interval:
+    return Interval(
+        round(cost.low * left.low),
+        round(cost.middle * left.middle),
+        round(cost.high * left.high),
+    )

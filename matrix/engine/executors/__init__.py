@@ -1,0 +1,1 @@
+"""What an executor is, what all share, and the one without processes."""

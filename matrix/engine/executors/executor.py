@@ -1,0 +1,172 @@
+"""What an executor is: the processes of a run, started, fed with sessions, watched and stopped.
+
+Two exist: everything in this process (:mod:`matrix.engine.executors.inprocess`) and Ray actors (the
+``matrix_actors`` package). They are found by entry point, so that nothing imports upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import entry_points
+from inspect import signature
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.messages import (
+    NodeNews,
+    Picture,
+    ProcessDied,
+    ProcessReplaced,
+    ProviderClosed,
+    RunFailed,
+    SessionEnded,
+    SessionSuspended,
+)
+from matrix.engine.wire.setup import RunSetup
+from matrix.model.entries import Looked
+from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.plan import Plan
+from matrix.model.records import SessionPlan
+
+PUBLISH_EVERY_S = 5.0
+"""How long finished sessions wait, about, until readers can see them."""
+
+PUBLISH_SHARE = 0.01
+"""In long runs the wait grows to this share of the time so far, so that parts stay few."""
+
+
+def publish_pause(elapsed_s: float) -> float:
+    """Seconds until tables are published again, ``elapsed_s`` into a run."""
+    return max(PUBLISH_EVERY_S, PUBLISH_SHARE * elapsed_s)
+
+
+News = (
+    SessionEnded
+    | SessionSuspended
+    | ProviderClosed
+    | ProcessDied
+    | ProcessReplaced
+    | NodeNews
+    | RunFailed
+)
+
+
+class Executor(Protocol):
+    """The processes of one run."""
+
+    async def start(self, setup: RunSetup) -> None:
+        """Bring everything up; returns when sessions can be opened."""
+        ...
+
+    def open(self, plans: Sequence[SessionPlan]) -> None:
+        """Give sessions to workers."""
+        ...
+
+    async def news(self) -> list[News]:
+        """What has happened since the last call; waits until there is something."""
+        ...
+
+    async def picture(self) -> Picture:
+        """Money and counters now."""
+        ...
+
+    async def record(self, look: Looked) -> None:
+        """Journal a look at the scores; returns when it is durable, and may be acted on."""
+        ...
+
+    async def drain(self) -> None:
+        """Let attempts in flight settle and sessions go."""
+        ...
+
+    async def finish(self, plan: Plan, reason: str) -> None:
+        """Publish the final tables; ``reason`` goes to planned sessions that did not end."""
+        ...
+
+    async def stop(self, *, at_once: bool = False) -> None:
+        """Take everything down; safe at any time, also after a failed start.
+
+        ``at_once`` does not wait for anybody: what is journalled is kept, the rest is lost.
+        """
+        ...
+
+
+@runtime_checkable
+class Requiring(Protocol):
+    """An executor that can look for what a run needs, before its folder is made."""
+
+    @property
+    def joins(self) -> bool:
+        """Whether it plays on machines that were there before it."""
+        ...
+
+    def require(self, prepared: Prepared) -> list[str]:
+        """See that the run can be played; returns what is worth knowing, a sentence each.
+
+        Raises:
+            MatrixError: It cannot; the message says why.
+        """
+        ...
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """An executor that can say beforehand whether it would start."""
+
+    def check(self) -> str:
+        """What it would run on, in words.
+
+        Raises:
+            MatrixError: It cannot start; the message says why.
+        """
+        ...
+
+
+class ExecutorChoice(NamedTuple):
+    """Where a run is played.
+
+    Attributes:
+        name: ``ray``, ``in-process``, or one that is installed.
+        address: The cluster to join, ``HOST:PORT`` or ``auto``; for Ray.
+        workers: Processes that play sessions; as many as there are CPUs for, if left out.
+    """
+
+    name: str = "ray"
+    address: str | None = None
+    workers: int | None = None
+
+
+AnyExecutor = str | ExecutorChoice
+"""An executor by its name, or with how it is wanted."""
+
+
+def load_executor(wanted: AnyExecutor) -> Executor:
+    """A new executor of this name.
+
+    Raises:
+        BadInput: No such executor is installed, or it takes no such setting.
+    """
+    name, *_ = choice = ExecutorChoice(wanted) if isinstance(wanted, str) else wanted
+    found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
+    if name not in found:
+        known = sorted(found)
+        raise BadInput(
+            [
+                Mistake(
+                    "--executor",
+                    None,
+                    "",
+                    f"found {name!r}; installed: {', '.join(known)}{did_you_mean(name, known)}",
+                )
+            ]
+        )
+    made, options = found[name].load(), choice._asdict()
+    given = {key: value for key, value in options.items() if key != "name" and value is not None}
+    takes = signature(made).parameters
+    if wrong := [
+        Mistake(f"--{key}", None, "", f"found {given[key]!r}, and {name} takes none; leave it out")
+        for key in given
+        if key not in takes
+    ]:
+        raise BadInput(wrong)
+    executor: Executor = made(**given)
+    return executor

@@ -1,0 +1,216 @@
+"""Keys of providers: where they are looked for, and which are missing, without showing any.
+
+A key is looked for in the environment and then in the project's ``.env``. Only the process that
+sends requests takes it from there; what is passed between processes and written to disk is the
+path of the file.
+"""
+
+from __future__ import annotations
+
+import io
+import stat
+from collections.abc import Iterable, Mapping, MutableMapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dotenv import dotenv_values
+from dotenv.parser import parse_stream
+
+from matrix.engine.prepare.catalogue import LITELLM
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.messages import ProviderClosed
+from matrix.engine.wire.setup import ModelEntry
+from matrix.model.errors import BadInput, Mistake
+from matrix.providers.key_names import KEY_NAMES, key_names
+from matrix.providers.price_map import bundled
+from matrix.store.run.run_folder import resume_command
+from matrix.telemetry.redaction import SHORTEST_SECRET
+
+ENV_NAME: Final = ".env"
+
+
+class KeyNeed(NamedTuple):
+    """What a model needs.
+
+    Attributes:
+        model: Name of the model.
+        names: Variables of which one must be set; empty if none is needed, ``None`` if unknown.
+        found: The variable that is set, if there is one.
+    """
+
+    model: str
+    names: tuple[str, ...] | None
+    found: str | None
+
+    @property
+    def missing(self) -> bool:
+        """Whether a key is needed that is nowhere."""
+        return bool(self.names) and self.found is None
+
+
+def key_needs(
+    models: Mapping[str, ModelEntry], variables: Mapping[str, str]
+) -> tuple[KeyNeed, ...]:
+    """What each real model needs, and whether ``variables`` have it."""
+    needs = []
+    for model, entry in models.items():
+        if entry.provider == LITELLM:
+            names = _names(entry)
+            found = next((name for name in names or () if variables.get(name)), None)
+            needs.append(KeyNeed(model, names, found))
+    return tuple(needs)
+
+
+def key_remedy(need: KeyNeed, env_file: Path) -> str:
+    """What somebody whose key is missing has to do."""
+    assert need.names
+    others = f" (or {', '.join(need.names[1:])})" if need.names[1:] else ""
+    return f"set {need.names[0]}{others} in the environment or in {env_file}"
+
+
+def provider_closed(news: ProviderClosed, prepared: Prepared, run_dir: Path) -> str:
+    """Why nothing more is asked of a provider, and what somebody has to do about it."""
+    if not news.silent:
+        return _account_refused(news, prepared, run_dir)
+    entry = prepared.models[news.model]
+    place = f" at {entry.api_base}" if entry.api_base else ""
+    return (
+        f"{news.group} has not answered for a quarter of an hour ({entry.target}{place}): "
+        f"{news.reason or 'no reason given'}\n"
+        f"When it does again, `{resume_command(run_dir)}` goes on with every session that is open."
+    )
+
+
+def _account_refused(news: ProviderClosed, prepared: Prepared, run_dir: Path) -> str:
+    """What an account that is refused means, and what somebody has to do about it."""
+    entry = prepared.models[news.model]
+    names = _names(entry) if entry.provider == LITELLM else None
+    key = f"the key in {' or '.join(names)}" if names else "its key"
+    place = f" at {entry.api_base}" if entry.api_base else ""
+    return (
+        f"{news.group} refuses this account again and again ({entry.target}{place}): "
+        f"{_sentence(news.reason or 'no reason given')}\n"
+        f"See to {key}, to its credit and to what it may use; then `{resume_command(run_dir)}` "
+        "goes on with every session that is open."
+    )
+
+
+def _sentence(reason: str) -> str:
+    """A provider's words with a full stop, since they are read in one line with what follows."""
+    return reason if reason.rstrip().endswith((".", "!", "?")) else f"{reason.rstrip()}."
+
+
+def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
+    """See that every model's key is there, before anything is started.
+
+    Raises:
+        BadInput: One line for each model whose key is missing, or every bad line of the ``.env``.
+    """
+    if not any(entry.provider == LITELLM for entry in prepared.models.values()):
+        return
+    needs = key_needs(prepared.models, variables(prepared.env_file, environment))
+    metered = {name for entry in prepared.models.values() for name in entry.asks}
+    missing: dict[tuple[str, ...] | None, list[KeyNeed]] = {}
+    for need in needs:
+        if need.missing:
+            behind = need.model in metered  # hundreds, of which any may be asked: told once
+            missing.setdefault(need.names if behind else (need.model,), []).append(need)
+    mistakes = []
+    for first, *others in missing.values():
+        more = f" (and {len(others)} more)" if others else ""
+        told = f"has no key; {key_remedy(first, prepared.env_file)}"
+        mistakes.append(Mistake(prepared.source, None, f"model {first.model}{more}", told))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def _names(entry: ModelEntry) -> tuple[str, ...] | None:
+    if entry.api_key_env is not None:
+        return (entry.api_key_env,)
+    if entry.api_base is not None:
+        return ()  # so that no provider's key is sent to somebody else's address
+    prefix, slash, _ = entry.target.partition("/")
+    if slash:
+        return key_names(prefix)
+    facts = bundled().find(entry.target)
+    return None if facts is None else key_names(facts.provider)
+
+
+def keys_among(variables: Mapping[str, str], more: Iterable[str] = ()) -> dict[str, str]:
+    """The variables that hold keys of providers, with their values.
+
+    Args:
+        variables: All variables.
+        more: Names that hold keys, besides the usual ones.
+    """
+    known = {name for names in KEY_NAMES.values() for name in names} | set(more)
+    return {
+        name: value
+        for name, value in variables.items()
+        if len(value) >= SHORTEST_SECRET and (name in known or name.upper().endswith("_API_KEY"))
+    }
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def env_variables(path: Path) -> dict[str, str]:
+    """Variables of a ``.env`` file, values as they are written; none if there is no such file.
+
+    Raises:
+        BadInput: Lines that are no ``NAME=VALUE``, or the file cannot be read. The message never
+            repeats a line: it may hold a key.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise BadInput([Mistake(str(path), None, "", f"cannot be read: {reason}")]) from None
+    wrong = [
+        Mistake(str(path), line, "", "not of the form NAME=VALUE")
+        for binding in parse_stream(io.StringIO(text))
+        if binding.error or (binding.key is not None and binding.value is None)
+        for line in [_first_line(binding.original.string, binding.original.line)]
+    ]
+    if wrong:
+        raise BadInput(wrong)
+    found = dotenv_values(stream=io.StringIO(text), interpolate=False)
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def variables(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
+    """What a process that sends requests will find: the environment, and under it the ``.env``.
+
+    Raises:
+        BadInput: As :func:`env_variables`.
+    """
+    return {**env_variables(path), **environment}
+
+
+def supply(path: Path, environment: MutableMapping[str, str]) -> None:
+    """Add what a ``.env`` file says to this process's environment, which wins where both speak.
+
+    A file that is not on this machine adds nothing, so that a cluster's nodes can have their keys
+    in the environment.
+
+    Raises:
+        BadInput: As :func:`env_variables`.
+    """
+    for name, value in env_variables(path).items():
+        environment.setdefault(name, value)
+
+
+def open_to_others(path: Path) -> bool:
+    """Whether a file is there that other users of this machine may read."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return bool(mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
+def _first_line(text: str, number: int) -> int:
+    """The line on which a binding begins: blank lines before it belong to its text."""
+    return number + len(text[: len(text) - len(text.lstrip())].splitlines())

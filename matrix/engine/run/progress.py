@@ -1,0 +1,134 @@
+"""What a run looks like from outside, for displays and logs: values, no drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+
+from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.messages import Counters, Picture
+from matrix.model.entries import Looked
+from matrix.model.money import NanoUSD
+from matrix.model.records import Outcome
+
+
+class VariantSoFar(NamedTuple):
+    """Running scores of one level of the compared factor."""
+
+    level: str
+    n: int
+    mean: float | None
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The run at one moment.
+
+    ``eta_s`` is an estimate of the seconds left, or ``None`` before there is any basis for one.
+    ``unplayed`` are planned sessions that looks at the scores have made needless so far; ``looks``
+    says whether the run looks at all, and ``looked`` how many rounds the newest look covers.
+    """
+
+    elapsed_s: float
+    planned: int
+    opened: int
+    open: int
+    outcomes: Mapping[Outcome, int]
+    picture: Picture
+    calls_per_s: float
+    variants: tuple[VariantSoFar, ...]
+    eta_s: float | None
+    draining: bool
+    unplayed: int = 0
+    looks: bool = False
+    looked: int = 0
+
+    @property
+    def to_play(self) -> int:
+        """Planned sessions that are not needless."""
+        return self.planned - self.unplayed
+
+    @property
+    def ended(self) -> int:
+        """Sessions with an outcome."""
+        return sum(self.outcomes.values())
+
+    @property
+    def counters(self) -> Counters:
+        return self.picture.counters
+
+
+RunStatus = Literal["complete", "incomplete", "failed"]
+EndReason = Literal[
+    "done",
+    "decided",
+    "cap",
+    "overrun",
+    "interrupted",
+    "time limit",
+    "account",
+    "provider",
+    "failed",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """How a run ended; ``detail`` is what must be done about it, where there is more to say.
+
+    ``resume_with`` are options without which it would come no further when it is resumed.
+    ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
+    scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those
+    were expected to cost. ``processes_lost`` and ``nodes_lost`` are of this life.
+    """
+
+    run_id: str
+    run_dir: Path
+    status: RunStatus
+    reason: EndReason
+    detail: str
+    resume_with: str
+    progress: Progress
+    pilot: Interval | None = None
+    look: Looked | None = None
+    unplayed: int = 0
+    saved: NanoUSD = 0
+    processes_lost: int = 0
+    nodes_lost: int = 0
+
+
+class Listener(Protocol):
+    """Somebody who shows what happens; every method must return quickly."""
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None:
+        """The plan is known; processes are coming up."""
+        ...
+
+    def progress(self, progress: Progress) -> None:
+        """A few times a second."""
+        ...
+
+    def note(self, text: str) -> None:
+        """Something that must be seen: why a run ends early, or spends less than it might."""
+        ...
+
+    def remark(self, text: str) -> None:
+        """Something worth a line of its own where progress is shown."""
+        ...
+
+
+class Silent:
+    """A listener that shows nothing."""
+
+    def starting(self, prepared: Prepared, run_id: str, run_dir: Path) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+    def remark(self, text: str) -> None: ...

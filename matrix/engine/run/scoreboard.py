@@ -1,0 +1,104 @@
+"""What a run has come to so far: outcomes, scores of the variants, and what the whole will cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.run.pilot import Pilot
+from matrix.engine.run.progress import VariantSoFar
+from matrix.model.money import NanoUSD, show_usd
+from matrix.model.records import OUTCOMES, Outcome, SessionPlan
+from matrix.stats.estimates.running import RunningMean
+
+
+class Scoreboard:
+    """Counts sessions as they end, in this life of the run or an earlier one."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
+        self._variants: dict[str, RunningMean] = {}
+        self._pilot = Pilot(
+            [cost.total.middle for cost in prepared.cell_costs],
+            prepared.plan.sessions,
+            prepared.prelude.total.middle * prepared.plan.rounds,
+            _spread(prepared.round_cost),
+        )
+        self._first_round = {one.session_id for one in prepared.plan.round(0).sessions}
+        self.projection: Interval | None = None
+
+    @property
+    def outcomes(self) -> Mapping[Outcome, int]:
+        """Outcome -> sessions."""
+        return self._outcomes
+
+    @property
+    def ended(self) -> int:
+        """Sessions with an outcome."""
+        return sum(self._outcomes.values())
+
+    def count(
+        self, plan: SessionPlan, outcome: Outcome, score: float | None, cost: NanoUSD
+    ) -> str | None:
+        """A session is over; returns what there is to say about the cost of the whole, once."""
+        self._outcomes[outcome] += 1
+        factor = self._prepared.compare_factor
+        if factor is not None and score is not None:
+            self._variants.setdefault(plan.levels[factor], RunningMean()).add(score)
+        if not self._first_round:
+            return None
+        if outcome in ("completed", "timeout", "failed"):
+            self._pilot.observe(self._prepared.plan.cell_index(plan.order), cost)
+        self._first_round.discard(plan.session_id)
+        if self._first_round:
+            return None
+        self.projection = self._pilot.projection()
+        return None if self.projection is None else self._tell(self.projection)
+
+    def variants(self) -> tuple[VariantSoFar, ...]:
+        """The compared factor's levels, in the order of the spec."""
+        factor = self._prepared.compare_factor
+        levels = () if factor is None else self._prepared.factors[factor]
+        return tuple(self._variant(level) for level in levels)
+
+    def _variant(self, level: str) -> VariantSoFar:
+        running = self._variants.get(level)
+        if running is None or running.n == 0:
+            return VariantSoFar(level, 0, None, None, None)
+        alpha = 1.0 - self._prepared.spec.compare.confidence
+        interval = running.summary(alpha).interval
+        low, high = (None, None) if interval is None else (interval.low, interval.high)
+        return VariantSoFar(level, running.n, running.mean, low, high)
+
+    def _tell(self, cost: Interval) -> str:
+        limits = self._prepared.spec.limits
+        text = (
+            f"after the first round, the whole is expected to cost {show_usd(cost.middle)}, "
+            f"from {show_usd(cost.low)} to {show_usd(cost.high)}"
+        )
+        if cost.middle <= limits.cap_nano:
+            return text
+        return (
+            f"{text}; the cap of {show_usd(limits.cap_nano)} will end it after about "
+            f"{self._under(cost.middle):,} of {self._prepared.plan.sessions:,} sessions"
+        )
+
+    def _under(self, cost: NanoUSD) -> int:
+        """Sessions that fit under the cap, if all of them together are expected to cost this.
+
+        A whole round is begun only if there is room for the most that one may cost.
+        """
+        prepared, cap = self._prepared, self._prepared.spec.limits.cap_nano
+        planned = prepared.plan.sessions
+        if prepared.spec.at_cap != "whole-rounds":
+            return round(cap / cost * planned)
+        in_a_round = len(prepared.plan.cells)
+        before = max(0.0, cap - prepared.round_cost.high) / (cost / planned * in_a_round)
+        return min(planned, (int(before) + 1) * in_a_round)
+
+
+def _spread(cost: Interval) -> float:
+    """The range of a round's cost, taken as two standard deviations to either side."""
+    return (cost.high - cost.low) / 4.0 / cost.middle if cost.middle else 0.0

@@ -1,0 +1,95 @@
+"""Exceptions of a kind: what tells them from trouble around it, and how they are written down.
+
+Whatever a kind raises that is none of this project's own errors is a defect of its code. Its
+traceback is kept whole (up to a bound), begins in the kind's code, and has no secrets in it: it
+goes into the journal, the tables, the log and the summary.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Final
+
+from matrix.engine.wire.storable import storable_text
+from matrix.model.errors import CallFailed, KindDefect, MatrixError, SessionStop
+from matrix.telemetry.redaction import redact, secrets_in
+
+MAX_DEFECT: Final = 12_000
+"""Characters of an exception with its traceback that a row keeps."""
+
+_MAX_LINE: Final = 500
+"""Characters of the line that sums it up."""
+
+_CUT: Final = "\n  ...\n"
+
+_AROUND: Final = frozenset(
+    {
+        contextmanager.__code__.co_filename,
+        *(
+            str(Path(__file__).parents[1] / f"{name}.py")
+            for name in ("wire/defects", "session/durable_session", "wire/telemetry_events")
+        ),
+    }
+)
+"""Files whose frames come before the kind's in every traceback and say nothing."""
+
+
+@contextmanager
+def by_the_kind() -> Iterator[None]:
+    """Run code of a kind, or look at what it gave.
+
+    Raises:
+        KindDefect: It raised what is none of this project's errors.
+    """
+    try:
+        yield
+    except MatrixError:
+        raise
+    except Exception as error:
+        raise KindDefect(described(error)) from error
+
+
+def described(error: Exception) -> str:
+    """An exception in one line, and under it the traceback, without secrets."""
+    begin = _own(error.__traceback__) or error.__traceback__
+    told = "".join(traceback.format_exception(type(error), error, begin)).rstrip()
+    whole = storable_text(f"{summed_up(error)}\n{told}")
+    whole = redact(whole, secrets_in(os.environ))
+    if len(whole) <= MAX_DEFECT:
+        return whole
+    half = (MAX_DEFECT - len(_CUT)) // 2  # where it began and what it came to, not the repeats
+    return whole[:half] + _CUT + whole[-half:]
+
+
+def summed_up(error: Exception) -> str:
+    """An exception in one line."""
+    said = " ".join(str(error).split())
+    name = type(error).__name__
+    return f"{name}: {said}"[:_MAX_LINE] if said else name
+
+
+def is_defect(error_class: str) -> bool:
+    """Whether a session of this error class came upon a defect of its kind."""
+    return error_class == KindDefect.__name__
+
+
+def prelude_failed(why: str) -> SessionStop:
+    """What ends the sessions of a round whose prelude failed; ``why`` has class and reason."""
+    error_class, _, reason = why.partition(": ")
+    if is_defect(error_class):
+        return KindDefect(reason)
+    return CallFailed(
+        "PreludeFailed", f"what the variants of this round share could not be made: {why}"
+    )
+
+
+def _own(frames: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame on that is not the engine's."""
+    while frames is not None and frames.tb_frame.f_code.co_filename in _AROUND:
+        frames = frames.tb_next
+    return frames
