@@ -13,7 +13,7 @@ from benchmarks.figures import Section
 from benchmarks.runs import COUNTER_SPEC, Job, Played, WrongRun, play
 from benchmarks.sizes import Sizes
 from matrix.api import plan
-from matrix.model.overrides import from_flags
+from matrix.model.documents.overrides import from_flags
 
 _RAY: Final = "Ray"
 _IN_PROCESS: Final = "in-process"

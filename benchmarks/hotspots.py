@@ -27,7 +27,7 @@ from benchmarks.sizes import Sizes
 from matrix import api
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import Silent
-from matrix.model.overrides import from_flags
+from matrix.model.documents.overrides import from_flags
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -32,7 +32,7 @@ from benchmarks.sizes import Sizes
 from matrix import api
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import Silent
-from matrix.model.overrides import from_flags
+from matrix.model.documents.overrides import from_flags
 from matrix.store.journal.codec import encode
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 

@@ -30,11 +30,11 @@ from matrix.engine.wire.messages import (
     SessionSuspended,
 )
 from matrix.engine.wire.setup import ModelEntry, RunSetup
-from matrix.model.agents import AgentSpec
 from matrix.model.entries import Looked
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
+from matrix.model.spec.agents import AgentSpec
 from matrix.report.text import plural
 from matrix.store.run.run_folder import resume_command
 from matrix_actors.cluster.fitness import Needs

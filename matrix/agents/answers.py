@@ -10,10 +10,10 @@ from typing import Final, SupportsFloat
 import orjson
 
 from matrix.agents.turns import Reply, Told
-from matrix.model.agents import AnswerFields, field_at
 from matrix.model.errors import AgentFailed
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import JSON, Usage
+from matrix.model.spec.agents import AnswerFields, field_at
 
 _SHOWN: Final = 120
 _MOST_USD: Final = 1e9

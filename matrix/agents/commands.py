@@ -14,8 +14,8 @@ from matrix.agents.sandbox import PROGRAM, WORK, Listen, Sandbox, trouble
 from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
 from matrix.kinds.context import CommandResult
-from matrix.model.agents import AgentSpec, filled
 from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
+from matrix.model.spec.agents import AgentSpec, filled
 
 _NOT_FOUND, _NOT_ALLOWED = 127, 126
 """Exit codes of the shell for a program that is not there, or cannot be run."""

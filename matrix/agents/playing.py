@@ -11,8 +11,8 @@ from matrix.agents.functions import run_function
 from matrix.agents.sandbox import Listen
 from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Place, Played, Turn, WorkedFor
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, AgentMissing, ProviderError
+from matrix.model.spec.agents import AgentSpec
 
 
 async def play(

@@ -13,9 +13,9 @@ import orjson
 from matrix.agents.functions import see_project
 from matrix.agents.playing import play
 from matrix.agents.turns import Place, Played, Turn, WallTime, carried, facts_of, prompt_of
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, FolderRefused
 from matrix.model.records import Call
+from matrix.model.spec.agents import AgentSpec
 from matrix.providers.base import Reply
 
 

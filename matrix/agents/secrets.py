@@ -16,9 +16,9 @@ from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
 from matrix.agents.turns import Told
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
 from matrix.model.records import JSON
+from matrix.model.spec.agents import AgentSpec
 from matrix.store.blobs.trees import CLOCK_GRAIN_NS
 from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
 

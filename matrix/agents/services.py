@@ -19,7 +19,6 @@ import orjson
 from matrix.agents.answers import cost_in, found_at, json_in, read_text, read_value
 from matrix.agents.secrets import Cleaner
 from matrix.agents.turns import Played, Told, Turn, WorkedFor, conversation_of
-from matrix.model.agents import AgentSpec, AnswerFields, HttpForm, filled, filled_in
 from matrix.model.errors import (
     AgentFailed,
     AgentTimedOut,
@@ -31,6 +30,7 @@ from matrix.model.errors import (
     Unreachable,
 )
 from matrix.model.records import JSON, ChatMessage
+from matrix.model.spec.agents import AgentSpec, AnswerFields, HttpForm, filled, filled_in
 
 MAX_ANSWER: Final = 16 << 20
 """Bytes of one answer that are read, unpacked."""

@@ -20,11 +20,11 @@ from matrix.api.lives import begin
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener
-from matrix.model.conditions import parse_condition
+from matrix.model.documents.conditions import parse_condition
+from matrix.model.documents.mistakes import together
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import together
 from matrix.model.money import from_usd
-from matrix.model.overrides import Override
 from matrix.model.records import JSON
 from matrix.report.planning.plan import branch_in_words
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
-from matrix.model.documents import PathKey
-from matrix.model.overrides import FLAGS, Override
+from matrix.model.documents.overrides import FLAGS, Override
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.store.run.run_folder import CapGiven
 
 CAPS: Final[tuple[PathKey, ...]] = (

@@ -12,10 +12,10 @@ from matrix.api.opened import Run
 from matrix.engine.continuation.changes import Wanted, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
 from matrix.engine.prepare.plan_file import PLAN_NAME
-from matrix.model.checkpoint import Checkpoint
-from matrix.model.conditions import Condition
+from matrix.model.documents.conditions import Condition
+from matrix.model.documents.overrides import Override, from_flags
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.overrides import Override, from_flags
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 from matrix.store.reading.checkpoints import Moments
 from matrix.store.run.run_folder import BranchedFrom

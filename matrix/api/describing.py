@@ -12,7 +12,7 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
 from matrix.model.plan import Plan
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.store.run.run_folder import (
     CommandEnd,
     CostRange,

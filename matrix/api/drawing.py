@@ -12,11 +12,11 @@ from typing import NamedTuple
 from matrix.api.opened import RESULTS
 from matrix.engine.governor.money_fold import MoneyFold
 from matrix.engine.prepare.prepared import Prepared
-from matrix.model.budgets import Bound, Budget, parse_budget
-from matrix.model.documents import PathKey
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.money import NanoUSD, from_usd, show_usd, to_usd
-from matrix.model.spec import Limits
+from matrix.model.spec.budgets import Bound, Budget, parse_budget
+from matrix.model.spec.run_spec import Limits
 from matrix.store.shared.budgets import BudgetFile, BudgetState
 
 

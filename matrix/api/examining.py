@@ -17,9 +17,9 @@ from matrix.engine.prepare.checkup import Finding
 from matrix.engine.prepare.keys import env_variables
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run import surroundings
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.money import show_usd
-from matrix.model.overrides import Override
 
 
 @dataclass(frozen=True, slots=True)

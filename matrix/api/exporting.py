@@ -13,8 +13,8 @@ from matrix.api.choosing import project_of_run
 from matrix.api.kind_reports import kind_report
 from matrix.api.opened import NEWEST, RESULTS, open_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
-from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, Mistake, StoreError
+from matrix.model.moments.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.records import JSON
 from matrix.report.session.checkpoints import RunContent, checkpoint_of, turns_of
 from matrix.report.session.difference import Difference, difference_of

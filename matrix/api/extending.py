@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from matrix.engine.prepare.prepared import Prepared
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.overrides import Override
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import newest_look
 
 COUNTS = (("sessions",), ("per_cell",))

@@ -12,9 +12,9 @@ from matrix.api.opened import RESULTS, Run
 from matrix.engine.continuation.checkpoint_reading import moment_in
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener
-from matrix.model.checkpoint import Checkpoint
-from matrix.model.mistakes import together
-from matrix.model.overrides import Override
+from matrix.model.documents.mistakes import together
+from matrix.model.documents.overrides import Override
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from matrix.api.describing import run_file
 from matrix.api.opened import LATEST
 from matrix.engine.prepare.prepared import Prepared
+from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
-from matrix.model.mistakes import Mistakes, together
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.report.gates.gate_wish import GateWish, read_wish
 from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown

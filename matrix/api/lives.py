@@ -34,7 +34,9 @@ from matrix.engine.run.progress import Listener, Silent
 from matrix.engine.run.redo import prepare_open_sessions
 from matrix.engine.run.surroundings import require_addresses, require_agents, require_own_disk
 from matrix.kinds.protocol import GuardsProject, OwnsTerminal
-from matrix.model.documents import Document, check, overlay
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.overrides import Override
+from matrix.model.documents.yaml_documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import (
     BadInput,
@@ -45,9 +47,7 @@ from matrix.model.errors import (
     RunLocked,
     StoreError,
 )
-from matrix.model.mistakes import Mistakes
-from matrix.model.overrides import Override
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.report.text import plural
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.driven import clear_unbegun, driving, setting_up

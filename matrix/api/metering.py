@@ -18,8 +18,8 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.spec_files import own_spec
 from matrix.engine.run.progress import Listener
 from matrix.kinds.gateway import GATEWAY, ROLE
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.overrides import Override
 from matrix.providers.key_names import KEY_NAMES
 
 

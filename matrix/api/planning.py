@@ -11,15 +11,15 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.registry import known_variables
 from matrix.engine.prepare.spec_files import locate_spec
 from matrix.engine.run.surroundings import require_agent_files
-from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import together
-from matrix.model.overrides import (
+from matrix.model.documents.mistakes import together
+from matrix.model.documents.overrides import (
     Override,
     check_variables,
     from_environment,
     from_flags,
     from_models,
 )
+from matrix.model.errors import BadInput, Mistake
 
 
 def plan(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.planning import plan
+from matrix.model.documents.mistakes import together
 from matrix.model.errors import BadInput, Mistake, RunNotFound, did_you_mean
-from matrix.model.mistakes import together
 from matrix.model.money import from_usd
 from matrix.report.planning.plan_power import question_of_plan
 from matrix.report.planning.planning import Answer, Pilot, Question, answer

@@ -9,7 +9,7 @@ from typing import Any
 from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 
 
 def init(folder: str | Path) -> list[Path]:

@@ -17,11 +17,11 @@ from matrix.engine.prepare.judges import names_of
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.run.progress import Listener
 from matrix.kinds.protocol import UNREAD
-from matrix.model.checkpoint import Checkpoint
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.judges import JUDGES
-from matrix.model.overrides import Override
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, SessionPlan
+from matrix.model.spec.judges import JUDGES
 
 REJUDGE = "rejudge"
 

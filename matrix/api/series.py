@@ -14,9 +14,9 @@ from matrix.api.opened import RESULTS, Run
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import Listener
+from matrix.model.documents.overrides import Override
 from matrix.model.errors import AlreadyRunning, BadInput, Mistake, RunLocked
-from matrix.model.overrides import Override
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.store.run.run_folder import RunFile, resume_command
 from matrix.store.shared.name_lock import only_one
 from matrix.store.shared.namesakes import Namesake, namesakes

@@ -155,8 +155,8 @@ def variants_of(given: list[str]) -> dict[str, list[object]]:
     Raises:
         BadInput: Variants of another form, or a name that is given twice.
     """
-    from matrix.model.mistakes import Mistakes
-    from matrix.model.overrides import from_settings
+    from matrix.model.documents.mistakes import Mistakes
+    from matrix.model.documents.overrides import from_settings
 
     variants: dict[str, list[object]] = {}
     mistakes = Mistakes()

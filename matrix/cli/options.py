@@ -9,7 +9,7 @@ from typer.core import TyperCommand
 
 if TYPE_CHECKING:
     from matrix.engine.executors.executor import ExecutorChoice
-    from matrix.model.overrides import Override
+    from matrix.model.documents.overrides import Override
 
 
 class Careful(TyperCommand):
@@ -21,7 +21,7 @@ class Careful(TyperCommand):
 
         if any(name.startswith("MATRIX_") for name in os.environ):
             from matrix.engine.prepare.registry import known_variables
-            from matrix.model.overrides import check_variables
+            from matrix.model.documents.overrides import check_variables
 
             check_variables(known_variables)
         return super().invoke(ctx)
@@ -199,8 +199,8 @@ def overrides_of(
     Raises:
         BadInput: Every setting and assignment that is not of its form.
     """
-    from matrix.model.mistakes import together
-    from matrix.model.overrides import from_flags, from_models, from_settings
+    from matrix.model.documents.mistakes import together
+    from matrix.model.documents.overrides import from_flags, from_models, from_settings
 
     of_settings, of_models = together(
         lambda: from_settings(settings or []), lambda: from_models(models or [])

@@ -103,7 +103,7 @@ def replay(
     """Play on from a session after one of its turns."""
     from matrix import api
     from matrix.cli.branch_command import see_through
-    from matrix.model.mistakes import together
+    from matrix.model.documents.mistakes import together
 
     layers = overrides_of(
         None,
@@ -152,7 +152,7 @@ def _check_place(
     trust_addresses: bool,
 ) -> None:
     """Raise ``BadInput`` unless it is said in one way, and wholly, where to go on."""
-    from matrix.model.mistakes import Mistakes
+    from matrix.model.documents.mistakes import Mistakes
 
     said, mistakes = (run, session, turn), Mistakes()
     in_a_run = None not in said
@@ -171,8 +171,8 @@ def changes_of(settings: list[str]) -> dict[str, object]:
     Raises:
         BadInput: A change of another form, or one that is given twice.
     """
+    from matrix.model.documents.overrides import from_settings
     from matrix.model.errors import BadInput, Mistake
-    from matrix.model.overrides import from_settings
 
     changes: dict[str, object] = {}
     for path, value, origin in from_settings(settings):

@@ -29,7 +29,7 @@ from matrix.cli.options import (
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.engine.executors.executor import AnyExecutor
-    from matrix.model.overrides import Override
+    from matrix.model.documents.overrides import Override
 
 HELP = """Go on with a run that did not reach its end. Every session continues from its last turn.
 

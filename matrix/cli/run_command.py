@@ -122,7 +122,7 @@ def run(
     from matrix.api.opened import LATEST
     from matrix.cli.plan_command import print_plan
     from matrix.cli.resume_command import resume_run
-    from matrix.model.mistakes import together
+    from matrix.model.documents.mistakes import together
 
     layers = overrides_of(
         settings,

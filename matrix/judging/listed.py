@@ -24,8 +24,8 @@ from matrix.judging.rubric_file import RubricFile
 from matrix.judging.verdict import UNREADABLE, Verdict
 from matrix.judging.verdict_line import LineVerdict
 from matrix.model.errors import CallFailed
-from matrix.model.judges import JUDGES
 from matrix.model.records import Message
+from matrix.model.spec.judges import JUDGES
 
 TRANSCRIPT: Final = "transcript"
 LAST: Final = "last"

@@ -28,7 +28,7 @@ from matrix.judging.request import DATA
 from matrix.judging.rubric import Criterion, Rubric, Scale
 from matrix.judging.verdict import Verdict, scores_form
 from matrix.judging.verdict_line import LineVerdict, verdict_form
-from matrix.model.documents import check, parse_document
+from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 
 MAX_CHARS: Final = 100_000

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
-from matrix.model.documents import check, parse_document
+from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
 

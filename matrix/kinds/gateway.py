@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from matrix.kinds.context import Context, ForkContext, MeteredAddress
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
 from matrix.kinds.running_command import RunningCommand
-from matrix.model.documents import check, parse_document
+from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake, Suspended
 from matrix.model.records import JSON
 

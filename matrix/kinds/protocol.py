@@ -16,7 +16,7 @@ from typing import Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from matrix.kinds.context import Context, ForkContext
-from matrix.model.documents import Document
+from matrix.model.documents.yaml_documents import Document
 from matrix.model.plan import Plan
 from matrix.model.records import JSON, FolderLimits, SessionPlan
 

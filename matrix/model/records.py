@@ -323,7 +323,7 @@ class SessionPlan:
         changed: What is other than in the parent, e.g. ``prompt=pulse-aware``; empty for nothing.
         repeat: Number from 1 among the continuations of one moment with the same change.
         params: Role, or ``all`` -> parameters of its calls, by name; see
-            :mod:`matrix.model.params`.
+            :mod:`matrix.model.spec.params`.
     """
 
     session_id: str

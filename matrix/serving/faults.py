@@ -15,7 +15,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from matrix.model.errors import did_you_mean
 from matrix.model.records import Usage
-from matrix.model.spec import SpecModel
+from matrix.model.spec.run_spec import SpecModel
 from matrix.providers.simulated.faults import uniform
 from matrix.serving.api_errors import (
     SERVER,

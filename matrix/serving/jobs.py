@@ -14,8 +14,8 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.model.aliases import BUILT_IN
 from matrix.model.records import JSON
+from matrix.model.spec.aliases import BUILT_IN
 from matrix.serving.api_errors import bad_request, unknown_address
 from matrix.serving.chat import ChatService, Outcome
 

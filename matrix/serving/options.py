@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
-from matrix.model.documents import Document, PathKey, check, parse_document
+from matrix.model.documents.yaml_documents import Document, PathKey, check, parse_document
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.spec import Name, Positive, SpecModel
+from matrix.model.spec.run_spec import Name, Positive, SpecModel
 from matrix.providers.simulated import SimulationSettings
 from matrix.serving.faults import FaultSettings
 

@@ -22,10 +22,10 @@ from matrix.agents.turns import (
     conversation_of,
     prompt_of,
 )
-from matrix.model.agents import AnswerFields, field_at, filled, filled_in
 from matrix.model.errors import AgentFailed
 from matrix.model.money import from_usd
 from matrix.model.records import ChatMessage
+from matrix.model.spec.agents import AnswerFields, field_at, filled, filled_in
 
 FIELDS = AnswerFields(text="a.text", cost_usd="a.cost", tokens_in="a.in")
 values = st.recursive(

@@ -13,8 +13,8 @@ from aiohttp import web
 from matrix.agents.playing import play
 from matrix.agents.turns import Turn, WallTime, facts_of
 from matrix.engine.session.workspace import Scratch
-from matrix.model.agents import AgentSpec
 from matrix.model.records import Answer, Usage
+from matrix.model.spec.agents import AgentSpec
 from tests.providers_litellm.service import served
 
 FIELDS = {"task_type": "READ_INFO", "prompt": "no other request", "task_group_id": "group 7"}

@@ -20,8 +20,8 @@ from matrix.agents.playing import play
 from matrix.agents.sandbox import HOME
 from matrix.agents.turns import Turn, WorkingTime
 from matrix.engine.session.workspace import Scratch
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
+from matrix.model.spec.agents import AgentSpec
 from tests.agents.programs import METERED, project_of, spec_of
 from tests.cli.program import run_program
 from tests.faults.laws import assert_books

@@ -14,8 +14,8 @@ import pytest
 
 from matrix.agents.secrets import Cleaner
 from matrix.kinds.context import MOST_OUTPUT
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import AgentFailed
+from matrix.model.spec.agents import AgentSpec
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.trees import blobs_of, decode_tree
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader

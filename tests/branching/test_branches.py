@@ -90,7 +90,7 @@ def test_of_one_moment_repeats_are_units_and_the_verdict_says_what_it_is_about(o
 
 def test_a_branch_under_a_cap_keeps_to_it_and_can_be_resumed(counter: Run, tmp_path: Path) -> None:
     from matrix import resume
-    from matrix.model.overrides import from_flags
+    from matrix.model.documents.overrides import from_flags
 
     cap = {"at_cap": "spend-all", "max_cost": 0.0005, "open_sessions": 2}
     capped = counter.branch(

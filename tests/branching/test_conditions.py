@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.api import Run
-from matrix.model.conditions import Condition, comparisons, holds, parse_condition
+from matrix.model.documents.conditions import Condition, comparisons, holds, parse_condition
 from matrix.model.errors import BadInput
 from matrix.store.reading.reader import RunTables
 from matrix.store.reading.selecting import moments_before

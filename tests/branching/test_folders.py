@@ -22,8 +22,8 @@ from matrix.api import (
     replay_checkpoint,
     restore_run,
 )
-from matrix.model.checkpoint import HeldContents
 from matrix.model.errors import BadInput, StoreError
+from matrix.model.moments.checkpoint import HeldContents
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash, content_hash
 from matrix.store.blobs.blobs import BlobStore

@@ -8,7 +8,7 @@ import pytest
 
 from matrix import api
 from matrix.api import Run
-from matrix.model.overrides import from_flags
+from matrix.model.documents.overrides import from_flags
 from tests.branching.looking import ids
 
 VARIANTS = {"step": [1, 4]}

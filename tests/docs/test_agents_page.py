@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 
 from matrix import api
 from matrix.agents import Reply, Turn
-from matrix.model.agents import AgentSpec, AnswerFields, HttpForm
+from matrix.model.spec.agents import AgentSpec, AnswerFields, HttpForm
 from tests.docs.test_documentation import ROOT, code_blocks
 
 PAGE = ROOT / "docs" / "agents.md"

@@ -18,8 +18,8 @@ import yaml
 
 from matrix import api
 from matrix.cli.main import app
-from matrix.model.overrides import VARIABLES
-from matrix.model.spec import RunSpec
+from matrix.model.documents.overrides import VARIABLES
+from matrix.model.spec.run_spec import RunSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))

@@ -67,7 +67,7 @@ def reserve(project: Project, run: str) -> None:
     """As a process does that is killed right after it."""
     code = (
         "import os, pathlib, time\n"
-        "from matrix.model.budgets import parse_budget\n"
+        "from matrix.model.spec.budgets import parse_budget\n"
         "from matrix.store.shared.budgets import BudgetFile\n"
         "import dataclasses\n"
         "budget = dataclasses.replace(parse_budget('night=6/day'), name='night (simulated)')\n"

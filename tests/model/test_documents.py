@@ -11,7 +11,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.model.documents import (
+from matrix.model.documents.yaml_documents import (
     MAX_CHARACTERS,
     MAX_DEPTH,
     MAX_NODES,
@@ -23,7 +23,7 @@ from matrix.model.documents import (
     show_path,
 )
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.spec import ModelSpec, RunSpec
+from matrix.model.spec.run_spec import ModelSpec, RunSpec
 from tests.sampling import examples
 
 KEYS = ", ".join(RunSpec.model_fields)

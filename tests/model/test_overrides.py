@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model.documents import PathKey, check, overlay, parse_document
-from matrix.model.errors import BadInput
-from matrix.model.overrides import (
+from matrix.model.documents.overrides import (
     FLAGS,
     Override,
     from_environment,
@@ -19,7 +17,9 @@ from matrix.model.overrides import (
     from_models,
     from_settings,
 )
-from matrix.model.spec import RunSpec
+from matrix.model.documents.yaml_documents import PathKey, check, overlay, parse_document
+from matrix.model.errors import BadInput
+from matrix.model.spec.run_spec import RunSpec
 
 GOOD: Mapping[str, Sequence[Any]] = {
     "name": ["file", "variable", "setting", "flag"],

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from matrix.model.params import (
+from matrix.model.records import CallParams
+from matrix.model.spec.params import (
     OWN,
     ROOM,
     TYPICAL_REASONING,
@@ -20,7 +21,6 @@ from matrix.model.params import (
     resolved,
     typical_reasoning,
 )
-from matrix.model.records import CallParams
 
 NAMES = st.sampled_from(["temperature", "top_p", "seed", "stop", "top_k", "effort"])
 LAYER = st.dictionaries(NAMES, st.sampled_from(["low", "high", 0.5, 1]), max_size=4)

@@ -17,7 +17,7 @@ from matrix.engine.calls.hosting import build_provider
 from matrix.engine.prepare.catalogue import LITELLM, resolve_model
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.records import Usage
-from matrix.model.spec import ModelSpec, Price
+from matrix.model.spec.run_spec import ModelSpec, Price
 from matrix.providers.litellm_adapter.asking import CACHED_FROM_CHARS, messages_of, wants_mark
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from tests.engine.plans import setup

@@ -18,7 +18,7 @@ from matrix.engine.prepare.catalogue import (
 )
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.errors import BadInput
-from matrix.model.spec import ModelSpec
+from matrix.model.spec.run_spec import ModelSpec
 from matrix.providers.local.settings import SLOTS
 from tests.providers_local.calls import SMOLLM2
 

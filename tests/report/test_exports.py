@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from matrix import api
 from matrix.kinds.playtest.setup.state import State
-from matrix.model.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.model.errors import BadInput, StoreError
+from matrix.model.moments.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
 from matrix.report.session.checkpoints import turns_of
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.run.disk import Disk

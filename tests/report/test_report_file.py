@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from matrix import api
-from matrix.model.overrides import from_flags
+from matrix.model.documents.overrides import from_flags
 from matrix.report.run.report_file import REPORT_NAME, escaped, report_as_markdown
 from matrix.report.run.summary_text import verdict_line
 from tests.branching.conftest import COUNTER, played

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from matrix.model.budgets import WINDOWS, Budget, parse_budget
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.model.money import from_usd
+from matrix.model.spec.budgets import WINDOWS, Budget, parse_budget
 from matrix.store.shared.budgets import BUDGETS_NAME, BudgetFile, BudgetState
 from tests.sampling import examples
 
@@ -179,7 +179,7 @@ def test_a_new_run_of_a_dead_runs_name_leaves_the_dead_ones_draw_alone(tmp_path:
 DRAW = """
 import sys
 from pathlib import Path
-from matrix.model.budgets import Budget
+from matrix.model.spec.budgets import Budget
 from matrix.model.errors import BadInput
 from matrix.store.shared.budgets import BudgetFile
 file, budget = BudgetFile(Path(sys.argv[1])), Budget("nightly", 50, "day")

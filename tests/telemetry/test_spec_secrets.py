@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from matrix.model.documents import check, parse_document
+from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput
-from matrix.model.spec import ModelSpec
+from matrix.model.spec.run_spec import ModelSpec
 
 KEY = "sk-quince-84"
 

@@ -18,10 +18,10 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import ModelEntry, RunSetup
 from matrix.model.entries import Opened, Settled
 from matrix.model.errors import StoreError
-from matrix.model.judges import JUDGES
 from matrix.model.records import Answer, Call
 from matrix.model.request_digest import content_of
 from matrix.model.seeds import content_hash, derive_seed
+from matrix.model.spec.judges import JUDGES
 from matrix.store.journal.codec import OPENED, SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.run_folder import read_run

@@ -10,7 +10,7 @@ from functools import cached_property
 import orjson
 
 from matrix.model.records import JSON
-from matrix.model.spec import level_name
+from matrix.model.spec.run_spec import level_name
 
 SCENARIO = "scenario"
 """The change that is another scenario pack: its texts in place of the session's."""

@@ -18,14 +18,14 @@ from matrix.judging.listed import OPPONENT, ListedJudge
 from matrix.kinds.context import Log
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
-from matrix.model.checkpoint import Checkpoint
-from matrix.model.documents import Document, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.judges import JUDGES
-from matrix.model.mistakes import Mistakes
-from matrix.model.params import OWN
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
+from matrix.model.spec.judges import JUDGES
+from matrix.model.spec.params import OWN
 from matrix.store.blobs.initial import initial_tree_of
 
 FILE_PREFIX = "file://"

@@ -13,12 +13,12 @@ from typing import Any
 from matrix.engine.prepare.registry import kinds, load_kind
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kept, Kind
-from matrix.model.checkpoint import Checkpoint
-from matrix.model.checkpoint_file import Checkpoint as CheckpointFile
-from matrix.model.documents import Document, PathKey, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, PathKey, check
 from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
-from matrix.model.spec import RunSpec
+from matrix.model.moments.checkpoint import Checkpoint
+from matrix.model.moments.checkpoint_file import Checkpoint as CheckpointFile
+from matrix.model.spec.run_spec import RunSpec
 
 _STATE: PathKey = ("continuation", "state")
 _SPEC: PathKey = ("continuation", "spec")

@@ -33,17 +33,17 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kind, RoleProfile
-from matrix.model.checkpoint import Checkpoint
-from matrix.model.documents import Document, check, overlay
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.overrides import Override
+from matrix.model.documents.yaml_documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.judges import JUDGES
-from matrix.model.mistakes import Mistakes
-from matrix.model.overrides import Override
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
-from matrix.model.spec import RunSpec
+from matrix.model.spec.judges import JUDGES
+from matrix.model.spec.run_spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from matrix.kinds.protocol import Kind, UsesFolder
-from matrix.model.checkpoint import Checkpoint, Contents
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import FolderRefused, Mistake, StoreError
-from matrix.model.mistakes import Mistakes
+from matrix.model.moments.checkpoint import Checkpoint, Contents
 from matrix.model.records import FolderLimits
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.carrying import Measure, carry, measure

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from matrix.model.checkpoint import Checkpoint
 from matrix.model.entries import Ended, Entry, Opened, Tally, TurnDone
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.plan import Plan
 from matrix.model.records import Message, Player, SessionPlan
 

@@ -12,9 +12,9 @@ from matrix.admission.ledger import Ledger
 from matrix.admission.rounds import NoRoom
 from matrix.engine.governor.books import session_envelope
 from matrix.engine.wire.messages import Acquire, Refuse
-from matrix.model.budgets import Bound
 from matrix.model.money import NANO_PER_USD, NanoUSD, from_usd, show_usd, show_usd_apart
-from matrix.model.spec import Limits
+from matrix.model.spec.budgets import Bound
+from matrix.model.spec.run_spec import Limits
 
 CAP_REACHED = "cap"
 OVERRUN = "overrun: an attempt cost more than the most it should"

@@ -13,10 +13,10 @@ from contextlib import suppress
 from matrix.admission.tariffs import Tariff
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import RoleProfile
-from matrix.model.agents import AgentSpec
-from matrix.model.aliases import BUILT_IN, LOCAL_PREFIX, SIMULATED_PREFIX
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.spec import ModelSpec, Price
+from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.aliases import BUILT_IN, LOCAL_PREFIX, SIMULATED_PREFIX
+from matrix.model.spec.run_spec import ModelSpec, Price
 from matrix.providers.local.settings import SLOTS
 from matrix.providers.local.weights import PACKAGED, LocalModelUnavailable, check_local_model
 from matrix.providers.price_map import PriceUnknown, bundled

@@ -25,13 +25,13 @@ from matrix.engine.prepare.registry import ask_kind
 from matrix.engine.prepare.spec_parts import Parts
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, ScenarioPack, UsesFolder
-from matrix.model.documents import Document, PathKey, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, PathKey, check
 from matrix.model.errors import FolderRefused, Mistake
-from matrix.model.mistakes import Mistakes
 from matrix.model.plan import Cell, combinations
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
-from matrix.model.spec import level_name
+from matrix.model.spec.run_spec import level_name
 from matrix.store.blobs.initial import as_resource, hash_folder, resource_of
 
 

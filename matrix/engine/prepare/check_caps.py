@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from matrix.engine.prepare.estimate import dearest_call
 from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.protocol import Binding, RoleProfile
-from matrix.model.documents import PathKey
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import did_you_mean
-from matrix.model.judges import JUDGES
-from matrix.model.mistakes import Mistakes
 from matrix.model.money import NanoUSD, from_usd, show_usd
+from matrix.model.spec.judges import JUDGES
 
 
 def check_caps(prepared: Prepared, bindings: Sequence[Binding], mistakes: Mistakes) -> None:

@@ -8,9 +8,9 @@ from matrix.engine.prepare.judges import names_of
 from matrix.engine.prepare.prepared import Prepared
 from matrix.judging.repeats import REPEAT
 from matrix.kinds.protocol import Kind, NamesScores
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
-from matrix.model.mistakes import Mistakes
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 

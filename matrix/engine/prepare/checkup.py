@@ -15,7 +15,7 @@ from matrix.engine.prepare.keys import KeyNeed, key_needs, key_remedy
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.money import show_usd
-from matrix.model.spec import ModelSpec
+from matrix.model.spec.run_spec import ModelSpec
 from matrix.providers.price_map import PriceUnknown, bundled
 
 State = Literal["ok", "warn", "missing"]

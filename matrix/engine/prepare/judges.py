@@ -12,12 +12,12 @@ from matrix.judging.listed import CHOICE, ListedJudge
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, Kind, NamesScores, Question, RoleProfile
-from matrix.model.documents import PathKey
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.judges import JUDGES, MOST_MEMBERS, JudgeSpec
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.judges import JUDGES, MOST_MEMBERS, JudgeSpec
+from matrix.model.spec.run_spec import RunSpec
 
 LISTED: Final = "listed judges"
 """Name that sessions find them under among their texts and data."""

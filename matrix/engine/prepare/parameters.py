@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple, Protocol
 from matrix.engine.prepare.catalogue import AGENT, LITELLM, LOCAL
 from matrix.engine.wire.setup import ModelEntry
 from matrix.kinds.protocol import Binding, RoleProfile
-from matrix.model.documents import Document, PathKey, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, PathKey, check
 from matrix.model.errors import BadInput, did_you_mean
-from matrix.model.mistakes import Mistakes
-from matrix.model.params import (
+from matrix.model.records import JSON
+from matrix.model.spec.params import (
     ALL,
     COMMON,
     OWN,
@@ -22,8 +23,7 @@ from matrix.model.params import (
     refused,
     typical_reasoning,
 )
-from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.providers.price_map import bundled
 
 _OF_LLAMA: Final = (OWN - {"effort", "thinking_tokens", "seed"}) | {

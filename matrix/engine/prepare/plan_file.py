@@ -20,11 +20,11 @@ from matrix.engine.prepare.keys import ENV_NAME
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
-from matrix.model.aliases import StandIns, simulated_roles
 from matrix.model.errors import StoreError
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.aliases import StandIns, simulated_roles
+from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.disk import Disk
 

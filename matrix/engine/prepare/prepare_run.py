@@ -38,14 +38,14 @@ from matrix.engine.prepare.spec_parts import Parts, read_parts, unreadable_model
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, ChecksPlans
-from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
-from matrix.model.documents import PathKey
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.overrides import Override
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, did_you_mean
-from matrix.model.mistakes import Mistakes
-from matrix.model.overrides import Override
 from matrix.model.plan import Plan
 from matrix.model.seeds import content_hash
-from matrix.model.spec import RunSpec
+from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
+from matrix.model.spec.run_spec import RunSpec
 
 DEFAULT_ROUNDS = 10
 """Rounds when a spec says neither sessions nor per_cell: the fewest that a verdict needs."""

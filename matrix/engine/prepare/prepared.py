@@ -12,13 +12,13 @@ from matrix.engine.prepare.catalogue import AGENT, SIMULATED, is_simulated, proc
 from matrix.engine.prepare.estimate import NOTHING, Interval, Span, limits_anything, total
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
-from matrix.model.agents import AgentSpec
-from matrix.model.aliases import StandIns, simulated_words
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.plan import Plan
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
-from matrix.model.spec import RunSpec
+from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.aliases import StandIns, simulated_words
+from matrix.model.spec.run_spec import RunSpec
 
 
 @dataclass(frozen=True, slots=True)

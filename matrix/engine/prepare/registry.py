@@ -23,10 +23,10 @@ from matrix.kinds.protocol import (
     TakesOptions,
     UsesVariables,
 )
-from matrix.model.documents import Document
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.overrides import VARIABLES
+from matrix.model.documents.yaml_documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
-from matrix.model.overrides import VARIABLES
 
 T = TypeVar("T")
 

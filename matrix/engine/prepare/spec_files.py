@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from matrix.engine.prepare.registry import claim_folder, file_names, read_by_kind
 from matrix.kinds.library import shipped_root
 from matrix.kinds.protocol import FileRequest, ScenarioPack
-from matrix.model.documents import Document, overlay, parse_document
+from matrix.model.documents.overrides import VARIABLES, Override
+from matrix.model.documents.yaml_documents import Document, overlay, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.overrides import VARIABLES, Override
 
 SPEC_NAME = "matrix.yaml"
 OTHER_NAME = "matrix.yml"

@@ -14,12 +14,12 @@ from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
 from matrix.kinds.protocol import Kind, ScenarioPack
-from matrix.model.documents import check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import check
 from matrix.model.errors import BadInput, KindUnusable, did_you_mean, near_matches
-from matrix.model.judges import JUDGES
-from matrix.model.mistakes import Mistakes
-from matrix.model.params import COMMON, OWN
-from matrix.model.spec import RunSpec, level_name
+from matrix.model.spec.judges import JUDGES
+from matrix.model.spec.params import COMMON, OWN
+from matrix.model.spec.run_spec import RunSpec, level_name
 from matrix.providers.simulated.settings import SimulationSettings
 
 

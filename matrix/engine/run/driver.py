@@ -53,8 +53,8 @@ from matrix.engine.wire.messages import (
 )
 from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import OwnsTerminal
-from matrix.model.budgets import Bound
 from matrix.model.errors import CutShort, Interrupted, MatrixError, RunLocked, StoreError
+from matrix.model.spec.budgets import Bound
 from matrix.store.run.run_folder import why_unfinished
 
 TICK_S = 0.25

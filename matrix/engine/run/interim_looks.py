@@ -19,7 +19,7 @@ from matrix.model.entries import Dropped, Looked
 from matrix.model.metrics import lower_is_better
 from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
 from matrix.stats.rounds.round_table import RoundTable
 

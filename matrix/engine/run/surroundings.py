@@ -23,9 +23,9 @@ from matrix.engine.prepare.checkup import Finding, addresses
 from matrix.engine.prepare.keys import open_to_others, variables
 from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.protocol import Kind, TellsAgents, UsesFolder
-from matrix.model.agents import AgentSpec, HttpForm, filled
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import AgentMissing, BadInput, MatrixError, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
+from matrix.model.spec.agents import AgentSpec, HttpForm, filled
 
 BAD_LITELLM: Final = frozenset({"1.82.7", "1.82.8"})
 """Releases of litellm that sent keys to somebody else."""

@@ -17,7 +17,6 @@ import orjson
 from matrix.agents.folder_tools import FolderTools
 from matrix.agents.sandbox import PORT
 from matrix.agents.turns import WorkingTime, carried, facts_of
-from matrix.model.agents import AgentSpec
 from matrix.model.errors import (
     AgentFailed,
     AgentTimedOut,
@@ -26,6 +25,7 @@ from matrix.model.errors import (
     UndeclaredConcurrency,
 )
 from matrix.model.records import JSON, Answer, Call, ChatMessage, Usage
+from matrix.model.spec.agents import AgentSpec
 
 if TYPE_CHECKING:
     from matrix.engine.session.scope import Scope

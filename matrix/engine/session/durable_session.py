@@ -30,7 +30,6 @@ from matrix.engine.wire.telemetry_events import told_turn
 from matrix.judging.listed import OPPONENT, Opponent, judge_by_list
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import UNREAD, Kind, UsesFolder
-from matrix.model.agents import AgentSpec
 from matrix.model.entries import Acted, Ended, TurnDone
 from matrix.model.errors import (
     FAILED_BY_ITSELF,
@@ -42,7 +41,6 @@ from matrix.model.errors import (
     SessionCapReached,
     Suspended,
 )
-from matrix.model.params import layers_of, refused, resolved
 from matrix.model.records import (
     JSON,
     Answer,
@@ -56,6 +54,8 @@ from matrix.model.records import (
 )
 from matrix.model.request_digest import request_digest
 from matrix.model.seeds import content_hash, derive_seed
+from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.params import layers_of, refused, resolved
 from matrix.telemetry.spans import Spans
 
 if TYPE_CHECKING:

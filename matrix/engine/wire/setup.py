@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from matrix.admission.rates import BURST_S
 from matrix.admission.tariffs import Tariff
-from matrix.model.agents import AgentSpec
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
+from matrix.model.spec.agents import AgentSpec
 
 
 class GroupLimits(NamedTuple):

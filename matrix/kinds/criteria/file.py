@@ -27,11 +27,11 @@ from matrix.kinds.criteria.settings import (
     Task,
 )
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
-from matrix.model.documents import Document, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 
 AGENTS, INPUTS, RECORD, USE = "--agents", "--inputs", "--record", "--use-recorded"
 

@@ -10,9 +10,9 @@ from typing import Final
 from pydantic import ValidationError
 
 from matrix.kinds.criteria.settings import TEXT_KEYS, InputEntry, Task
-from matrix.model.documents import parse_document
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
 
 MAX_CHARS: Final = 200_000

@@ -45,9 +45,9 @@ from matrix.kinds.protocol import (
     RunReport,
     ScenarioPack,
 )
-from matrix.model.documents import parse_document
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
-from matrix.model.mistakes import Mistakes
 from matrix.model.plan import Plan
 from matrix.model.records import JSON, ChatMessage, Message
 from matrix.model.seeds import content_hash

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from matrix.kinds.criteria.settings import CRITERIA, JUDGE, Options, Recording
 from matrix.kinds.criteria.stand_ins import changing
 from matrix.kinds.protocol import EndedRun
-from matrix.model.aliases import simulated_words
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.seeds import content_hash
+from matrix.model.spec.aliases import simulated_words
 
 MAX_BYTES: Final = 100_000_000
 """Largest file that is read."""

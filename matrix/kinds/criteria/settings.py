@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from matrix.model.agents import AgentSpec
 from matrix.model.records import JSON
+from matrix.model.spec.agents import AgentSpec
 
 CRITERIA: Final = "criteria"
 AGENT, JUDGE = "agent", "judge"

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from matrix.kinds.criteria.settings import AGENT, AS_WRITTEN, JUDGE, Given, Link, Task
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput
-from matrix.model.mistakes import Mistakes
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import JSON
 

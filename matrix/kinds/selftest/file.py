@@ -29,11 +29,11 @@ from matrix.kinds.selftest.settings import (
     SelftestFile,
 )
 from matrix.kinds.selftest.statuses import never_reached
-from matrix.model.documents import Document, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 
 OF_A_SPEC: Final = frozenset(RunSpec.model_fields) - {"version", "kind", "scenarios"}
 """Keys of a run spec that may stand in the file."""

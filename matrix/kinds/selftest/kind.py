@@ -51,11 +51,11 @@ from matrix.kinds.selftest.settings import (
     kept_requests,
 )
 from matrix.kinds.selftest.state import NOTHING_SAID, Said, State, Step
-from matrix.model.aliases import SIMULATED_PREFIX
-from matrix.model.documents import Document, check, parse_document
+from matrix.model.documents.yaml_documents import Document, check, parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
 from matrix.model.seeds import derive_seed
+from matrix.model.spec.aliases import SIMULATED_PREFIX
 
 _TRIES: Final = 2
 _TOKENS: Final[Mapping[str, int]] = {GENERATOR: 500, SYSTEM: 1500, JUDGE: 1000}

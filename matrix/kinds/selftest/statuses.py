@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from matrix.kinds.selftest.settings import Case
-from matrix.model.agents import AgentSpec
-from matrix.model.documents import PathKey
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import did_you_mean
 from matrix.model.records import JSON
+from matrix.model.spec.agents import AgentSpec
 
 
 def states_of(agent: JSON) -> list[str]:

@@ -15,9 +15,9 @@ from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
 from matrix.kinds.trajectory.settings import JUDGE, Content, Scenario
 from matrix.kinds.trajectory.state import UNCERTAIN, UNJUDGED, UNREADABLE, Result, State
-from matrix.model.aliases import BUILT_IN, SIMULATED_PREFIX
 from matrix.model.errors import CallFailed
 from matrix.model.records import Message
+from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
 
 MAX_TOKENS: Final = 1000
 _INPUT_CHARS: Final = 20_000

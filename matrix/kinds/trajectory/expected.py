@@ -16,9 +16,9 @@ from matrix.kinds.trajectory.assertions.notes.paths import alternatives, never_m
 from matrix.kinds.trajectory.assertions.structural import installed
 from matrix.kinds.trajectory.rubrics import find_rubric
 from matrix.kinds.trajectory.settings import Content, Expected, Structural
-from matrix.model.documents import PathKey
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import did_you_mean
-from matrix.model.mistakes import Mistakes
 
 CHECKS: Final = "checks.py"
 """A scenario's own assertions, beside what it expects."""

@@ -30,12 +30,12 @@ from matrix.kinds.trajectory.settings import (
     Content,
     Scenario,
 )
-from matrix.model.aliases import SIMULATED_PREFIX
-from matrix.model.documents import Document, check
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, did_you_mean
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.aliases import SIMULATED_PREFIX
+from matrix.model.spec.run_spec import RunSpec
 
 FILE_NAME: Final = "trajectory.yaml"
 

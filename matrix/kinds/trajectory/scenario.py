@@ -27,9 +27,9 @@ from matrix.kinds.trajectory.settings import (
     Thresholds,
     Turn,
 )
-from matrix.model.documents import Document, PathKey, parse_document
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, PathKey, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
 from matrix.model.records import JSON
 
 EXPECTED: Final = "expected.yaml"

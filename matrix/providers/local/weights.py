@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from matrix.model.aliases import LOCAL_PREFIX
 from matrix.model.errors import ProviderError, did_you_mean
+from matrix.model.spec.aliases import LOCAL_PREFIX
 
 ENGINE: Final = "xllamacpp"
 """The package that holds llama.cpp."""

@@ -14,9 +14,9 @@ from matrix.judging.request import JUDGE
 from matrix.kinds.playtest.setup.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
 from matrix.kinds.selftest.generating import GENERATOR_HEADING
 from matrix.kinds.selftest.settings import ASSISTANT
-from matrix.model.params import typical_reasoning
 from matrix.model.records import Call, ChatMessage, ToolCall, Usage
 from matrix.model.seeds import stream
+from matrix.model.spec.params import typical_reasoning
 from matrix.providers.base import Reply
 from matrix.providers.simulated.calling import tools_called
 from matrix.providers.simulated.faults import Faults, uniform

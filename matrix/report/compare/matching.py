@@ -13,7 +13,7 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matchup import Matchup, labels
 from matrix.report.compare.pairing import pairing_of
 from matrix.store.journal.journal import newest_look

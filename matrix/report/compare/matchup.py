@@ -18,7 +18,7 @@ from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.stats import complete_rounds
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.reading.judgings import stacked

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Final, Literal, get_args
 
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import did_you_mean
-from matrix.model.mistakes import Mistakes
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 
 FailOn = Literal["regression", "threshold", "not-enough-data"]
 FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)

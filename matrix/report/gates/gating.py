@@ -15,7 +15,7 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matching import factor_matchup, not_paired, runs_matchup, whole_matchup
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.gate_wish import FAIL_ON, FailOn, GateWish

@@ -12,11 +12,11 @@ from matrix.engine.prepare.estimate import Interval
 from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.gateway import GATEWAY
-from matrix.model.agents import AgentSpec
 from matrix.model.money import from_usd, show_usd, to_usd
-from matrix.model.params import layers_of
 from matrix.model.records import JSON
-from matrix.model.spec import RunSpec
+from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.params import layers_of
+from matrix.model.spec.run_spec import RunSpec
 from matrix.report.planning.plan_power import power_as_data, power_facts
 from matrix.report.planning.planning import Pilot
 from matrix.report.text import WIDTH, about, columns, facts, harmless, models_told, plural, wrapped

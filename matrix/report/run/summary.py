@@ -14,7 +14,7 @@ from matrix.engine.governor.money_fold import charged_in
 from matrix.engine.prepare.plan_file import read_tariffs
 from matrix.engine.prepare.registry import load_kind
 from matrix.model.errors import BadInput, KindUnusable
-from matrix.model.judges import JUDGES
+from matrix.model.spec.judges import JUDGES
 from matrix.report.compare.compare import FactorComparison, WholeRun, compare_factor, whole_run
 from matrix.report.compare.judge_check import Standing
 from matrix.report.compare.labelled import standing_in

@@ -9,11 +9,11 @@ import orjson
 
 from matrix.kinds.playtest.export import checkpoints as words
 from matrix.kinds.playtest.kind import KIND as PLAYTEST
-from matrix.model.checkpoint import Contents
-from matrix.model.checkpoint_file import Checkpoint
-from matrix.model.continuation import continuation_of
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.moments.checkpoint import Contents
+from matrix.model.moments.checkpoint_file import Checkpoint
+from matrix.model.moments.continuation import continuation_of
 from matrix.model.records import JSON
 from matrix.store.blobs.carrying import exported
 from matrix.store.blobs.initial import initial_trees

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
-from matrix.model.checkpoint_file import Checkpoint
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
+from matrix.model.moments.checkpoint_file import Checkpoint
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
 from matrix.report.text import aside_of, duration, harmless, noted, one_line

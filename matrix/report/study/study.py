@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes, together
 from matrix.model.seeds import derive_seed
 from matrix.report.compare.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
 from matrix.report.compare.judge_check import Standing

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import IO, Final, NamedTuple
 from uuid import uuid4
 
-from matrix.model.checkpoint import Contents
 from matrix.model.errors import BlobsRefused, StoreError
+from matrix.model.moments.checkpoint import Contents
 from matrix.model.seeds import bytes_hash
 from matrix.store.blobs.blob_file import deflate, inflated, length_in
 from matrix.store.run.disk import Disk

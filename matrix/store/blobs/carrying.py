@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.model.checkpoint import Contents
 from matrix.model.errors import StoreError
+from matrix.model.moments.checkpoint import Contents
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.trees import MAX_DEPTH, blobs_of, decode_tree
 

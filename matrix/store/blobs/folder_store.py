@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import IO, Protocol, Self
 
-from matrix.model.checkpoint import Contents
+from matrix.model.moments.checkpoint import Contents
 from matrix.store.blobs.blobs import Piece
 
 

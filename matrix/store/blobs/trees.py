@@ -22,8 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.model.checkpoint import Contents
 from matrix.model.errors import FolderRefused, StoreError
+from matrix.model.moments.checkpoint import Contents
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
 from matrix.store.blobs.folder_store import Adding, FolderStore

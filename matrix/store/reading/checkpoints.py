@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from matrix.model.checkpoint import Checkpoint
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, Outcome
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from matrix.model.conditions import Comparison, Condition, comparisons, holds
+from matrix.model.documents.conditions import Comparison, Condition, comparisons, holds
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.store.reading.checkpoints import PARENTS
 from matrix.store.reading.reader import RunTables

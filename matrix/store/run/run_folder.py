@@ -17,10 +17,10 @@ from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
-from matrix.model.aliases import simulated_roles, simulated_words
 from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
+from matrix.model.spec.aliases import simulated_roles, simulated_words
 from matrix.store.run.disk import Disk
 from matrix.store.run.schema import RunInfo
 

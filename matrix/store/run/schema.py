@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from matrix.model.aliases import StandIns
+from matrix.model.spec.aliases import StandIns
 
 SCHEMA_VERSION: Final = 1
 """Version of the declared tables; written into the footer of every Parquet file."""

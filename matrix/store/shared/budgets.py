@@ -23,9 +23,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
-from matrix.model.budgets import Budget
 from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
 from matrix.model.money import NanoUSD, show_usd
+from matrix.model.spec.budgets import Budget
 from matrix.store.run.run_folder import STAGING
 
 BUDGETS_NAME: Final = "budgets.sqlite"

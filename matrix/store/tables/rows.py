@@ -9,11 +9,11 @@ from typing import Final, NamedTuple
 import orjson
 
 from matrix.kinds.context import MOST_OUTPUT, CommandResult
-from matrix.model.aliases import simulated_roles
 from matrix.model.entries import Acted, Settled, TurnDone
 from matrix.model.money import to_usd
 from matrix.model.records import JSON, Outcome, SessionPlan
 from matrix.model.request_digest import content_of
+from matrix.model.spec.aliases import simulated_roles
 from matrix.store.journal.session_state import Totals
 from matrix.store.run.schema import Row, RunInfo
 

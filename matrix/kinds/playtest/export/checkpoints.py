@@ -10,7 +10,7 @@ from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import State
-from matrix.model.checkpoint_file import (
+from matrix.model.moments.checkpoint_file import (
     Group,
     HistoryMessage,
     PlayerAgent,

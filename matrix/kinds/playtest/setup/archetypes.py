@@ -14,9 +14,9 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.text_files import read_text
-from matrix.model.documents import check, parse_document
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
 
 MAX_BYTES = 20_000
 """Size limit of one archetype file."""

@@ -17,8 +17,8 @@ from matrix.kinds.playtest.setup.profile import (
 )
 from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
 from matrix.kinds.text_files import read_text
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
 
 MAX_PROMPT_BYTES = 100_000
 FILE_PREFIX = "file://"

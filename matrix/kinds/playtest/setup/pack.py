@@ -12,9 +12,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from matrix.kinds.playtest.setup.guide import Guide, parse_guide
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text
-from matrix.model.documents import Document, check, parse_document
+from matrix.model.documents.mistakes import Mistakes, together
+from matrix.model.documents.yaml_documents import Document, check, parse_document
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.mistakes import Mistakes, together
 
 MAX_SCENARIO_BYTES = 50_000
 MAX_GUIDE_BYTES = 200_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from matrix.kinds.protocol import RoleInfo
-from matrix.model.aliases import BY_ARCHETYPE, SIMULATED_PREFIX
+from matrix.model.spec.aliases import BY_ARCHETYPE, SIMULATED_PREFIX
 
 NARRATOR: Final = "narrator"
 PLAYERS: Final = "players"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from matrix.model.documents import Document, PathKey
+from matrix.model.documents.yaml_documents import Document, PathKey
 from matrix.model.errors import BadInput, Mistake
 
 S = TypeVar("S")

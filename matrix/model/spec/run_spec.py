@@ -1,8 +1,8 @@
 """The run spec: one frozen value that says what to run, under which limits, and what to compare.
 
 People write it as ``matrix.yaml``; environment variables, ``--set`` and flags go over it
-(:mod:`matrix.model.overrides`). The parts that belong to a kind (``options``) or to the simulated
-models (``simulation``) are checked by their owners when the run is prepared.
+(:mod:`matrix.model.documents.overrides`). The parts that belong to a kind (``options``) or to the
+simulated models (``simulation``) are checked by their owners when the run is prepared.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from pydantic import (
     field_validator,
 )
 
-from matrix.model.agents import AgentSpec
-from matrix.model.budgets import parse_budget
-from matrix.model.judges import JudgeSpec
 from matrix.model.money import NanoUSD, from_usd
-from matrix.model.params import Params
+from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.budgets import parse_budget
+from matrix.model.spec.judges import JudgeSpec
+from matrix.model.spec.params import Params
 
 Name = Annotated[str, Field(min_length=1, max_length=120)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from matrix.model.complaints import Location, complaints, show_found
+from matrix.model.documents.complaints import Location, complaints, show_found
 from matrix.model.errors import BadInput, Mistake
 
 PathKey = Location

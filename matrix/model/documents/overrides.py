@@ -1,7 +1,8 @@
 """What goes over the run spec: environment variables, ``--set a.b=c``, flags; lowest first.
 
-Each gives (path, value, origin) triples for :func:`matrix.model.documents.overlay`, so that a
-mistake in a flag is reported as a mistake in that flag.
+Each gives (path, value, origin) triples for
+:func:`matrix.model.documents.yaml_documents.overlay`, so that a mistake in a flag is reported as a
+mistake in that flag.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from matrix.model.documents import PathKey, parse_document, show_path
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import PathKey, parse_document, show_path
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.model.mistakes import Mistakes
 
 Override = tuple[PathKey, Any, str]
 

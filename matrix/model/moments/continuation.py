@@ -17,8 +17,8 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from matrix.model.checkpoint import HeldContents
 from matrix.model.entries import Share, Tally, TurnDone
+from matrix.model.moments.checkpoint import HeldContents
 from matrix.model.records import (
     JSON,
     Event,

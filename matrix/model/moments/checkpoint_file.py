@@ -3,8 +3,8 @@
 
 The first half is for people and other programs, in the words of the play-test document: history,
 players, group, pulses, tangents, private moments. The second, ``continuation``, is what this
-project plays on from (:mod:`matrix.model.continuation`). A file is untrusted input: it is bounded,
-and every mistake in it is told at once.
+project plays on from (:mod:`matrix.model.moments.continuation`). A file is untrusted input: it is
+bounded, and every mistake in it is told at once.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Annotated, Final, Literal
 import orjson
 from pydantic import Field
 
-from matrix.model.continuation import MANY, Continuation, Count, Part, Short, Words
-from matrix.model.documents import Document, check
+from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, StoreError
+from matrix.model.moments.continuation import MANY, Continuation, Count, Part, Short, Words
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Largest file that is written or read."""

@@ -1,0 +1,1 @@
+"""A run spec and its parts, as one frozen value."""
