@@ -40,7 +40,8 @@ from matrix.store.run.run_folder import resume_command
 from matrix_actors.cluster.fitness import Needs
 from matrix_actors.cluster.joining import RayUnavailable, look_at_cluster, ray_address
 from matrix_actors.cluster.nodes import Nodes
-from matrix_actors.cluster.starting import Starting, check_ray, leave_ray, prepare_environment
+from matrix_actors.cluster.ray_environment import prepare_environment
+from matrix_actors.cluster.starting import Starting, check_ray, leave_ray
 from matrix_actors.crew import (
     Crew,
     Member,

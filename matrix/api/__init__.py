@@ -25,12 +25,13 @@ from matrix.api.exporting import (
 )
 from matrix.api.files_replayed import plan_replay_checkpoint, replay_checkpoint
 from matrix.api.keeping import archive, archive_older, repair, restore_run
-from matrix.api.lives import resume, run, start
+from matrix.api.lives import resume, start
 from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
 from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
 from matrix.api.rejudging import plan_rejudge, rejudge
+from matrix.api.running import run
 from matrix.engine.executors.executor import ExecutorChoice
 
 __all__ = [

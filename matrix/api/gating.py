@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from matrix.api.describing import run_file
-from matrix.api.opened import LATEST
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound
@@ -38,6 +37,10 @@ THIS_RUN = "this run"
 
 LATER = datetime.max.replace(tzinfo=UTC)
 """When it will have been created."""
+
+
+LATEST = "latest"
+"""A baseline that is the newest complete run of the same name, before the run that is gated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,21 +7,20 @@ import os
 import re
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from random import SystemRandom
-from typing import Any
 
 from matrix.api.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.describing import ended_file, plan_summary, run_file
 from matrix.api.drawing import Draw, check_caps_left, drawing
 from matrix.api.extending import COUNTS, extended
+from matrix.api.gating import LATEST
 from matrix.api.kind_reports import kind_report, write_kind_report
-from matrix.api.opened import LATEST, NEWEST, RESULTS, Run
-from matrix.api.planning import plan
+from matrix.api.opened import NEWEST, RESULTS, Run
 from matrix.engine.continuation.folders_kept import keep_initial_folders
 from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
 from matrix.engine.governor.money_fold import money_in
@@ -73,80 +72,6 @@ _REPORTS = ("reports", "docs/reports")
 
 Clock = Callable[[], float]
 """Unix time in seconds."""
-
-
-def run(
-    spec: str | Path | None = None,
-    *,
-    sessions: int | None = None,
-    per_cell: int | None = None,
-    max_cost: float | None = None,
-    budget: str | None = None,
-    seed: int | None = None,
-    max_turns: int | None = None,
-    at_cap: str | None = None,
-    stop_early: bool | None = None,
-    models: Mapping[str, str] | None = None,
-    settings: Mapping[str, Any] | None = None,
-    results: str | Path = RESULTS,
-    run_id: str | None = None,
-    executor: AnyExecutor = "ray",
-    listener: Listener | None = None,
-    overrides: Iterable[Override] = (),
-    options: Mapping[str, str | bool] | None = None,
-    finish_last: bool = False,
-    clock: Clock = time.time,
-) -> Run:
-    """Run a matrix to its end and return it.
-
-    Args:
-        spec: A run spec; ``matrix.yaml`` here, or the built-in one, if left out.
-        sessions: Sessions in all.
-        per_cell: The same said as rounds; give one of the two.
-        max_cost: Hard cap in US dollars.
-        budget: Rolling budget over several runs, e.g. ``nightly=50/day``.
-        seed: Seed of every draw.
-        max_turns: Turns per session.
-        at_cap: ``whole-rounds`` or ``spend-all``.
-        stop_early: Look after every round, and play no more than it takes to decide.
-        models: Role -> model.
-        settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
-        results: Folder of runs.
-        run_id: Name of the run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
-        listener: Told about progress.
-        overrides: Ready-made overrides, over everything else.
-        options: Flag -> value of options that a kind has for its own files, ``True`` for a switch.
-        finish_last: Go on first with the newest run of the same name if it did not reach its end;
-            if it does not reach it now either, that run is returned and no other one started.
-        clock: Unix time in seconds, by which the run is named and dated and its budget kept.
-
-    Raises:
-        BadInput: Anything wrong with the input; nothing was started.
-        AlreadyRunning: With ``finish_last``: a run of the same name is alive.
-        StoreError: The results folder cannot be used.
-    """
-    prepared = plan(
-        spec,
-        sessions=sessions,
-        per_cell=per_cell,
-        max_cost=max_cost,
-        budget=budget,
-        seed=seed,
-        max_turns=max_turns,
-        at_cap=at_cap,
-        stop_early=stop_early,
-        models=models,
-        settings=settings,
-        overrides=overrides,
-        options=options,
-    )
-    begun: Callable[..., Run] = start
-    if finish_last:
-        from matrix.api.series import start_after_last as begun
-    return begun(
-        prepared, results=results, run_id=run_id, executor=executor, listener=listener, clock=clock
-    )
 
 
 def start(

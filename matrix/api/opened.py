@@ -29,9 +29,6 @@ RESULTS = "results"
 NEWEST = "last"
 """What stands for the newest run instead of an id."""
 
-LATEST = "latest"
-"""A baseline that is the newest complete run of the same name, before the run that is gated."""
-
 
 class Run:
     """A run in a results folder, finished or not."""
@@ -94,9 +91,9 @@ class Run:
         against: str | None = None,
     ) -> Study:
         """Compare a factor's levels, or this run with another; see :func:`matrix.compare`."""
-        from matrix.api.comparing import compare
+        from matrix import api
 
-        return compare(
+        return api.compare(
             self, other, factor=factor, metric=metric, margin=margin, by=by, against=against
         )
 
@@ -165,18 +162,18 @@ class Run:
 
         The new run lands in the same folder of runs, unless ``results`` says otherwise.
         """
-        from matrix.api.branching import replay
+        from matrix import api
 
-        return replay(self.path, session, turn=turn, **{"results": self.path.parent, **more})
+        return api.replay(self.path, session, turn=turn, **{"results": self.path.parent, **more})
 
     def branch(self, session: str | None = None, **more: Any) -> Run:
         """Play on from moments of its sessions in several variants; see :func:`matrix.branch`.
 
         The new run lands in the same folder of runs, unless ``results`` says otherwise.
         """
-        from matrix.api.branching import branch
+        from matrix import api
 
-        return branch(self.path, session, **{"results": self.path.parent, **more})
+        return api.branch(self.path, session, **{"results": self.path.parent, **more})
 
     def __repr__(self) -> str:
         return f"<matrix.Run {self.id} ({self.status})>"

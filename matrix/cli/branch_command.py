@@ -28,7 +28,6 @@ from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
     from matrix.api.choosing import Branching
-    from matrix.engine.executors.executor import AnyExecutor
 
 HELP = """Play on from moments in several variants, as pairs.
 
@@ -100,6 +99,7 @@ def branch(
 ) -> None:
     """Play on from moments of sessions in several variants."""
     from matrix import api
+    from matrix.cli.finish import see_through
 
     layers = overrides_of(
         None,
@@ -171,26 +171,3 @@ def variants_of(given: list[str]) -> dict[str, list[object]]:
             variants[name] = [value for _, value, _ in read]
     mistakes.stop_if_any()
     return variants
-
-
-def see_through(
-    planned: Branching,
-    results: str,
-    run_id: str | None,
-    executor: AnyExecutor,
-    *,
-    dry_run: bool,
-    quiet: bool,
-    json: bool,
-) -> None:
-    """Play planned continuations and print what came of them; shared with ``matrix replay``."""
-    from matrix import api
-    from matrix.cli.finish import finish, shown
-    from matrix.cli.plan_command import print_plan
-
-    if dry_run:
-        print_plan(planned.continuation.prepared, json=json)
-        return
-    with shown(quiet=quiet or json) as listener:
-        done = api.start_branching(planned, results, run_id, executor, listener)
-    finish(done, quiet=quiet, json=json)

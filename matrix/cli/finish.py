@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matrix.api import Run
+    from matrix.api.choosing import Branching
     from matrix.api.gating import Gates
+    from matrix.engine.executors.executor import AnyExecutor
     from matrix.kinds.protocol import RunReport
     from matrix.model.errors import BadInput
     from matrix.report.gates.gating import GateReport
@@ -157,3 +159,25 @@ def _decided(run: Run, gates: Gates | None) -> tuple[GateReport | None, BadInput
         return gates.decide(run), None
     except BadInput as error:
         return None, error
+
+
+def see_through(
+    planned: Branching,
+    results: str,
+    run_id: str | None,
+    executor: AnyExecutor,
+    *,
+    dry_run: bool,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Play planned continuations and print what came of them; for replay, branch and rejudge."""
+    from matrix import api
+    from matrix.cli.plan_command import print_plan
+
+    if dry_run:
+        print_plan(planned.continuation.prepared, json=json)
+        return
+    with shown(quiet=quiet or json) as listener:
+        done = api.start_branching(planned, results, run_id, executor, listener)
+    finish(done, quiet=quiet, json=json)

@@ -103,7 +103,7 @@ def rejudge(
 ) -> None:
     """Judge the sessions of a run again."""
     from matrix import api
-    from matrix.cli.branch_command import see_through
+    from matrix.cli.finish import see_through
 
     layers = overrides_of(
         None,

@@ -102,7 +102,7 @@ def replay(
 ) -> None:
     """Play on from a session after one of its turns."""
     from matrix import api
-    from matrix.cli.branch_command import see_through
+    from matrix.cli.finish import see_through
     from matrix.model.documents.mistakes import together
 
     layers = overrides_of(

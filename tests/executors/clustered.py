@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from matrix.engine.run.progress import Progress, Silent
-from matrix_actors.cluster.starting import prepare_environment
+from matrix_actors.cluster.ray_environment import prepare_environment
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive
 from tests.patience import PATIENCE_S

@@ -16,6 +16,7 @@ import sys
 from typing import Any, Final
 
 from matrix_actors.cluster.fitness import EXAMINE_S, Needs, examine, here
+from matrix_actors.cluster.ray_environment import prepare_environment
 
 CLUSTER: Final = 3
 """Exit code: something is there, and is no Ray that answers."""
@@ -29,8 +30,6 @@ NOT_FOUND: Final = 6
 
 def main(address: str, seconds: str) -> int:
     """Join, look and leave; the exit code says how it went."""
-    from matrix_actors.cluster.starting import prepare_environment
-
     needs = Needs(**json.loads(sys.stdin.read() or "{}"))
     prepare_environment()
     import ray

@@ -22,19 +22,6 @@ JOINING_S: Final = 60.0
 """Longest wait for a cluster that has just been joined by another process, in seconds."""
 
 
-def prepare_environment() -> None:
-    """Settings that Ray reads when it is imported; call before the first ``import ray``."""
-    # otherwise `uv run` makes Ray upload the working directory, results and all
-    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    os.environ.setdefault("RAY_DEDUP_LOGS", "0")
-    # a signal that this program handles is no failure, and needs no stack trace
-    os.environ.setdefault("RAY_DISABLE_FAILURE_SIGNAL_HANDLER", "1")
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # Ray would keep a record of every actor call in its GCS, for a dashboard that nobody opens
-    os.environ.setdefault("RAY_task_events_report_interval_ms", "0")
-
-
 def _keep_token_somewhere() -> None:
     """Ray writes a token for its local cluster under HOME; else give it another private place."""
     if not os.access(Path.home(), os.W_OK) and "RAY_AUTH_TOKEN_PATH" not in os.environ:
