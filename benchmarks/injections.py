@@ -118,7 +118,7 @@ def measure(model: str, max_cost: float, injections: Sequence[str] = INJECTIONS)
         MatrixError: The model cannot be asked.
     """
     from matrix import api
-    from matrix.api.kind_reports import kind_report
+    from matrix.api.runs.kind_reports import kind_report
 
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -33,7 +33,7 @@ LOADED = (
     "matrix.store.tables.publisher",
     "matrix.engine.executors.inprocess",
     "matrix.api.gating",
-    "matrix.api.labelling",
+    "matrix.api.sessions.labelling",
     "matrix.kinds.counter",
     "matrix.kinds.criteria",
     "matrix.kinds.selftest",

@@ -4,7 +4,17 @@ Functions take the same names as the flags and raise this project's own errors
 (:mod:`matrix.model.errors`); nothing here prints.
 """
 
-from matrix.api.branching import (
+from matrix.api.archiving import archive, archive_older, repair, restore_run
+from matrix.api.comparing import compare
+from matrix.api.examining import Checkup, doctor
+from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
+from matrix.api.planning import plan, validate
+from matrix.api.powering import pilot_for, power
+from matrix.api.project import init, schema
+from matrix.api.runs.budget_draws import budgets
+from matrix.api.runs.lifecycle import resume, start
+from matrix.api.runs.running import run
+from matrix.api.sessions.branching import (
     branch,
     plan_branch,
     plan_replay,
@@ -12,10 +22,7 @@ from matrix.api.branching import (
     start_branching,
     worth_asking,
 )
-from matrix.api.comparing import compare
-from matrix.api.drawing import budgets
-from matrix.api.examining import Checkup, doctor
-from matrix.api.exporting import (
+from matrix.api.sessions.exporting import (
     checkpoint,
     diff,
     export,
@@ -23,15 +30,8 @@ from matrix.api.exporting import (
     export_snapshot,
     read_checkpoint,
 )
-from matrix.api.files_replayed import plan_replay_checkpoint, replay_checkpoint
-from matrix.api.keeping import archive, archive_older, repair, restore_run
-from matrix.api.lives import resume, start
-from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
-from matrix.api.planning import plan, validate
-from matrix.api.powering import pilot_for, power
-from matrix.api.project import init, schema
-from matrix.api.rejudging import plan_rejudge, rejudge
-from matrix.api.running import run
+from matrix.api.sessions.files_replayed import plan_replay_checkpoint, replay_checkpoint
+from matrix.api.sessions.rejudging import plan_rejudge, rejudge
 from matrix.engine.executors.executor import ExecutorChoice
 
 __all__ = [

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from matrix.api.drawing import budget_of, budgets, least_needed
 from matrix.api.opened import RESULTS
 from matrix.api.planning import plan
+from matrix.api.runs.budget_draws import budget_of, budgets, least_needed
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare import checkup
 from matrix.engine.prepare.checkup import Finding

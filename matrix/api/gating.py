@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matrix.api.describing import run_file
+from matrix.api.runs.run_descriptions import run_file
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound

@@ -44,7 +44,7 @@ def archive(
     from matrix import api
     from matrix.cli.printing import print_json
     from matrix.model.errors import BadInput, Mistake
-    from matrix.report.run.keeping import kept_as_data, kept_as_text
+    from matrix.report.run.archive_report import kept_as_data, kept_as_text
 
     if (run is None) == (older_than is None) or (restore and run is None):
         told = "name either a RUN or --older-than AGE; --restore goes with a RUN"

@@ -27,7 +27,7 @@ from matrix.cli.options import (
 from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
-    from matrix.api.choosing import Branching
+    from matrix.api.sessions.choosing import Branching
 
 HELP = """Play on from moments in several variants, as pairs.
 

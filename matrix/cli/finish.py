@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from matrix.api import Run
-    from matrix.api.choosing import Branching
     from matrix.api.gating import Gates
+    from matrix.api.sessions.choosing import Branching
     from matrix.engine.executors.executor import AnyExecutor
     from matrix.kinds.protocol import RunReport
     from matrix.model.errors import BadInput
@@ -55,7 +55,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
             more errored than was scored, or a report was not written; else with 3 if a gate failed.
             A gateway's run ends with its command's code, or 4 if the cap refused anything.
     """
-    from matrix.api.kind_reports import kind_report
+    from matrix.api.runs.kind_reports import kind_report
     from matrix.cli.gating import GATE_FAILED, exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
     from matrix.report.run.summary_data import summary_as_data
@@ -104,15 +104,15 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
 
 def _lost(told: RunReport | None, run: Run) -> list[str]:
     """What of a kind's report is not there."""
-    from matrix.api.choosing import project_of_run
-    from matrix.api.kind_reports import unwritten
+    from matrix.api.runs.kind_reports import unwritten
+    from matrix.api.sessions.choosing import project_of_run
 
     return [] if told is None else unwritten(told, project_of_run(run.path), run)
 
 
 def _placed(told: RunReport, run: Run, lost: Sequence[str]) -> list[str]:
     """What a kind says, with its files named as they are found from here, and no others."""
-    from matrix.api.choosing import project_of_run
+    from matrix.api.sessions.choosing import project_of_run
     from matrix.store.run.run_folder import from_here
 
     lines, project = list(told.lines), project_of_run(run.path)

@@ -84,8 +84,8 @@ def gateway(
     results: ResultsOption = "results",
 ) -> None:
     """Run a command at a metered address."""
-    from matrix.api.metering import gateway as play
-    from matrix.api.metering import plan_gateway
+    from matrix.api.runs.metering import gateway as play
+    from matrix.api.runs.metering import plan_gateway
     from matrix.cli.finish import INCOMPLETE, CommandEnded
     from matrix.model.money import show_usd
     from matrix.report.run.summary_text import head_line

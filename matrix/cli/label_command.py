@@ -10,7 +10,7 @@ import typer
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 
 if TYPE_CHECKING:
-    from matrix.api.labelling import Item, Labelling
+    from matrix.api.sessions.labelling import Item, Labelling
 
 HELP = """Label sessions by hand, to see how far a judge agrees.
 
@@ -62,7 +62,7 @@ def label(
     """Label sessions."""
     from contextlib import closing
 
-    from matrix.api.labelling import check_labels, labelling, read_label_file, write_labels
+    from matrix.api.sessions.labelling import check_labels, labelling, read_label_file, write_labels
     from matrix.cli.printing import print_json, text_width
     from matrix.model.errors import BadInput, Mistake
     from matrix.report.compare.judge_check_text import check_as_data, check_as_text
@@ -99,8 +99,8 @@ def _read_back(work: Labelling, path: str, sessions: int, rater: str | None, res
     """The command that takes the labels of a table that was just written."""
     from shlex import join
 
-    from matrix.api.labelling import MANY
     from matrix.api.opened import RESULTS
+    from matrix.api.sessions.labelling import MANY
 
     words = ["matrix", "label", work.run.id, "--metric", work.metric, "--read", path]
     words += ["--sessions", str(sessions)] if sessions != MANY else []
@@ -111,7 +111,7 @@ def _read_back(work: Labelling, path: str, sessions: int, rater: str | None, res
 
 def _ask(work: Labelling) -> None:
     """Show session after session, and keep each label as soon as it is given."""
-    from matrix.api.labelling import value_of
+    from matrix.api.sessions.labelling import value_of
 
     done = work.done
     left = [session for session in work.drawn if session not in done]
@@ -150,7 +150,7 @@ def _show(item: Item, number: int, total: int) -> None:
 
 def _answer(item: Item) -> str:
     """A line from the terminal; its end, and Ctrl-D, stop."""
-    from matrix.api.labelling import allowed
+    from matrix.api.sessions.labelling import allowed
 
     typer.echo(f"{allowed(item.question)} > ", nl=False)
     line = sys.stdin.readline()

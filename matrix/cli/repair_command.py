@@ -29,7 +29,7 @@ def repair(
     """Repair a run's tables."""
     from matrix import api
     from matrix.cli.printing import print_json
-    from matrix.report.run.keeping import repaired_as_data, repaired_as_text
+    from matrix.report.run.archive_report import repaired_as_data, repaired_as_text
 
     done = api.repair(run, results=results)
     if json:

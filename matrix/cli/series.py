@@ -13,7 +13,7 @@ import typer
 
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
-    from matrix.api.series import Last
+    from matrix.api.runs.series import Last
     from matrix.engine.executors.executor import AnyExecutor
     from matrix.engine.prepare.prepared import Prepared
     from matrix.report.gates.gate_wish import GateWish
@@ -80,7 +80,7 @@ class Playing:
             typer.Exit: It did not reach its end now either, so that no other may start.
         """
         from matrix import api
-        from matrix.api.series import is_over, still_alive_is_told
+        from matrix.api.runs.series import is_over, still_alive_is_told
         from matrix.cli.finish import INCOMPLETE, finish, shown
 
         assert last.run is not None
@@ -130,7 +130,7 @@ def last_finished(prepared: Prepared, wish: GateWish, play: Playing) -> int:
         BadInput: It is of another spec, or its gates cannot be decided; nothing was started.
         typer.Exit: It did not reach its end now either, so that no other may start.
     """
-    from matrix.api.series import last_of
+    from matrix.api.runs.series import last_of
     from matrix.cli.gating import gates_of
 
     last = last_of(prepared, play.results)

@@ -10,7 +10,7 @@ from matrix import api
 from matrix.api import Run, replay_checkpoint
 from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import BadInput
-from matrix.report.run.keeping import repaired_as_data, repaired_as_text
+from matrix.report.run.archive_report import repaired_as_data, repaired_as_text
 from matrix.report.session.transcript import session_as_data
 from tests.branching.looking import ids
 

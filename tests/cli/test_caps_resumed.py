@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.api.caps_given import FINISH_LAST, as_overrides, cap_given_at, with_given
+from matrix.api.runs.caps_given import FINISH_LAST, as_overrides, cap_given_at, with_given
 from matrix.model.documents.overrides import Override
 from matrix.store.run.run_folder import read_run
 from tests.executors.programs import SLOW, Project, counter_spec, entries_of, wait_for

@@ -14,7 +14,7 @@ def main() -> None:
     """Print one line of JSON (address and environment of those who join), then wait."""
     from matrix_actors.cluster.joining import RayUnavailable
     from matrix_actors.cluster.ray_environment import prepare_environment
-from matrix_actors.cluster.starting import leave_ray, start_ray
+    from matrix_actors.cluster.starting import leave_ray, start_ray
 
     prepare_environment()
     for last in (False, False, True):

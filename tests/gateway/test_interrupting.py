@@ -272,7 +272,7 @@ async def test_what_a_command_has_started_is_asked_to_end_and_has_its_grace_too(
 
 HASTY = """
 import asyncio, os, signal
-from matrix.api.metering import gateway, plan_gateway
+from matrix.api.runs.metering import gateway, plan_gateway
 from matrix.engine.run.progress import Silent
 
 class Hasty(Silent):

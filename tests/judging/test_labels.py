@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from matrix.api.labelling import labelling, value_of
+from matrix.api.sessions.labelling import labelling, value_of
 from matrix.kinds.protocol import Question
 from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
 from matrix.store.shared.labels import JudgeId, Label, Transcript

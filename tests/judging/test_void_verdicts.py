@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from matrix.api.labelling import labelling
+from matrix.api.sessions.labelling import labelling
 from tests.executors.programs import Project, counter_spec
 
 JUDGES = """

@@ -11,7 +11,7 @@ import orjson
 from matrix.model.records import Call, ChatMessage, ToolCall
 from matrix.model.seeds import content_hash
 from matrix.providers.simulated.notebook.items import folder_of, item_of, read_item
-from matrix.providers.simulated.notebook.keeping import Notebook
+from matrix.providers.simulated.notebook.notebook import Notebook
 from matrix.providers.simulated.notebook.rules import instructions_among, read_rules
 
 _NEEDED: Final = frozenset(("list", "read", "write"))

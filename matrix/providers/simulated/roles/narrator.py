@@ -10,9 +10,9 @@ from typing import Literal, NamedTuple
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.story import statements
 from matrix.providers.simulated.story.cues import Relay, read_relay
+from matrix.providers.simulated.story.narrating import Teller
 from matrix.providers.simulated.story.story import Story, story_of
 from matrix.providers.simulated.story.table import GUIDE_HEADING, THE_END, Table, read_table
-from matrix.providers.simulated.story.telling import Teller
 from matrix.providers.simulated.traits import Traits
 
 Move = Literal[

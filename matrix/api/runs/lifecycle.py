@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import SystemRandom
 
-from matrix.api.caps_given import as_overrides, cap_given_at, with_given
-from matrix.api.describing import ended_file, plan_summary, run_file
-from matrix.api.drawing import Draw, check_caps_left, drawing
-from matrix.api.extending import COUNTS, extended
 from matrix.api.gating import LATEST
-from matrix.api.kind_reports import kind_report, write_kind_report
 from matrix.api.opened import NEWEST, RESULTS, Run
+from matrix.api.runs.budget_draws import Draw, check_caps_left, drawing
+from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
+from matrix.api.runs.extending import COUNTS, extended
+from matrix.api.runs.kind_reports import kind_report, write_kind_report
+from matrix.api.runs.run_descriptions import ended_file, plan_summary, run_file
 from matrix.engine.continuation.folders_kept import keep_initial_folders
 from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
 from matrix.engine.governor.money_fold import money_in

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from matrix.api.lives import Clock, start
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
-from matrix.api.series import start_after_last
+from matrix.api.runs.lifecycle import Clock, start
+from matrix.api.runs.series import start_after_last
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener
 from matrix.model.documents.overrides import Override

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from matrix.api.caps_given import FINISH_LAST
-from matrix.api.lives import resume, start
 from matrix.api.opened import RESULTS, Run
+from matrix.api.runs.caps_given import FINISH_LAST
+from matrix.api.runs.lifecycle import resume, start
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import Listener

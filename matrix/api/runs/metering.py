@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from matrix.api.lives import start
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
+from matrix.api.runs.lifecycle import start
 from matrix.engine.prepare.catalogue import METERED_PROVIDERS, priced_models
 from matrix.engine.prepare.keys import ENV_NAME, variables
 from matrix.engine.prepare.prepared import Prepared

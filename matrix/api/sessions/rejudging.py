@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from matrix.api.branching import start_branching
-from matrix.api.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.api.opened import RESULTS, Run, open_run
+from matrix.api.sessions.branching import start_branching
+from matrix.api.sessions.choosing import Branching, go_on, moments_of, project_of_run
 from matrix.engine.continuation.changes import Wanted
 from matrix.engine.continuation.continuing import JUDGE
 from matrix.engine.executors.executor import AnyExecutor

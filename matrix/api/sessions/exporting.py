@@ -9,9 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matrix.api.choosing import project_of_run
-from matrix.api.kind_reports import kind_report
 from matrix.api.opened import NEWEST, RESULTS, open_run
+from matrix.api.runs.kind_reports import kind_report
+from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes

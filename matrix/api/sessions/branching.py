@@ -6,7 +6,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from matrix.api.choosing import (
+from matrix.api.opened import RESULTS, Run, open_run
+from matrix.api.runs.lifecycle import begin
+from matrix.api.sessions.choosing import (
     Branching,
     branched_of,
     chosen_by,
@@ -16,8 +18,6 @@ from matrix.api.choosing import (
     replay_of,
     wanted_of,
 )
-from matrix.api.lives import begin
-from matrix.api.opened import RESULTS, Run, open_run
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener
 from matrix.model.documents.conditions import parse_condition

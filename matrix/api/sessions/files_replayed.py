@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from matrix.api.branching import start_branching
-from matrix.api.choosing import Branching, go_on, replay_of
-from matrix.api.exporting import read_checkpoint
 from matrix.api.opened import RESULTS, Run
+from matrix.api.sessions.branching import start_branching
+from matrix.api.sessions.choosing import Branching, go_on, replay_of
+from matrix.api.sessions.exporting import read_checkpoint
 from matrix.engine.continuation.checkpoint_reading import moment_in
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener

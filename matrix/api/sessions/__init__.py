@@ -1,0 +1,1 @@
+"""Sessions of a run: continued, exported, judged again, labelled."""
