@@ -42,9 +42,9 @@ from matrix.store.blobs.blob_parts import Part
 from matrix.store.blobs.blob_server import BlobServer
 from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.telemetry.log import Forward
+from matrix_actors.process_address import ProcessAddress, here
 from matrix_actors.transport import RayBlobs, RayTransport
 from matrix_actors.variables import take_variables
-from matrix_actors.whereabouts import Whereabouts, here
 
 T = TypeVar("T")
 
@@ -90,7 +90,7 @@ class GovernorActor:
         self._setup, self._alive = setup, alive
         self._begun = asyncio.Event()
 
-    async def start(self) -> Whereabouts:
+    async def start(self) -> ProcessAddress:
         """Open the journal and begin to work; returns which process this is."""
         self._telemetry = telemetry_of(self._setup, "governor")
         self._governor = Governor(self._setup, alive=self._alive, log=self._telemetry.log)
@@ -124,8 +124,8 @@ class GovernorActor:
         return await self._governor.lose(peer)
 
     @_once_begun
-    async def condemn(self, plan: SessionPlan, reason: str) -> None:
-        await self._governor.condemn(plan, reason)
+    async def end_poisoned(self, plan: SessionPlan, reason: str) -> None:
+        await self._governor.end_poisoned(plan, reason)
 
     async def stop(self) -> None:
         await self._governor.stop()
@@ -150,7 +150,7 @@ class ProviderClientActor:
         self._begun = asyncio.Event()
         self._transport = RayTransport(governor)
 
-    async def start(self) -> Whereabouts:
+    async def start(self) -> ProcessAddress:
         """Begin to work; returns which process this is."""
         await take_variables(self._variables, os.environ)
         forward = Forward()
@@ -214,7 +214,7 @@ class SessionWorkerActor:
         self._blobs = None if blobs is None else BlobLine(RayBlobs(blobs))
         self._elsewhere: NodeFolder | None = None
 
-    async def start(self) -> Whereabouts:
+    async def start(self) -> ProcessAddress:
         """Begin to work; returns which process this is."""
         setup = self._setup
         await take_variables(self._variables, os.environ)
@@ -304,7 +304,7 @@ class BlobServerActor:
     def __init__(self, run_dir: str) -> None:
         self._server = BlobServer(Path(run_dir))
 
-    async def start(self) -> Whereabouts:
+    async def start(self) -> ProcessAddress:
         """Nothing is to be prepared; returns which process this is."""
         return here()
 
@@ -334,7 +334,7 @@ class PublisherActor:
         self._closing = asyncio.Event()
         self._closed = asyncio.Event()
 
-    async def start(self) -> Whereabouts:
+    async def start(self) -> ProcessAddress:
         """Take the tables over; returns which process this is."""
         from matrix.engine.executors.publishing import (
             open_publisher,  # only this process loads Arrow

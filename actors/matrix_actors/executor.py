@@ -42,23 +42,23 @@ from matrix_actors.cluster.joining import RayUnavailable, look_at_cluster, ray_a
 from matrix_actors.cluster.nodes import Nodes
 from matrix_actors.cluster.ray_environment import prepare_environment
 from matrix_actors.cluster.starting import Starting, check_ray, leave_ray
-from matrix_actors.crew import (
-    Crew,
+from matrix_actors.governed import PAUSE_S, Governed
+from matrix_actors.lifelines import RayDied, RayWatch, lifeline_to_head, lifelines_of_ray
+from matrix_actors.metrics import RunMetrics
+from matrix_actors.seating import QUARANTINE, Seating
+from matrix_actors.staffing import Batches, Staffing
+from matrix_actors.supervisor import (
     Member,
     ProcessGone,
+    Supervisor,
     cause_of,
     end_actors,
     end_process,
     is_of_node,
 )
-from matrix_actors.governed import PAUSE_S, Governed
-from matrix_actors.lifelines import RayDied, RayWatch, lifeline_to_head, lifelines_of_ray
-from matrix_actors.metrics import RunMetrics
-from matrix_actors.patience import aside, patiently
-from matrix_actors.seating import QUARANTINE, Seating
-from matrix_actors.staffing import Batches, Staffing
 from matrix_actors.transport import RayTransport
 from matrix_actors.variables import VariableServer
+from matrix_actors.waiting import aside, patiently
 
 STOP_TIMEOUT_S = 10.0
 """How long an orderly stop of one actor may take before it is killed."""
@@ -100,7 +100,7 @@ class RayExecutor:
         self._nodes: Nodes | None = None
         self._news: list[News] = []
         self._something = asyncio.Event()
-        self._crew: Crew | None = None
+        self._supervisor: Supervisor | None = None
         self._seating = Seating()
         self._staffing: Staffing | None = None
         self._variables: VariableServer | None = None
@@ -121,14 +121,14 @@ class RayExecutor:
     @property
     def pids(self) -> dict[str, int]:
         """Place -> process id, of everybody who is up."""
-        found = self.crew.members if self._crew is not None else []
+        found = self.supervisor.members if self._supervisor is not None else []
         return {one.place: one.process.pid for one in found if one.process is not None}
 
     @property
-    def crew(self) -> Crew:
+    def supervisor(self) -> Supervisor:
         """The processes; only while the run is up."""
-        assert self._crew is not None
-        return self._crew
+        assert self._supervisor is not None
+        return self._supervisor
 
     @property
     def governed(self) -> Governed:
@@ -204,19 +204,19 @@ class RayExecutor:
             down=self._died,
             failed=self._on_failure,
         )
-        self._crew = crew = Crew(
+        self._supervisor = supervisor = Supervisor(
             setup, server.place, one_node=local, worker_options=staffing.options
         )
         self._governed = Governed(
-            crew.governor,
+            supervisor.governor,
             self._hang_s,
             give_up=self._give_up_if_failed,
             on_death=self._hangs,
         )
         try:
-            await self._ray.needed_by(crew.create())
-            await self._ray.needed_by(staffing.attach(crew))
-            await self._ray.needed_by(crew.start())
+            await self._ray.needed_by(supervisor.create())
+            await self._ray.needed_by(staffing.attach(supervisor))
+            await self._ray.needed_by(supervisor.start())
             self._take_care(setup)
             await self._ray.needed_by(staffing.begin(self._is_given_up))
             self._give_up_if_failed()
@@ -234,14 +234,14 @@ class RayExecutor:
         assert self._staffing is not None
         self.governed.begin()
         self._metrics = RunMetrics(setup.run_id)
-        self._link = Link(DRIVER, RayTransport(self.crew.governor.actor), self._on_news)
+        self._link = Link(DRIVER, RayTransport(self.supervisor.governor.actor), self._on_news)
         self._link.start()
         self._background.begin(self._link.failed())
         self._background.begin(self._hand_out())
         self._background.begin(self._replace_the_dead())
         self._background.begin(self._look_after())
         self._background.begin(self._staffing.keep())
-        for member in self.crew.members:
+        for member in self.supervisor.members:
             if member.kind != "worker":
                 self._background.begin(self._watch(member))
 
@@ -269,7 +269,7 @@ class RayExecutor:
 
     async def drain(self) -> None:
         self._draining = True
-        if self._crew is not None:
+        if self._supervisor is not None:
             await self._ask(lambda actor: actor.drain.remote())
 
     async def finish(self, plan: Plan, reason: str) -> None:
@@ -279,7 +279,7 @@ class RayExecutor:
         from ray.exceptions import RayActorError, RayTaskError
 
         while True:
-            publisher = self.crew.publisher
+            publisher = self.supervisor.publisher
             name = publisher.name
             try:
                 await publisher.actor.finish.remote(plan, reason)
@@ -303,13 +303,15 @@ class RayExecutor:
             await self._variables.stop()
         if self._link is not None:
             await self._link.stop()
-        crew = self._crew
-        if crew is not None and self.pids and not at_once and not self._ray.is_dead:
-            for group in (crew.all_workers, crew.all_clients, [crew.governor]):
+        supervisor = self._supervisor
+        if supervisor is not None and self.pids and not at_once and not self._ray.is_dead:
+            for group in (supervisor.all_workers, supervisor.all_clients, [supervisor.governor]):
                 up = [member for member in group if member.process is not None]
                 await asyncio.gather(*(_stop(member.actor) for member in up))
-        if crew is not None:  # one that is stopped would keep its lock, and nobody could resume
-            for member in crew.members:
+        if (
+            supervisor is not None
+        ):  # one that is stopped would keep its lock, and nobody could resume
+            for member in supervisor.members:
                 end_process(member)
         if self._starting is None or self._starting.is_over:
             await self._leave()
@@ -319,8 +321,8 @@ class RayExecutor:
         if self._ray.is_dead and self._address is not None:
             return
         with suppress(ImportError, TimeoutError):
-            if self._crew is not None and not self._ray.is_dead:
-                actors = [one.actor for one in self._crew.members]
+            if self._supervisor is not None and not self._ray.is_dead:
+                actors = [one.actor for one in self._supervisor.members]
                 await patiently(aside(lambda: end_actors(actors)), STOP_TIMEOUT_S)
             await patiently(aside(leave_ray), LEAVE_S)
 
@@ -337,7 +339,7 @@ class RayExecutor:
                 await self._give(worker, mine)
 
     def _at(self, seat: int) -> Member | None:
-        return self.crew.suspects if seat == QUARANTINE else self.crew.workers.get(seat)
+        return self.supervisor.suspects if seat == QUARANTINE else self.supervisor.workers.get(seat)
 
     async def _look_after(self) -> None:
         """See, again and again, that every worker has the sessions that it was given.
@@ -346,7 +348,7 @@ class RayExecutor:
         """
         while True:
             await asyncio.sleep(LOOK_AFTER_S)
-            up = [one for one in self.crew.all_workers if one.process is not None]
+            up = [one for one in self.supervisor.all_workers if one.process is not None]
             await asyncio.gather(*map(self._compare, up))
             if self._draining:
                 self._let_go(self._seating.waiting)
@@ -373,7 +375,7 @@ class RayExecutor:
             self._on_news(SessionSuspended(session))
 
     async def _give(self, worker: Member, plans: Sequence[SessionPlan]) -> None:
-        """Give sessions to a worker; one that has died gives them to its heir later."""
+        """Give sessions to a worker; one that has died gives them to its successor later."""
         from ray.exceptions import RayActorError
 
         if plans:
@@ -442,7 +444,7 @@ class RayExecutor:
             come = partial(self._tell, ProcessReplaced(name, told))
             try:
                 await self._ray.needed_by(self._replace(member))
-                if member.kind != "worker" or member is self.crew.suspects:
+                if member.kind != "worker" or member is self.supervisor.suspects:
                     come()
                 else:
                     assert self._staffing is not None
@@ -479,26 +481,26 @@ class RayExecutor:
     async def _replace(self, member: Member) -> None:
         if member.process is None and self._staffing is not None:
             await self._staffing.look()  # nobody knows where it was to be; that may be gone
-        lost = await self.crew.replace(member)
+        lost = await self.supervisor.replace(member)
         if member.kind != "worker":
             self._background.begin(self._watch(member))
         if member.kind == "governor":
             await self._govern()
         elif member.kind == "worker":
             reached = {one.plan.session_id: one.done for one in lost}
-            fates = self._seating.bereave(member.index, reached)
-            for plan in fates.condemned:
-                await self.crew.governor.actor.condemn.remote(
+            fates = self._seating.fail_over(member.index, reached)
+            for plan in fates.poisoned:
+                await self.supervisor.governor.actor.end_poisoned.remote(
                     plan, "its worker died again and again at the same turn, with nobody else in it"
                 )
             self._give_all(fates.again)
-            if member is self.crew.suspects:
+            if member is self.supervisor.suspects:
                 await self._bring_up_suspects(member)
             await self._play_next_suspect()
 
     async def _govern(self) -> None:
         """A new governor is up: go on talking to it."""
-        actor = self.crew.governor.actor
+        actor = self.supervisor.governor.actor
         if self._draining:
             await actor.drain.remote()
         assert self._link is not None
@@ -512,10 +514,10 @@ class RayExecutor:
         """Sessions that may kill their worker are played one at a time, in one of their own."""
         if not self._seating.has_suspect:
             return
-        if (worker := self.crew.suspects) is None:
+        if (worker := self.supervisor.suspects) is None:
             worker = Member("worker-suspects", "worker", QUARANTINE)
-            await self.crew.hire(worker)
-            self.crew.suspects = worker
+            await self.supervisor.hire(worker)
+            self.supervisor.suspects = worker
             await self._bring_up_suspects(worker)
         plan = self._seating.next_suspect()
         await self._give(worker, [] if plan is None else [plan])
@@ -524,7 +526,7 @@ class RayExecutor:
         from ray.exceptions import RayActorError
 
         try:
-            await self.crew.begin(worker)
+            await self.supervisor.begin(worker)
         except RayActorError as error:
             self._died(worker, error)
         else:

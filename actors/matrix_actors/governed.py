@@ -7,8 +7,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from matrix_actors.crew import Member, make_sure
-from matrix_actors.patience import patiently
+from matrix_actors.supervisor import Member, make_sure
+from matrix_actors.waiting import patiently
 
 PAUSE_S = 0.1
 """Pause before looking again whether the run can go on, while others are down."""
@@ -31,7 +31,7 @@ class Governed:
             governor: The place, whoever has it.
             hang_s: A governor that says nothing for so long is taken for dead.
             give_up: Raises, if there will be no other governor.
-            on_death: Told that the governor is dead; it calls :meth:`begin` when there is an heir.
+            on_death: Told that the governor is dead; :meth:`begin` is called for its successor.
         """
         self._governor, self._hang_s = governor, hang_s
         self._give_up, self._on_death = give_up, on_death
@@ -52,7 +52,7 @@ class Governed:
         while True:
             await self._until_up()
             member = self._governor
-            name = member.name  # by the time that it is known to be dead, it may have an heir
+            name = member.name  # by the time that it is known to be dead, it may have a successor
             try:
                 return await patiently(ask(member.actor), self._hang_s)
             except RayTaskError as error:

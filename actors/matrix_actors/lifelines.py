@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeVar
 
 from matrix.model.errors import CutShort
 from matrix.store.run.run_folder import resume_command
-from matrix_actors.patience import patiently
+from matrix_actors.waiting import patiently
 
 T = TypeVar("T")
 

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from matrix.engine.executors.poison_sessions import Strikes
+from matrix.engine.executors.poison_sessions import PoisonDetector
 from matrix.model.records import SessionPlan
 
 
@@ -17,7 +17,7 @@ class Fates:
 
     again: dict[int, list[SessionPlan]] = field(default_factory=dict)
     alone: list[SessionPlan] = field(default_factory=list)
-    condemned: list[SessionPlan] = field(default_factory=list)
+    poisoned: list[SessionPlan] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class Seating:
     _load: dict[int, int] = field(default_factory=dict)
     _seated: dict[str, _Seated] = field(default_factory=dict)
     _waiting: deque[str] = field(default_factory=deque)
-    _strikes: Strikes = field(default_factory=Strikes)
+    _poison_detector: PoisonDetector = field(default_factory=PoisonDetector)
     _suspects: deque[str] = field(default_factory=deque)
     _alone: str | None = None
     _leaving: set[str] = field(default_factory=set)
@@ -160,7 +160,7 @@ class Seating:
         self._astray.pop(session_id, None)
         if one is not None:
             self._unload(one)
-        self._strikes.forget([session_id])
+        self._poison_detector.forget([session_id])
         if session_id in self._suspects:
             self._suspects.remove(session_id)
         if self._alone == session_id:
@@ -168,7 +168,7 @@ class Seating:
             return True
         return False
 
-    def bereave(self, seat: int, reached: Mapping[str, Hashable]) -> Fates:
+    def fail_over(self, seat: int, reached: Mapping[str, Hashable]) -> Fates:
         """The worker of a seat died; ``reached`` says how far its open sessions had come.
 
         The seat is closed, and its sessions are for others.
@@ -178,7 +178,7 @@ class Seating:
         mine = {key: one for key, one in self._seated.items() if one.seat == seat}
         self._leaving.difference_update(mine)
         known = {key: at for key, at in reached.items() if key in mine}
-        judged = self._strikes.died(known, alone=alone)
+        judged = self._poison_detector.died(known, alone=alone)
         if alone:
             self._alone = None
         fates, again = Fates(), list[SessionPlan]()
@@ -186,8 +186,8 @@ class Seating:
             match judged.get(key, "alone" if alone else "again"):
                 case "again":
                     again.append(one.plan)
-                case "condemned":
-                    fates.condemned.append(one.plan)
+                case "poisoned":
+                    fates.poisoned.append(one.plan)
                 case "alone":
                     fates.alone.append(one.plan)
                     self._suspect(key, one)

@@ -28,9 +28,9 @@ from matrix_actors.cluster.placing import (
     waiting_text,
     wanted_workers,
 )
-from matrix_actors.crew import ANYWHERE, Crew, Member, placed
-from matrix_actors.patience import aside, patiently
 from matrix_actors.seating import Seating
+from matrix_actors.supervisor import ANYWHERE, Member, Supervisor, placed
+from matrix_actors.waiting import aside, patiently
 
 LOOK_S: Final = 3.0
 """Pause between looks at which nodes there are."""
@@ -90,7 +90,7 @@ class Staffing:
         self._seating, self._asked, self._nodes = seating, asked, nodes
         self._tell, self._give, self._up, self._down = tell, give, up, down
         self._wait_s, self._clock = wait_s, clock
-        self._crew: Crew | None = None
+        self._supervisor: Supervisor | None = None
         self._next = 0
         self._leaving: set[int] = set()
         self._background = Background(failed)
@@ -98,14 +98,14 @@ class Staffing:
         self._looking = asyncio.Lock()
 
     @property
-    def crew(self) -> Crew:
+    def supervisor(self) -> Supervisor:
         """Whose workers these are."""
-        assert self._crew is not None
-        return self._crew
+        assert self._supervisor is not None
+        return self._supervisor
 
-    async def attach(self, crew: Crew) -> None:
+    async def attach(self, supervisor: Supervisor) -> None:
         """Hire the first workers; they come up while the others do."""
-        self._crew = crew
+        self._supervisor = supervisor
         places = [] if self._nodes is None else self._nodes.places
         count = self._asked or cpus_here() if self._nodes is None else None
         for _ in range(wanted_workers(places, self._asked) if count is None else min(count, 1000)):
@@ -117,7 +117,7 @@ class Staffing:
             return ANYWHERE
         if number < 0:  # one for suspects, which must not wait for its turn
             return ANYWHERE
-        rank = sorted({*self.crew.workers, number} - self._leaving).index(number)
+        rank = sorted({*self.supervisor.workers, number} - self._leaving).index(number)
         not_there = avoided(rank, self._nodes.places, self._nodes.unusable)
         labels = {NODE_LABEL: f"!in({','.join(not_there)})"} if not_there else None
         return {**ANYWHERE, "num_cpus": 1, "label_selector": labels}
@@ -131,9 +131,9 @@ class Staffing:
         Raises:
             RayUnavailable: There was no CPU for a worker.
         """
-        workers = list(self.crew.workers.values())
+        workers = list(self.supervisor.workers.values())
         if self._nodes is None:
-            await asyncio.gather(*map(self.crew.begin, workers))
+            await asyncio.gather(*map(self.supervisor.begin, workers))
             for member in workers:
                 self._has_come(member)
             return
@@ -147,7 +147,7 @@ class Staffing:
         while not given_up():
             if self._refused is not None:
                 raise self._refused
-            if any(member.process is not None for member in self.crew.workers.values()):
+            if any(member.process is not None for member in self.supervisor.workers.values()):
                 return
             await asyncio.sleep(LOOK_AGAIN_S)
             now = self._clock()
@@ -161,13 +161,13 @@ class Staffing:
 
     async def _said(self) -> str:
         assert self._nodes is not None
-        waiting, workers = await self._waiting(), len(self.crew.workers)
+        waiting, workers = await self._waiting(), len(self.supervisor.workers)
         return waiting_text(waiting, workers, room(self._nodes.places))
 
     async def _waiting(self) -> Waiting | None:
         """What workers that are not up yet wait for; ``None`` if Ray does not say."""
         assert self._nodes is not None
-        workers = list(self.crew.workers.values())
+        workers = list(self.supervisor.workers.values())
         coming = [member for member in workers if member.process is None]
         try:
             given = await patiently(aside(partial(placed, coming)), ASK_S)
@@ -182,8 +182,8 @@ class Staffing:
     async def _hire(self) -> Member:
         number, self._next = self._next, self._next + 1
         member = Member(f"worker-{number}", "worker", number)
-        await self.crew.hire(member)
-        self.crew.workers[number] = member
+        await self.supervisor.hire(member)
+        self.supervisor.workers[number] = member
         return member
 
     def replace(self, member: Member, died: str, come: Callable[[], None]) -> None:
@@ -206,7 +206,7 @@ class Staffing:
             come()
 
     async def _heir_said(self, member: Member) -> str:
-        if self.crew.workers.get(member.index) is not member:
+        if self.supervisor.workers.get(member.index) is not member:
             return "no CPU is left for another one, so others play its sessions on"
         waiting = None if self._nodes is None else await self._waiting()
         if self._nodes is None or (waiting is not None and waiting.is_starting):
@@ -216,14 +216,14 @@ class Staffing:
     async def _bring_up(self, member: Member) -> None:
         name = member.name
         try:
-            await self.crew.begin(member)
+            await self.supervisor.begin(member)
         except Exception as error:
-            if member.name == name and self.crew.workers.get(member.index) is member:
+            if member.name == name and self.supervisor.workers.get(member.index) is member:
                 self._refuse(error)
                 self._down(member, error)
             return
-        if self.crew.workers.get(member.index) is not member:
-            await self.crew.dismiss(member)  # it was let go while it came up
+        if self.supervisor.workers.get(member.index) is not member:
+            await self.supervisor.dismiss(member)  # it was let go while it came up
         elif member.name == name and member.index not in self._leaving:
             self._has_come(member)
 
@@ -239,7 +239,7 @@ class Staffing:
         self._give(self._seating.open(member.index))
         for seat, sessions in self._seating.surplus(member.index).items():
             for session in sessions:  # each by itself: none waits for another's turn to end
-                self._background.begin(self._move(self.crew.workers[seat], [session]))
+                self._background.begin(self._move(self.supervisor.workers[seat], [session]))
 
     async def _move(self, worker: Member, sessions: Sequence[str]) -> None:
         """Have sessions played on by others; one that dies meanwhile loses them anyway."""
@@ -262,10 +262,10 @@ class Staffing:
 
     def _dismiss(self, member: Member) -> None:
         """A worker goes for good, and its seat with it: what it may still have is for others."""
-        self.crew.workers.pop(member.index, None)
+        self.supervisor.workers.pop(member.index, None)
         self._leaving.discard(member.index)
         self._seating.close(member.index)
-        self._background.begin(self.crew.dismiss(member))
+        self._background.begin(self.supervisor.dismiss(member))
         self._give(self._seating.move(self._seating.at(member.index)))
 
     # --- the nodes --------------------------------------------------------------------------------
@@ -290,7 +290,7 @@ class Staffing:
 
     def _let_go(self) -> None:
         assert self._nodes is not None
-        for member in list(self.crew.workers.values()):
+        for member in list(self.supervisor.workers.values()):
             process = member.process
             leaves = process is not None and process.node in self._nodes.leaving
             if leaves and member.index not in self._leaving:
@@ -299,7 +299,7 @@ class Staffing:
 
     async def _adjust(self) -> None:
         assert self._nodes is not None
-        staying = [m for i, m in self.crew.workers.items() if i not in self._leaving]
+        staying = [m for i, m in self.supervisor.workers.items() if i not in self._leaving]
         wanted = wanted_workers(self._nodes.places, self._asked)
         for _ in range(wanted - len(staying)):
             self._background.begin(self._bring_up(await self._hire()))

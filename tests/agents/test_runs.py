@@ -16,8 +16,8 @@ from tests.agents.programs import TURNS, Service, agents, charged, project_of, s
 from tests.executors.programs import Project, wait_for
 from tests.faults.laws import assert_books, entries_in
 from tests.faults.test_folder_kills import trees
-from tests.patience import PATIENCE_S
 from tests.providers_litellm.service import served
+from tests.waiting import LONGEST_WAIT_S
 
 ASKS = 2
 """Of a turn of the scribe."""
@@ -115,7 +115,7 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
                 await asyncio.to_thread(wait_for, partial(begun, hurt, moment))
                 process.send_signal(signal.SIGKILL)
             finally:
-                await asyncio.to_thread(process.communicate, timeout=PATIENCE_S)
+                await asyncio.to_thread(process.communicate, timeout=LONGEST_WAIT_S)
             command = ["resume", "it", "--in-process", "--quiet"]
         kept = [e for e in entries_in(project.path("it")) if isinstance(e, Settled) and e.answer]
         done = await played(project, *command)

@@ -24,7 +24,7 @@ from tests.books import fold_money
 from tests.engine.live import journal_entries
 from tests.executors.billing import most_committed, served_spec
 from tests.faults.laws import assert_books
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ async def test_every_behaviour_of_a_group_has_its_outcome_and_is_paid_for(
     assert isinstance(loop, WaitingLoop)
 
     def give_up() -> None:
-        loop.call_soon_threadsafe(loop.pass_time, 2 * PATIENCE_S)
+        loop.call_soon_threadsafe(loop.pass_time, 2 * LONGEST_WAIT_S)
 
     server.waited_for = give_up
 
@@ -65,7 +65,7 @@ async def test_every_behaviour_of_a_group_has_its_outcome_and_is_paid_for(
         folder = tmp_path / name
         folder.mkdir()
         place: Any = Place(server.url(name, title, first))
-        world = World(folder, place, transport=transport, timeout_s=PATIENCE_S)
+        world = World(folder, place, transport=transport, timeout_s=LONGEST_WAIT_S)
         played = await world.play(turns)
         for turn in range(turns):
             found = played.attempts.get(turn + 1, [])

@@ -17,8 +17,8 @@ from matrix.admission.accounts import IN_A_ROW
 from tests.badinput.conftest import Worlds
 from tests.badinput.trouble import TROUBLE
 from tests.badinput.world import COST, Attempt, trouble_at_the_second_call
-from tests.patience import PATIENCE_S
 from tests.providers_litellm.service import Service
+from tests.waiting import LONGEST_WAIT_S
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "failures.md"
 AGENTS = "## Agents under test"
@@ -107,7 +107,7 @@ async def test_trouble_that_happens_once(
 ) -> None:
     row = row_of(title, transport)
     trouble_at_the_second_call(service, TROUBLE[title], times=1)
-    world = worlds(transport=transport, timeout_s=PATIENCE_S)
+    world = worlds(transport=transport, timeout_s=LONGEST_WAIT_S)
     played = await world.play()
     first, *more = played.second
     assert first.error_class == row.error_class
@@ -131,7 +131,7 @@ async def test_trouble_that_never_ends(title: str, service: Service, worlds: Wor
     """
     row = rows()[title]
     trouble_at_the_second_call(service, TROUBLE[title], times=99)
-    world = worlds(attempts=ATTEMPTS, timeout_s=PATIENCE_S)
+    world = worlds(attempts=ATTEMPTS, timeout_s=LONGEST_WAIT_S)
     if row.call == "parked":
         assert_parked(row, (await world.play_until_drained())[2])
         return

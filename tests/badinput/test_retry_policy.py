@@ -28,9 +28,9 @@ from tests.badinput.trouble import (
     says,
 )
 from tests.badinput.world import trouble_at_the_second_call
-from tests.patience import PATIENCE_S
 from tests.providers_litellm.service import Answer, Seen, Service, call
 from tests.providers_litellm.test_wire_parity import TARGETS
+from tests.waiting import LONGEST_WAIT_S
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
 DAY_S = 86_400
@@ -84,7 +84,7 @@ async def test_an_attempt_is_one_request_whatever_comes_back(
     trouble: str, transport: str, service: Service
 ) -> None:
     service.answer = TRANSIENT[trouble]
-    provider = provider_of(service, "openai/gpt-4o", transport=transport, timeout_s=PATIENCE_S)
+    provider = provider_of(service, "openai/gpt-4o", transport=transport, timeout_s=LONGEST_WAIT_S)
     with pytest.raises(ProviderError) as caught:
         await provider.complete(call("hi"), 1)
     await provider.aclose()

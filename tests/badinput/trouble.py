@@ -13,8 +13,8 @@ from aiohttp import web
 
 from tests.badinput.waiting_loop import WaitingLoop
 from tests.badinput.world import REPORTED
-from tests.patience import PATIENCE_S
 from tests.providers_litellm.service import Answer, chat
+from tests.waiting import LONGEST_WAIT_S
 
 
 def says(body: Any, status: int = 200, **headers: str) -> Answer:
@@ -56,7 +56,7 @@ async def hang(request: web.Request) -> web.StreamResponse:
     """Never answer; the clock of whoever waits for it is put forward until he gives up."""
     loop = asyncio.get_running_loop()
     assert isinstance(loop, WaitingLoop)
-    loop.pass_time(2 * PATIENCE_S)
+    loop.pass_time(2 * LONGEST_WAIT_S)
     await loop.create_future()
     raise AssertionError("nobody lets it go")
 

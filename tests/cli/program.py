@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.forked import may_be_forked, run_forked
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 PROGRAM = Path(sys.executable).with_name("matrix")
 GOLDEN = Path(__file__).with_name("golden")
@@ -78,7 +78,7 @@ def run_program(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=LONGEST_WAIT_S,
         check=False,
     )
     return Result(done.stdout, done.stderr, done.returncode)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import environment
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 SLOW = frozenset({"pydantic", "ray", "litellm", "pandas", "numpy", "scipy", "pyarrow", "rich"})
 
@@ -31,7 +31,7 @@ def loaded_by(folder: Path, *args: str) -> set[str]:
         env=environment(folder),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=LONGEST_WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -26,7 +26,7 @@ from tests.cli.program import (
     shown,
 )
 from tests.executors.programs import wait_for
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]",
          "--set", "options.group_size_max=2")  # fmt: skip
@@ -308,7 +308,7 @@ def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -
                 break
         _wait_for_journal(project / "results" / "stopped" / "journal.sqlite")
         program.send_signal(signal.SIGINT)
-        stdout, stderr = program.communicate(timeout=PATIENCE_S)
+        stdout, stderr = program.communicate(timeout=LONGEST_WAIT_S)
     assert program.returncode == 4
     assert "stopping (interrupted)" in stderr
     assert "run stopped (incomplete: interrupted)" in stdout

@@ -19,7 +19,7 @@ from matrix.cli.main import main
 from matrix.store.shared.name_lock import only_one
 from tests.cli.program import PROGRAM, Matrix, Result, environment
 from tests.executors.programs import SLOW, entries_of, wait_for
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 SPEC: dict[str, Any] = {
     "name": "tally",
@@ -216,7 +216,7 @@ def test_python_finishes_the_last_run_first_too(tally: Path, matrix: Matrix) -> 
 @contextmanager
 def alive(folder: Path, *args: str) -> Iterator[int]:
     """A program whose models take all day to answer, and its process; it is killed at the end."""
-    slow = {**SLOW, "latency": {"first_token_s": PATIENCE_S, "tokens_per_s": 1e6, "jitter": 0}}
+    slow = {**SLOW, "latency": {"first_token_s": LONGEST_WAIT_S, "tokens_per_s": 1e6, "jitter": 0}}
     write(folder, simulation=slow)
     with subprocess.Popen(
         [PROGRAM, *args],

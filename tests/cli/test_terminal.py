@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import PROGRAM, environment
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]", "--run-id", "seen")
@@ -33,7 +33,7 @@ def on_terminal(folder: Path, *args: str, columns: int = 80, answer: str = "") -
         if answer:
             os.write(ours, answer.encode())
         written = b"".join(iter(lambda: _read(ours), b""))
-        code = program.wait(timeout=PATIENCE_S)
+        code = program.wait(timeout=LONGEST_WAIT_S)
     os.close(ours)
     return written.decode().replace("\r\n", "\n"), code
 

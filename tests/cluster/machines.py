@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.executors.programs import processes_of, wait_for
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
 """The ``ray`` program, of the Python that runs the tests."""
@@ -48,7 +48,7 @@ class Machine:
             for pid in self.pids():
                 with suppress(ProcessLookupError):
                     os.kill(pid, signum)
-        self.process.wait(PATIENCE_S)
+        self.process.wait(LONGEST_WAIT_S)
 
     def lose(self, *names: str) -> None:
         """Processes of it are killed, by a part of their command line; the others find out."""

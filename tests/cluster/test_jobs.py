@@ -12,7 +12,7 @@ import pytest
 from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import RAY, TOKEN, machines
 from tests.executors.programs import PROGRAM, Project, counter_spec, wait_for
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 @pytest.mark.ray
@@ -37,7 +37,7 @@ def test_a_submitted_job_joins_its_cluster_and_says_where_its_results_are(tmp_pa
                     env=environment,
                     capture_output=True,
                     text=True,
-                    timeout=PATIENCE_S,
+                    timeout=LONGEST_WAIT_S,
                     check=False,
                 )
             )

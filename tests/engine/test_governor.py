@@ -29,7 +29,7 @@ from tests.engine.live import Live, count, history, journal_entries
 from tests.engine.mixed_kind import MixedKind
 from tests.engine.plans import GROUP, MODEL, ask, call, key, plan, settle, setup
 from tests.engine.waiting import settled, until
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 async def test_a_hold_is_on_the_disk_before_its_attempt_is_sent(run_dir: Path) -> None:
@@ -281,7 +281,7 @@ async def test_a_governor_that_lost_its_journal_tells_the_driver_and_grants_noth
         other.execute("UPDATE meta SET value = '99' WHERE key = 'epoch'")
     other.close()
     await governor.post("worker-0", 1, [OpenSession(plan()), ask()])
-    mail = await asyncio.wait_for(governor.poll(DRIVER, 0), PATIENCE_S)
+    mail = await asyncio.wait_for(governor.poll(DRIVER, 0), LONGEST_WAIT_S)
     (failed,) = mail.messages
     assert isinstance(failed, RunFailed)
     assert failed.error_class == "FencedOff"
@@ -300,11 +300,11 @@ async def test_a_batch_that_comes_twice_is_taken_once(run_dir: Path) -> None:
     batch: list[ToGovernor] = [OpenSession(plan()), ask()]
     for _ in range(3):
         await governor.post("worker-0", 1, batch)
-    first = await asyncio.wait_for(governor.poll("worker-0", 0), PATIENCE_S)
+    first = await asyncio.wait_for(governor.poll("worker-0", 0), LONGEST_WAIT_S)
     assert Granted(key(), 1, 1) in first.messages
     await governor.post("worker-0", 2, [settle(key(), 1)])
     await governor.post("worker-0", 2, [settle(key(), 1)])
-    await asyncio.wait_for(governor.poll("worker-0", first.last), PATIENCE_S)
+    await asyncio.wait_for(governor.poll("worker-0", first.last), LONGEST_WAIT_S)
     await governor.stop()
     kinds = [type(entry) for entry in journal_entries(run_dir)]
     assert kinds == [Opened, Held, Settled]
@@ -316,11 +316,11 @@ async def test_two_workers_that_ask_for_one_call_pay_for_it_once(run_dir: Path) 
     request: Acquire = ask()
     await governor.post("a", 1, [OpenSession(plan()), request])
     await governor.post("b", 1, [request])
-    first = await asyncio.wait_for(governor.poll("a", 0), PATIENCE_S)
+    first = await asyncio.wait_for(governor.poll("a", 0), LONGEST_WAIT_S)
     await governor.post("a", 2, [settle(key(), 1)])
     told = [
-        await asyncio.wait_for(governor.poll("a", first.last), PATIENCE_S),
-        await asyncio.wait_for(governor.poll("b", 0), PATIENCE_S),
+        await asyncio.wait_for(governor.poll("a", first.last), LONGEST_WAIT_S),
+        await asyncio.wait_for(governor.poll("b", 0), LONGEST_WAIT_S),
     ]
     assert told[0].messages == told[1].messages
     await governor.stop()

@@ -142,7 +142,7 @@ def test_between_two_attempts_a_call_still_belongs_to_who_pauses() -> None:
 # --- a governor in the place of one that died -----------------------------------------------------
 
 
-def heir(*holds: Held) -> Desk:
+def successor(*holds: Held) -> Desk:
     """A governor that knows of holds whose owner, ``worker``, is alive."""
     desk = Desk(sessions=0, history=History(last_hold_id=9))
     for held in holds:
@@ -155,7 +155,7 @@ OUT = Held(7, key(), 1, "counter", "sim/counter", 300, "worker", 0.0)
 
 
 def test_what_a_living_process_has_in_flight_stays_held_and_is_settled_by_it() -> None:
-    desk = heir(OUT)
+    desk = successor(OUT)
     assert desk.core.ledger.balance.held == 300
     assert desk.say(ask()) == Tick([], [], None), "joined: its attempt is out"
     told = desk.say(settle(key(), 7, cost=100))
@@ -164,7 +164,7 @@ def test_what_a_living_process_has_in_flight_stays_held_and_is_settled_by_it() -
 
 
 def test_a_hold_that_nobody_was_told_of_is_released() -> None:
-    desk = heir(OUT)
+    desk = successor(OUT)
     (entry,) = desk.say(StillOut(())).entries
     assert isinstance(entry, Settled)
     assert (entry.disposition, entry.cost, entry.error_class) == ("released", 0, "NeverSent")
@@ -172,7 +172,7 @@ def test_a_hold_that_nobody_was_told_of_is_released() -> None:
 
 
 def test_what_is_repeated_to_a_new_governor_changes_nothing_the_second_time() -> None:
-    desk = heir(OUT)
+    desk = successor(OUT)
     done = checkpoint("turn", 1)
     for message in (settle(key(), 7), done, ask(), EndSession(ended())):
         desk.say(message)
@@ -185,11 +185,11 @@ def test_a_session_whose_worker_died_goes_on_with_its_calls_as_they_are() -> Non
     desk.say(ask(), peer="client")
     (lost,) = desk.core.lose("worker", 1.0)
     assert (lost.plan, lost.done) == (plan(order=1), None)
-    desk.core.open_session("heir", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 2.0, 2.0)
+    desk.core.open_session("successor", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 2.0, 2.0)
     assert desk.say(ask(), peer="client").mail == [
-        ("heir", SessionOpened("s1", NOTHING_KNOWN.snapshot))
+        ("successor", SessionOpened("s1", NOTHING_KNOWN.snapshot))
     ], "its call is still out, and joined"
-    assert desk.core.lose("heir", 3.0)
+    assert desk.core.lose("successor", 3.0)
 
 
 def test_a_call_of_a_turn_that_is_over_is_not_paid_again() -> None:
@@ -365,7 +365,7 @@ def test_what_a_dead_process_had_in_flight_is_presumed_spent() -> None:
     assert (entry.answer, entry.error_class, entry.at) == (None, "ProcessDied", 4.0)
     assert (desk.core.ledger.presumed, desk.core.ledger.held) == (70, 50)
     assert desk.core.lose("dead", 5.0) == []
-    assert letters(desk.say(ask(key(slot="0")), peer="heir"), Granted) == [
+    assert letters(desk.say(ask(key(slot="0")), peer="successor"), Granted) == [
         Granted(key(slot="0"), 3, 2)
     ]
 

@@ -161,7 +161,7 @@ class GovernorInbox(RuleBasedStateMachine):
         played.over, played.worker = True, None
 
     @precondition(lambda self: self._where(_given))
-    @rule(data=st.data(), then=st.sampled_from(["nothing", "open", "condemn"]))
+    @rule(data=st.data(), then=st.sampled_from(["nothing", "open", "end_poisoned"]))
     def lose(self, data: st.DataObject, then: str) -> None:
         """A worker dies, and often something follows at once."""
         session, played = self._draw(data, _given)
@@ -176,12 +176,12 @@ class GovernorInbox(RuleBasedStateMachine):
             case "open":
                 played.worker, played.begun = self._new_worker(), False
                 self._say(played.worker, OpenSession(plan(session)))
-            case "condemn":
+            case "end_poisoned":
                 self._condemn(session, played)
 
     @precondition(lambda self: self._where(_left))
     @rule(data=st.data())
-    def condemn(self, data: st.DataObject) -> None:
+    def end_poisoned(self, data: st.DataObject) -> None:
         """A session that nobody plays any more is given up."""
         self._condemn(*self._draw(data, _left))
 
@@ -248,7 +248,9 @@ class GovernorInbox(RuleBasedStateMachine):
 
     def _condemn(self, session: str, played: Played) -> None:
         played.over = played.given_up = True
-        self.script.append(lambda: self._promise(self.governor.condemn(plan(session), "enough")))
+        self.script.append(
+            lambda: self._promise(self.governor.end_poisoned(plan(session), "enough"))
+        )
 
     def _new_worker(self) -> str:
         self.born += 1

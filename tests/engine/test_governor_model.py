@@ -213,8 +213,8 @@ class GovernorMachine(RuleBasedStateMachine):
             if owner in call.owed:
                 call.owed.remove(owner)
             if call.owner == owner:
-                heir = call.owed[0] if call.owed and not call.answer else None
-                call.owner, call.waiting, call.bound = heir, heir is not None, call.asked
+                successor = call.owed[0] if call.owed and not call.answer else None
+                call.owner, call.waiting, call.bound = successor, successor is not None, call.asked
         tick = self.core.tick(self.now, self.now)
         presumed = [e for e in tick.entries if isinstance(e, Settled)]
         assert {(e.hold_id, e.disposition) for e in presumed} == {(i, "presumed") for i in lost}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matrix.engine.wire.link import Link, Mail, Mailboxes
 from tests.engine.waiting import settled, until
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 class Echo:
@@ -117,7 +117,7 @@ async def test_a_poll_parks_until_its_own_peer_has_mail() -> None:
     await settled()
     assert not poll.done()
     boxes.deliver("a", ["for a"])
-    assert await asyncio.wait_for(poll, PATIENCE_S) == Mail(1, ["for a"])
+    assert await asyncio.wait_for(poll, LONGEST_WAIT_S) == Mail(1, ["for a"])
 
 
 async def test_close_lets_every_parked_poll_return() -> None:
@@ -126,7 +126,7 @@ async def test_close_lets_every_parked_poll_return() -> None:
     await settled()
     assert not any(poll.done() for poll in polls)
     boxes.close()
-    assert await asyncio.wait_for(asyncio.gather(*polls), PATIENCE_S) == [Mail(0, [])] * 3
+    assert await asyncio.wait_for(asyncio.gather(*polls), LONGEST_WAIT_S) == [Mail(0, [])] * 3
 
 
 class SlowLine(Echo):
@@ -183,7 +183,7 @@ async def test_a_server_that_is_gone_is_noticed_by_whoever_watches_the_link() ->
     link.start()
     link.send("anything")
     with pytest.raises(ConnectionError, match="gone"):
-        await asyncio.wait_for(link.failed(), PATIENCE_S)
+        await asyncio.wait_for(link.failed(), LONGEST_WAIT_S)
     await link.stop()
 
 

@@ -24,8 +24,8 @@ from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.store.blobs.restoring import restore_tree
 from tests.engine.lone_session import Journal
 from tests.engine.test_effects import scribe, scribes, told
-from tests.patience import PATIENCE_S
 from tests.plugins.scribe_kind import ScribeKind
+from tests.waiting import LONGEST_WAIT_S
 
 RUN = Path("results/a-run")
 
@@ -166,7 +166,7 @@ async def test_a_server_that_dies_again_and_again_is_waited_for_and_no_session_n
     server.dies_in = 3
     playing = asyncio.ensure_future(journal.play())
     for life in range(4):
-        assert await asyncio.to_thread(server.died.wait, PATIENCE_S)
+        assert await asyncio.to_thread(server.died.wait, LONGEST_WAIT_S)
         server = Mortal(run_dir)
         server.dies_in = life  # one dies at once
         line.reconnect(server)
@@ -187,7 +187,7 @@ def test_who_waits_for_a_server_is_let_go_when_the_line_is_closed(tmp_path: Path
 
     asking = threading.Thread(target=ask)
     asking.start()
-    assert server.died.wait(PATIENCE_S)
+    assert server.died.wait(LONGEST_WAIT_S)
     line.close()
-    assert gone.wait(PATIENCE_S)
+    assert gone.wait(LONGEST_WAIT_S)
     asking.join()

@@ -35,7 +35,7 @@ from matrix.providers.base import Reply
 from matrix.providers.scripted import Handler, ScriptedProvider
 from tests.engine.plans import GROUP, MODEL, TARIFF, USD, call, key, plan
 from tests.engine.waiting import settled, until
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 RETRYABLE = [RateLimited, ProviderUnavailable, ProviderTimeout, MalformedAnswer]
 FINAL = [ContextOverflow, RequestRejected]
@@ -286,7 +286,7 @@ async def test_who_joins_a_call_that_is_under_way_gets_the_same_answer() -> None
     await settled()
     assert world.attempts == 1
     door.set()
-    answers = await asyncio.wait_for(asyncio.gather(*asking), PATIENCE_S)
+    answers = await asyncio.wait_for(asyncio.gather(*asking), LONGEST_WAIT_S)
     assert answers[0] is answers[1] is answers[2]
     assert len(world.settlements) == 1
 
@@ -304,7 +304,7 @@ async def test_a_joined_caller_that_gives_up_does_not_end_the_call() -> None:
     second.cancel()
     await settled()
     door.set()
-    assert (await asyncio.wait_for(first, PATIENCE_S)).text == "6"
+    assert (await asyncio.wait_for(first, LONGEST_WAIT_S)).text == "6"
 
 
 async def test_a_call_that_the_cap_cannot_admit_is_censored_without_being_sent() -> None:
@@ -362,7 +362,7 @@ async def test_many_calls_at_once_each_get_their_own_answer() -> None:
 
     world = World(handler, cap=1000 * USD)
     calls = [call(key(slot=str(n)), text=f"question {n}") for n in range(200)]
-    answers = await asyncio.wait_for(asyncio.gather(*map(world.host.ask, calls)), PATIENCE_S)
+    answers = await asyncio.wait_for(asyncio.gather(*map(world.host.ask, calls)), LONGEST_WAIT_S)
     assert [answer.text for answer in answers] == [f"answer {n}" for n in range(200)]
     await until(lambda: world.core.ledger.balance.held == 0)
 

@@ -34,7 +34,7 @@ from matrix.model.entries import Ended, Held, Settled, TurnDone
 from tests.engine.live import journal_entries
 from tests.engine.plans import plan, setup
 from tests.engine.waiting import settled, until
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 SESSIONS = 12
 OPTIONS = {"step": 2, "turns": 4, "width": 3}
@@ -282,7 +282,7 @@ async def test_an_end_that_no_governor_wrote_is_told_to_the_next_one(tmp_path: P
     await world.worker.stop()
     world.client._link._transport = world._ear._transport = world.line
     world.start()
-    await asyncio.wait_for(died.wait(), PATIENCE_S)
+    await asyncio.wait_for(died.wait(), LONGEST_WAIT_S)
     await world.governor_dies()
     await until(lambda: world.over)
     await world.stop()

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from tests.patience import PATIENCE_S as PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S as LONGEST_WAIT_S
 
 
-async def until(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+async def until(condition: Callable[[], bool], patience_s: float = LONGEST_WAIT_S) -> None:
     """Return once ``condition`` holds; fail if it does not in time."""
     deadline = time.monotonic() + patience_s
     while not condition():

@@ -20,7 +20,7 @@ from matrix.engine.run.progress import Progress, Silent
 from matrix_actors.cluster.ray_environment import prepare_environment
 from matrix_actors.executor import RayExecutor
 from tests.executors.driving import drive
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 GATE = "gate"
 """Made in the project's folder when the node is gone: who must not have ended by then waits."""
@@ -96,7 +96,7 @@ def main(folder: str, run_id: str, turns: str, *places: str) -> None:
     cluster = Cluster()
     try:
         nodes = [_added(cluster) for _ in range(3)]
-        cluster.wait_for_nodes(PATIENCE_S)
+        cluster.wait_for_nodes(LONGEST_WAIT_S)
         executor = RayExecutor(address=cluster.address, workers=6)
         gate = Path(folder) / GATE
         removing = Removing(cluster, nodes[1:], int(turns), list(places), executor, gate)
@@ -109,7 +109,9 @@ def main(folder: str, run_id: str, turns: str, *places: str) -> None:
         "elsewhere": removing.elsewhere,
         "home": removing.home,
         "hosts": removing.hosts,
-        "lives": {member.place: member.lives for member in executor.crew.members},
+        "incarnations": {
+            member.place: member.incarnations for member in executor.supervisor.members
+        },
     }
     print(json.dumps(said))  # noqa: T201
 

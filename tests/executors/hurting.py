@@ -87,8 +87,8 @@ def main(folder: str, run_id: str, wounds: str, hang_s: str = str(HANG_S)) -> No
         said = {"status": end.status, "reason": end.reason}
     except MatrixError as error:
         said = {"status": "failed", "reason": str(error), "code": error.exit_code}
-    lives = {member.place: member.lives for member in executor.crew.members}
-    print(json.dumps(said | {"hurt": hurting.hurt, "lives": lives}))  # noqa: T201
+    incarnations = {member.place: member.incarnations for member in executor.supervisor.members}
+    print(json.dumps(said | {"hurt": hurting.hurt, "incarnations": incarnations}))  # noqa: T201
 
 
 if __name__ == "__main__":

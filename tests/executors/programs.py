@@ -24,7 +24,7 @@ from matrix.model.errors import StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.reading.reader import RunTables
 from tests.forked import may_be_forked, run_forked
-from tests.patience import PATIENCE_S as PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S as LONGEST_WAIT_S
 
 PROGRAM = (sys.executable, "-c", "from matrix.cli.main import main; main()")
 """The `matrix` program, of the Python that runs the tests."""
@@ -161,7 +161,7 @@ class Project:
         finally:
             if process.poll() is None:
                 process.kill()
-            process.wait(PATIENCE_S)
+            process.wait(LONGEST_WAIT_S)
             for stream in (process.stdout, process.stderr):
                 if stream is not None:
                     stream.close()
@@ -180,7 +180,7 @@ def undisturbed(folder: Path, spec: Mapping[str, Any]) -> Path:
 
 def finished(process: subprocess.Popen[str]) -> Done:
     """Wait for a program's end."""
-    out, err = process.communicate(timeout=PATIENCE_S)
+    out, err = process.communicate(timeout=LONGEST_WAIT_S)
     return Done(process.returncode, out, err)
 
 
@@ -195,7 +195,7 @@ def entries_of(run_dir: Path) -> int:
     return 0
 
 
-def wait_for(condition: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
+def wait_for(condition: Callable[[], bool], patience_s: float = LONGEST_WAIT_S) -> None:
     """Return once ``condition`` holds; fail if it does not in time."""
     deadline = time.monotonic() + patience_s
     while not condition():

@@ -23,7 +23,7 @@ from tests.executors.billing import bill, served_spec
 from tests.executors.conftest import SharedRay
 from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.laws import assert_books
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 ONE_CELL: dict[str, Any] = {
     "factors": {"step": [1]}, "options": {"turns": 5, "width": 2}, "per_cell": 4, "cache": True,
@@ -118,7 +118,7 @@ async def test_killed_and_resumed_a_run_pays_for_nothing_twice(seed: int, projec
             with project.started(*command) as process:
                 wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)  # noqa: B023
                 process.send_signal(signal.SIGKILL)
-                process.wait(PATIENCE_S)
+                process.wait(LONGEST_WAIT_S)
             command = ["resume", "hurt", "--in-process", "--quiet", "--cache"]
         done = project.matrix(*command)
         billed = bill(await server.stats()) - before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from matrix_actors.crew import NODE_GONE, UNREACHABLE, cause_of, is_of_node
+from matrix_actors.supervisor import NODE_GONE, UNREACHABLE, cause_of, is_of_node
 
 KILLED = (
     "The actor died unexpectedly before finishing this task. The actor is dead because its worker "

@@ -13,7 +13,7 @@ from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
 from tests.executors.conftest import References
 from tests.executors.programs import SPECS, Project, deciding_spec, entries_of, wait_for
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 EXECUTORS = ["in-process", pytest.param("ray", marks=pytest.mark.ray)]
 
@@ -78,7 +78,7 @@ def test_killed_and_resumed_it_decides_the_same(
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)
         process.kill()
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
     assert compare_tables(run_dir, whole) == []

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from matrix_actors.patience import STEPS, patiently
+from matrix_actors.waiting import STEPS, patiently
 
 
 class Stoppable(asyncio.SelectorEventLoop):

@@ -15,7 +15,7 @@ from matrix.store.reading.comparer import compare_tables
 from tests.executors import driving
 from tests.executors.conftest import References
 from tests.executors.programs import (
-    PATIENCE_S,
+    LONGEST_WAIT_S,
     SPECS,
     Project,
     processes_of,
@@ -51,7 +51,7 @@ def test_a_ray_of_its_own_gives_the_same_tables_loads_little_and_is_gone_afterwa
         text=True,
         start_new_session=True,
     ) as process:
-        out, _ = process.communicate(timeout=PATIENCE_S)
+        out, _ = process.communicate(timeout=LONGEST_WAIT_S)
     said = json.loads(out)
     assert (process.returncode, said["status"]) == (0, "complete")
     assert compare_tables(project.path("it"), reference["counter"]) == []
@@ -77,7 +77,11 @@ def test_what_a_session_worker_imports_holds_neither_litellm_nor_arrow() -> None
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE_S
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONGEST_WAIT_S,
     )
     loaded = set(done.stdout.split())
     assert "matrix" in loaded
@@ -94,7 +98,7 @@ def test_ray_keeps_no_record_of_every_actor_call(project: Project) -> None:
         env=os.environ | {"PYTHONPATH": f"{ROOT}:{ROOT / 'actors'}"},
         stdout=subprocess.PIPE,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=LONGEST_WAIT_S,
         check=True,
         start_new_session=True,
     )

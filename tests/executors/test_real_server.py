@@ -21,7 +21,7 @@ from tests.executors import driving
 from tests.executors.billing import bill, most_committed, served_spec
 from tests.executors.programs import Project
 from tests.faults.laws import assert_books
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 class Ended(NamedTuple):
@@ -153,7 +153,7 @@ async def one_fault(project: Project, server: SimServer, fault: str) -> Ended:
             options={"turns": 3},
             per_cell=1,
             limits={"cost_usd": 1},
-            providers={"timeout_s": 5.0 if fault == "hang" else PATIENCE_S},
+            providers={"timeout_s": 5.0 if fault == "hang" else LONGEST_WAIT_S},
         )
     )
     await server.reset_stats()

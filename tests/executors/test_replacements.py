@@ -23,7 +23,7 @@ from matrix.store.reading.comparer import compare_tables
 from tests.executors import hurting
 from tests.executors.conftest import SharedRay
 from tests.executors.programs import (
-    PATIENCE_S,
+    LONGEST_WAIT_S,
     SLOW,
     Project,
     counter_spec,
@@ -81,7 +81,7 @@ def play(
             process.send_signal(signal.SIGSTOP)
             chaos.hurt("driver", "SIGSTOP")
             Timer(stop_driver_s, process.send_signal, [signal.SIGCONT]).start()
-        out, err = process.communicate(timeout=PATIENCE_S)
+        out, err = process.communicate(timeout=LONGEST_WAIT_S)
     assert process.returncode == 0, err
     said: dict[str, Any] = json.loads(out.splitlines()[-1])
     said["hurt"] = [hurting.Wound(*wound) for wound in said["hurt"]]
@@ -142,7 +142,7 @@ def test_each_kind_of_process_is_replaced_and_the_run_goes_on(
     told = [line["dead"] for line in log if line["event"] == "process.died"]
     for wound in wounds:
         assert wound.place in told, (wound, told)
-        assert said["lives"][wound.place] > 1
+        assert said["incarnations"][wound.place] > 1
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
@@ -166,7 +166,7 @@ def test_processes_that_are_stopped_for_a_while_go_on_and_nobody_takes_them_for_
         for number, place in enumerate(("worker-0", "client-sim-1", "publisher", "governor"))
     ]
     said = survived(project, shared_ray, chaos, wounds)
-    assert set(said["lives"].values()) == {1}, "somebody was replaced who was alive"
+    assert set(said["incarnations"].values()) == {1}, "somebody was replaced who was alive"
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
@@ -178,7 +178,7 @@ def test_a_governor_that_hangs_is_taken_for_dead_and_made_so(
     project = Project(tmp_path)
     said = play(project, shared_ray, chaos, [hurting.Wound(100, "governor", "SIGSTOP")], "30")
     assert said["status"] == "complete"
-    assert said["lives"]["governor"] == 2
+    assert said["incarnations"]["governor"] == 2
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)
 
@@ -190,7 +190,7 @@ def test_a_driver_that_was_stopped_takes_nobody_for_dead(
     project = Project(tmp_path)
     said = play(project, shared_ray, chaos, [], "30", stop_driver_s=40.0)
     assert said["status"] == "complete"
-    assert set(said["lives"].values()) == {1}, "a living process was taken for dead"
+    assert set(said["incarnations"].values()) == {1}, "a living process was taken for dead"
     assert_unhurt(project, whole)
 
 
@@ -219,7 +219,7 @@ def test_hurt_again_and_again_the_run_comes_to_the_same_tables(
     project = Project(tmp_path)
     wounds = wounds_of(seed, 12)
     said = play(project, shared_ray, chaos, wounds)
-    # who is dead already cannot be killed, and the run may end before its heir is there
+    # who is dead already cannot be killed, and the run may end before its successor is there
     assert len(said["hurt"]) >= len(wounds) // 2
     assert said["status"] == "complete"
     assert_unhurt(project, whole)

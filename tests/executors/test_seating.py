@@ -36,20 +36,20 @@ def test_sessions_of_a_dead_worker_are_given_again_also_those_it_never_told_of()
     seating = seats(2)
     mine = seating.seat(plans(6))[0]
     told = {one.session_id: ("turn", 1) for one in mine[:2]}
-    fates = seating.bereave(0, told)
+    fates = seating.fail_over(0, told)
     assert fates.again == {1: mine}, "for whoever is there"
     assert seating.seats == [1]
     assert not fates.alone
-    assert not fates.condemned
+    assert not fates.poisoned
 
 
 def test_suspects_are_played_one_at_a_time_and_leave_their_seat() -> None:
     seating = seats(1)
     seating.seat(plans(3))
     reached = {f"s{number}": ("turn", 1) for number in range(3)}
-    seating.bereave(0, reached)
+    seating.fail_over(0, reached)
     seating.open(0)
-    assert len(seating.bereave(0, reached).alone) == 3
+    assert len(seating.fail_over(0, reached).alone) == 3
     first = seating.next_suspect()
     assert first is not None
     assert not seating.has_suspect
@@ -64,18 +64,18 @@ def test_who_dies_alone_twice_is_condemned_and_the_next_suspect_has_its_turn() -
     seating = seats(1)
     seating.seat(plans(2))
     reached = {"s0": ("turn", 1), "s1": ("turn", 1)}
-    seating.bereave(0, reached)
+    seating.fail_over(0, reached)
     seating.open(0)
-    seating.bereave(0, reached)
+    seating.fail_over(0, reached)
     killer = seating.next_suspect()
     assert killer is not None
     at = {killer.session_id: ("turn", 1)}
-    assert seating.bereave(QUARANTINE, at).alone == [killer]
+    assert seating.fail_over(QUARANTINE, at).alone == [killer]
     waiting = {one.session_id for one in seating.seated}
     while (again := seating.next_suspect()) != killer:
         assert again is not None
         seating.leave(again.session_id)
-    assert seating.bereave(QUARANTINE, at).condemned == [killer]
+    assert seating.fail_over(QUARANTINE, at).poisoned == [killer]
     assert waiting == {"s0", "s1"}
 
 
@@ -127,7 +127,7 @@ def test_no_session_is_ever_at_two_seats_or_at_none_while_one_is_open(steps: lis
                 seating.leave(min(out))
                 out.remove(min(out))
             case "die" if seating.seats:
-                seating.bereave(seating.seats[0], {})
+                seating.fail_over(seating.seats[0], {})
             case _:
                 pass
         assert {one.session_id for one in seating.seated} == out

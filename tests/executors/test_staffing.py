@@ -6,14 +6,14 @@ import asyncio
 from typing import Any
 
 from matrix.model.records import SessionPlan
-from matrix_actors.crew import Member
 from matrix_actors.seating import Seating
 from matrix_actors.staffing import Staffing
+from matrix_actors.supervisor import Member
 from tests.engine.plans import plan
 from tests.engine.waiting import settled, until
 
 
-class SlowCrew:
+class SlowSupervisor:
     """Workers that come up when they are told to."""
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class SlowCrew:
 
 
 async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_session() -> None:
-    crew, seating = SlowCrew(), Seating()
+    supervisor, seating = SlowSupervisor(), Seating()
     given: dict[int, list[SessionPlan]] = {}
     failures: list[Exception] = []
     staffing = Staffing(
@@ -45,14 +45,14 @@ async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_ses
         down=lambda member, error: None,
         failed=failures.append,
     )
-    anyone: Any = crew
+    anyone: Any = supervisor
     await staffing.attach(anyone)
-    gone, stays = crew.workers[0], crew.workers[1]
+    gone, stays = supervisor.workers[0], supervisor.workers[1]
     for member in (gone, stays):
         staffing.replace(member, "", lambda: None)
     await settled()
     staffing._dismiss(gone)
-    crew.may_begin.set()
+    supervisor.may_begin.set()
     await until(lambda: stays.index in seating.seats)
     await settled()
     assert seating.seats == [stays.index]
@@ -60,4 +60,4 @@ async def test_a_worker_that_is_let_go_while_it_comes_up_gets_no_seat_and_no_ses
     assert set(seating.seat(sessions)) == {stays.index}
     await staffing.stop()
     assert failures == []
-    assert crew.dismissed == [gone, gone], "when it is let go, and when it is up all the same"
+    assert supervisor.dismissed == [gone, gone], "when it is let go, and when it is up all the same"

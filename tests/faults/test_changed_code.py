@@ -14,7 +14,7 @@ from matrix.store.reading.reader import RunTables
 from tests.executors.programs import Done, Project, wait_for
 from tests.faults.laws import assert_books, entries_in
 from tests.faults.test_folder_kills import PLUGINS, SESSIONS, TURNS, scribe_project, tally
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 ASKED = "Count on from {len(state.sum)"
 """What a turn of the scribe asks first."""
@@ -31,7 +31,7 @@ def stopped(tmp_path: Path) -> Project:
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: len(tally(run_dir)) >= SESSIONS * TURNS)
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     return project
 
 

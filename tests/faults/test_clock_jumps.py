@@ -16,7 +16,7 @@ from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.conftest import slow_counter
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in, is_locked
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 WALL_CLOCK = Path(__file__).parent / "wall_clock"
 DAY_S = 86_400.0
@@ -50,7 +50,7 @@ def test_a_wall_clock_that_jumps_changes_nothing_but_times(
         wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)
         assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     chaos.hurt("driver", "SIGKILL")
     chaos.hurt("clock", "jumps")
     wait_for(lambda: not is_locked(run_dir))  # actors notice on their own that their driver is gone

@@ -19,8 +19,8 @@ from matrix.store.upkeep.sweeping import sweep
 from tests.executors.programs import SLOW, Project, counter_spec, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in
-from tests.patience import PATIENCE_S
 from tests.plugins.scribe_kind import BULK, SCAFFOLD
+from tests.waiting import LONGEST_WAIT_S
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 TURNS = 5
@@ -119,7 +119,7 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
             # commands tell when they begin: the moment is in the middle of one
             wait_for(lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
             process.send_signal(signal.SIGKILL)
-            process.wait(PATIENCE_S)
+            process.wait(LONGEST_WAIT_S)
         chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
     kept = entries_in(run_dir)
@@ -154,7 +154,7 @@ def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
     with project.started(*replay, "--quiet") as process:
         wait_for(lambda: len(tally(run_dir)) >= 3)
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     done = project.matrix("resume", "again", "--in-process", "--quiet")
     assert done.code == 0, done.err
     found = {(key.phase, key.turn, key.slot): tree for key, tree in trees(run_dir).items()}

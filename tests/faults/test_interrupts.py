@@ -20,7 +20,7 @@ import pytest
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from tests.executors.programs import (
-    PATIENCE_S,
+    LONGEST_WAIT_S,
     PROGRAM,
     Done,
     Project,
@@ -153,7 +153,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(
     with process:
         wait_for(lambda: read_all(keeper) and entries_of(run_dir) >= length // 2)
         os.close(keeper)
-        assert process.wait(PATIENCE_S) == 4
+        assert process.wait(LONGEST_WAIT_S) == 4
     run = read_run(run_dir)
     assert (run.status, run.end_reason) == ("incomplete", "interrupted")
     assert_books(run_dir)
@@ -196,7 +196,7 @@ def test_a_run_whose_driver_was_killed_is_listed_and_shown_as_interrupted(
         process.send_signal(signal.SIGSTOP)  # alive, and it stays so
         assert "running" in project.matrix("list").out
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     assert read_run(run_dir).status == "running", "nobody could write that it is not"
     listed = project.matrix("list").out
     assert "incomplete (interrupted: its process is gone)" in listed

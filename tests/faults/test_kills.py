@@ -23,7 +23,7 @@ from tests.faults.laws import (
     entries_in,
     is_locked,
 )
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 SHORT = [(1, 2)]
 """Seed of the moments, and how often the run is killed."""
@@ -36,7 +36,7 @@ def kill_at(process: subprocess.Popen[str], run_dir: Path, entries: int) -> bool
     wait_for(lambda: entries_of(run_dir) >= entries or process.poll() is not None)
     alive = process.poll() is None
     process.send_signal(signal.SIGKILL)
-    process.wait(PATIENCE_S)
+    process.wait(LONGEST_WAIT_S)
     return alive
 
 

@@ -15,7 +15,7 @@ from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from tests.executors.programs import Project, entries_of, wait_for
 from tests.faults.counting import Chaos
 from tests.faults.laws import assert_kept, entries_in
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 PAGE = 4096
 FRAME = 24 + PAGE
@@ -69,7 +69,7 @@ def kill(project: Project, chaos: Chaos, at: int) -> Path:
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: entries_of(run_dir) >= at)
         process.send_signal(signal.SIGKILL)
-        process.wait(PATIENCE_S)
+        process.wait(LONGEST_WAIT_S)
     chaos.hurt("driver", "SIGKILL")
     return run_dir
 

@@ -19,7 +19,7 @@ from tests.cli.program import environment, run_program
 from tests.executors.programs import Done, Project, finished, wait_for
 from tests.gateway.conftest import program
 from tests.gateway.provider import Provider
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 pytestmark = pytest.mark.slow
 
@@ -309,7 +309,7 @@ def test_whenever_the_end_is_asked_for_it_comes_and_nothing_is_begun_after(tmp_p
         env=environment(tmp_path),
         capture_output=True,
         text=True,
-        timeout=PATIENCE_S,
+        timeout=LONGEST_WAIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from matrix.model.plan import Cell, Plan, RoundPlan, combinations
 from matrix.model.records import SessionPlan
-from tests.patience import PATIENCE_S
 from tests.sampling import examples
+from tests.waiting import LONGEST_WAIT_S
 
 ROOT = Path(__file__).parents[2]
 
@@ -184,7 +184,7 @@ def test_ids_and_seeds_are_the_same_in_every_process() -> None:
     output = subprocess.run(
         [sys.executable, "-c", SHOW_IDS],
         env={**os.environ, "PYTHONHASHSEED": salt, "PYTHONPATH": str(ROOT)},
-        cwd=ROOT, capture_output=True, check=True, timeout=PATIENCE_S,
+        cwd=ROOT, capture_output=True, check=True, timeout=LONGEST_WAIT_S,
     ).stdout  # fmt: skip
     assert json.loads(output) == here
 

@@ -28,9 +28,9 @@ from matrix.providers.local.provider import (
 )
 from matrix.providers.local.settings import LocalSettings
 from matrix.providers.local.weights import LocalModelUnavailable
-from tests.patience import PATIENCE_S
 from tests.providers_local.calls import assistant, make_call, system, user
 from tests.providers_local.fake_llama import FakeLlama, FakeLoader
+from tests.waiting import LONGEST_WAIT_S
 
 Making = Callable[..., LocalModelProvider]
 
@@ -149,7 +149,7 @@ async def test_a_cancelled_call_hangs_up_and_gives_its_slot_back(
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(LONGEST_WAIT_S):
         while not llama.hung_up:
             await asyncio.sleep(0.001)
     gate.opened.set()

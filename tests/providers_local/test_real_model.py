@@ -29,8 +29,8 @@ from matrix.providers.local.settings import LocalSettings
 from matrix.providers.local.weights import LocalModelUnavailable, check_local_model, find_weights
 from tests.kinds.fakes import Asked, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, binding, plan
-from tests.patience import PATIENCE_S
 from tests.providers_local.calls import SMOLLM2, assistant, make_call, system, user
+from tests.waiting import LONGEST_WAIT_S
 
 try:
     check_local_model(SMOLLM2)
@@ -159,7 +159,7 @@ async def test_a_cancelled_call_leaves_the_model_free_for_the_next(making: Makin
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    async with asyncio.timeout(PATIENCE_S):
+    async with asyncio.timeout(LONGEST_WAIT_S):
         assert (await provider.complete(make_call(*PIRATE, max_tokens=5), 1)).text
 
 
@@ -211,7 +211,7 @@ class Table:
         self._loop.close()
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=PATIENCE_S)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(timeout=LONGEST_WAIT_S)
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import aiohttp
 import orjson
 
 from matrix.serving.app import MAX_BODY
-from tests.patience import PATIENCE_S
 from tests.serving.asking import PATH, read_events, request_body, serving
+from tests.waiting import LONGEST_WAIT_S
 
 ECHO = request_body(model="echo")
 
@@ -117,11 +117,11 @@ async def test_hundreds_of_requests_are_in_flight_at_once_and_gone_with_their_cl
                 raise AssertionError("a hung request has no answer")
 
         asking = [asyncio.create_task(ask()) for _ in range(300)]
-        await asyncio.wait_for(in_flight(300), PATIENCE_S)
+        await asyncio.wait_for(in_flight(300), LONGEST_WAIT_S)
         for task in asking:
             task.cancel()
         await asyncio.wait(asking)
-        await asyncio.wait_for(in_flight(0), PATIENCE_S)
+        await asyncio.wait_for(in_flight(0), LONGEST_WAIT_S)
 
 
 async def test_a_connection_is_kept_for_the_next_request() -> None:

@@ -10,8 +10,8 @@ import orjson
 import pytest
 
 from matrix.serving.faults import FaultPlan, FaultSettings, parse_fault
-from tests.patience import PATIENCE_S
 from tests.serving.asking import PATH, read_events, request_body, serving
+from tests.waiting import LONGEST_WAIT_S
 
 ECHO = request_body(model="echo")
 
@@ -19,7 +19,7 @@ ECHO = request_body(model="echo")
 async def post(
     client: aiohttp.ClientSession,
     fault: str | None = None,
-    timeout: float = PATIENCE_S,
+    timeout: float = LONGEST_WAIT_S,
     **fields: Any,
 ) -> tuple[int, bytes]:
     """Status and body of a request that asks for a fault."""

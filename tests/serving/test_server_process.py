@@ -19,8 +19,8 @@ from matrix.model.errors import BadInput
 from matrix.serving.main import run
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import ServerDidNotStart, SimServer
-from tests.patience import PATIENCE_S
 from tests.serving.asking import request_body
+from tests.waiting import LONGEST_WAIT_S
 
 ROOT = Path(__file__).parents[2]
 COMMAND = """
@@ -66,7 +66,7 @@ def test_it_says_where_it_is_and_stops_after_the_time_given() -> None:
     began = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, "serve-sim", "--stop-after", "0.2"],
-        capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE_S, check=True,
+        capture_output=True, text=True, cwd=ROOT, timeout=LONGEST_WAIT_S, check=True,
     )  # fmt: skip
     assert time.monotonic() - began > 0.2
     assert done.stdout.startswith("simulated models at http://127.0.0.1:")
@@ -84,7 +84,7 @@ def test_a_signal_stops_it_quietly() -> None:
             port, _ = address_of(process)
             assert is_open(port)
             process.send_signal(number)
-            assert process.wait(PATIENCE_S) == 0
+            assert process.wait(LONGEST_WAIT_S) == 0
             assert not is_open(port)
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer, Usage
 from matrix.store.shared.answers import AnswerFile
-from tests.patience import PATIENCE_S
 from tests.sampling import examples
+from tests.waiting import LONGEST_WAIT_S
 
 COUNT = st.integers(0, 2**62)
 TEXT = st.text(st.characters(codec="utf-8"), max_size=50)
@@ -95,7 +95,7 @@ def test_processes_share_the_file_from_the_moment_it_is_made(tmp_path: Path) -> 
     path = tmp_path / "answers.sqlite"
     command = [sys.executable, "-c", ANOTHER_PROCESS, str(path)]
     processes = [subprocess.Popen([*command, str(number)]) for number in range(4)]
-    codes = [process.wait(PATIENCE_S) for process in processes]
+    codes = [process.wait(LONGEST_WAIT_S) for process in processes]
     assert codes == [0] * 4
     for mine in range(4):
         answers = found(path, *(f"{mine}-{number}" for number in range(300)))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from matrix.telemetry.flood import Flood
 from matrix.telemetry.log import LOG_NAME, LONGEST_TEXT, EventLog, last_life, level_in
 from matrix.telemetry.redaction import REMOVED, Redactor
-from tests.patience import PATIENCE_S
+from tests.waiting import LONGEST_WAIT_S
 
 
 class Clock:
@@ -82,7 +82,7 @@ def test_lines_of_several_processes_are_never_torn(path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", code, str(path), f"p{number}"])
         for number in range(3)
     ]
-    assert [writer.wait(PATIENCE_S) for writer in writers] == [0, 0, 0]
+    assert [writer.wait(LONGEST_WAIT_S) for writer in writers] == [0, 0, 0]
     lines = lines_of(path)
     assert len(lines) == 900
     for number in range(3):

@@ -19,8 +19,8 @@ from matrix.telemetry.otel import OtelSpans
 from matrix.telemetry.process import open_telemetry
 from matrix.telemetry.redaction import REMOVED, Redactor
 from matrix.telemetry.spans import Span, run_span, span_id_of
-from tests.patience import PATIENCE_S
 from tests.telemetry.collector import collecting
+from tests.waiting import LONGEST_WAIT_S
 
 TRACE = "0123456789abcdef0123456789abcdef"
 
@@ -108,7 +108,7 @@ async def test_an_endpoint_that_is_down_costs_one_warning_and_the_end_comes(tmp_
     spans = OtelSpans(TRACE, "p", Redactor(), told.append, exporter=exporter)
     for number in range(5_000):
         spans.ended(span((str(number),)))
-    await asyncio.wait_for(asyncio.to_thread(spans.close), PATIENCE_S)
+    await asyncio.wait_for(asyncio.to_thread(spans.close), LONGEST_WAIT_S)
     assert len(told) <= 1
 
 

@@ -11,7 +11,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix_actors.cluster.fitness import Needs, NodeFacts, examine, misfit
 from matrix_actors.cluster.joining import Cluster, RayUnavailable
 from matrix_actors.cluster.placing import Place
-from matrix_actors.patience import aside
+from matrix_actors.waiting import aside
 
 SHUN_S: Final = 60.0
 """How long a node gets no worker after one there could not be reached; Ray takes half a minute to

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from matrix_actors.cluster.joining import RayUnavailable
-from matrix_actors.patience import patiently
+from matrix_actors.waiting import patiently
 
 OBJECT_STORE_BYTES = 80 * 1024 * 1024
 """Nothing big goes through the object store, so a laptop need not set much memory aside."""

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Fate = Literal["again", "alone", "condemned"]
+Fate = Literal["again", "alone", "poisoned"]
 
 DEATHS_TOGETHER = 2
 """Deaths at one checkpoint after which a session is played alone."""
@@ -29,7 +29,7 @@ class _Record:
 
 
 @dataclass(slots=True)
-class Strikes:
+class PoisonDetector:
     """The deaths that sessions have seen, and how far each session had come by then."""
 
     _records: dict[str, _Record] = field(default_factory=dict)
@@ -56,5 +56,5 @@ class Strikes:
         else:
             record.together += 1
         if record.alone >= DEATHS_ALONE:
-            return "condemned"
+            return "poisoned"
         return "alone" if record.together >= DEATHS_TOGETHER or record.alone else "again"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from matrix.engine.governor.books import CallBook, Outbox, SessionBook
-from matrix.engine.governor.pending_requests import Adrift, Repeated
+from matrix.engine.governor.pending_requests import PendingRequests, Repeated
 from matrix.engine.governor.refusals import BEHIND, DRAINING, PARKED
 from matrix.engine.wire.messages import Acquire, Recorded, Refuse, Refused, Settle, Supply
 from matrix.model.records import Answer, CallKey
@@ -20,7 +20,7 @@ class AskedCalls:
 
     def __init__(self, books: Mapping[str, SessionBook], out: Outbox) -> None:
         self._books, self._out = books, out
-        self._adrift = Adrift()
+        self._pending_requests = PendingRequests()
 
     def find(self, key: CallKey) -> CallBook | None:
         """What is known of a call, if its session is open and it was asked for."""
@@ -29,17 +29,17 @@ class AskedCalls:
 
     def expect(self, session_ids: Iterable[str]) -> None:
         """Sessions that an earlier governor had open: their calls wait until they are rejoined."""
-        self._adrift.expect(session_ids)
+        self._pending_requests.expect(session_ids)
 
     def found(self, session_id: str) -> list[tuple[str, Repeated]]:
         """A session is open: what was asked for it before is to be asked again."""
-        return self._adrift.found(session_id)
+        return self._pending_requests.found(session_id)
 
     def ask(self, peer: str, message: Acquire | Supply) -> CallBook | None:
         """The book of a call that has no answer yet; the asker is told, or will be."""
         book = self._books.get(message.key.session_id)
         if book is None:
-            if not self._adrift.keep(peer, message):
+            if not self._pending_requests.keep(peer, message):
                 self._out.tell(peer, Refused(message.key, "draining", DRAINING))
             return None
         if not book.is_newer(message.key.phase, message.key.turn):
@@ -82,7 +82,7 @@ class AskedCalls:
             return
         call = self.find(message.key)
         if call is None:
-            self._adrift.keep(peer, message)
+            self._pending_requests.keep(peer, message)
         elif call.answer is not None:
             self._out.tell(peer, Recorded(message.key, call.digest, call.answer))
         elif message.is_account_error:
@@ -108,7 +108,7 @@ class AskedCalls:
 
     def drain(self) -> None:
         """Refuse whatever waits for a session that is not there."""
-        for peer, message in self._adrift.give_up():
+        for peer, message in self._pending_requests.give_up():
             self._out.tell(peer, Refused(message.key, "draining", DRAINING))
 
     def queued(self) -> Iterator[tuple[CallKey, CallBook]]:
@@ -118,12 +118,12 @@ class AskedCalls:
                 if call.queued:
                     yield key, call
 
-    def bereave(self, peer: str) -> Iterator[tuple[str, Acquire, CallBook]]:
+    def fail_over(self, peer: str) -> Iterator[tuple[str, Acquire, CallBook]]:
         """A process is dead, and asks for nothing any more.
 
         Gives its own calls that others wait for, with the first of these, who takes over.
         """
-        self._adrift.forget(peer)
+        self._pending_requests.forget(peer)
         for book in self._books.values():
             for call in book.calls.values():
                 if peer in call.askers:

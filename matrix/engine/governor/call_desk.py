@@ -225,12 +225,12 @@ class CallDesk:
             self._out.entries.append(presumed_entry(hold_id, held, at))
             self._attempt_is_over(hold_id, held, cost)
         self._gate.leave_with(peer)
-        for heir, asked, call in self._calls.bereave(peer):
+        for successor, asked, call in self._calls.fail_over(peer):
             self._parking.take_out(asked.key)
             if self.draining:
                 self._calls.refuse(asked.key, call, "draining", DRAINING)
             else:
-                self._queue(heir, call, asked)
+                self._queue(successor, call, asked)
 
     def _attempt_is_over(self, hold_id: int, held: OpenHold, cost: NanoUSD) -> None:
         self._gate.finish(hold_id, None, cost)

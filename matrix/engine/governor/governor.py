@@ -178,7 +178,7 @@ class Governor:
         self._put(_Lose(peer, told))
         return await told
 
-    async def condemn(self, plan: SessionPlan, reason: str) -> None:
+    async def end_poisoned(self, plan: SessionPlan, reason: str) -> None:
         """Give a session up, because whoever plays it dies; returns when its end is durable.
 
         Raises:

@@ -16,7 +16,7 @@ Repeated: TypeAlias = Acquire | Supply | Settle
 """A message that the peers of a dead governor say again to the next."""
 
 
-class Adrift:
+class PendingRequests:
     """Messages that wait for their session, in the order in which they came."""
 
     def __init__(self) -> None:

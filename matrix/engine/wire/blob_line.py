@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 
 class BlobLine:
-    """A :class:`BlobPort` over ports that die. What a dead server was asked, its heir is asked.
+    """A :class:`BlobPort` over ports that die. What a dead one was asked, its successor is asked.
 
-    Whoever asks while there is no heir waits for one; :meth:`close` ends that.
+    Whoever asks while there is no successor waits for one; :meth:`close` ends that.
     """
 
     def __init__(self, port: BlobPort) -> None:
@@ -32,7 +32,7 @@ class BlobLine:
             self._changed.notify_all()
 
     def close(self) -> None:
-        """Nobody waits for an heir any more: who does, or would, gets :class:`ServerGone`."""
+        """Nobody waits for a successor any more: who does, or would, gets :class:`ServerGone`."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()

@@ -306,7 +306,7 @@ class ProcessDied(NamedTuple):
 
 
 class ProcessReplaced(NamedTuple):
-    """To the driver: a process that died has an heir, which works.
+    """To the driver: a process that died has a successor, which works.
 
     ``process`` is the name of the dead; ``told`` if its death was part of something that has been
     told of already, as the loss of its node.

@@ -37,7 +37,7 @@ CREATE TABLE IF NOT EXISTS answers (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL
 )
 """
-PATIENCE_S: Final = 5.0
+LONGEST_WAIT_S: Final = 5.0
 """How long a writer waits for the writers of other processes."""
 
 _READER_PATIENCE_S = 0.2
@@ -60,7 +60,7 @@ class AnswerFile:
         *,
         max_bytes: int = MAX_BYTES,
         gather_s: float = _GATHER_S,
-        patience_s: float = PATIENCE_S,
+        patience_s: float = LONGEST_WAIT_S,
     ) -> None:
         """Open the file, creating it if need be.
 

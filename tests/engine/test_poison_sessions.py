@@ -7,59 +7,59 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.executors.poison_sessions import Strikes
+from matrix.engine.executors.poison_sessions import PoisonDetector
 
 
 def test_one_death_condemns_and_suspects_nobody() -> None:
-    assert Strikes().died({"a": 3, "b": None}, alone=False) == {"a": "again", "b": "again"}
+    assert PoisonDetector().died({"a": 3, "b": None}, alone=False) == {"a": "again", "b": "again"}
 
 
 def test_two_deaths_at_one_checkpoint_make_a_suspect_and_two_alone_an_end() -> None:
-    strikes = Strikes()
-    strikes.died({"a": 3, "b": 3}, alone=False)
-    assert strikes.died({"a": 3, "b": 4}, alone=False) == {"a": "alone", "b": "again"}
-    assert strikes.died({"a": 3}, alone=True) == {"a": "alone"}
-    assert strikes.died({"a": 3}, alone=True) == {"a": "condemned"}
+    detector = PoisonDetector()
+    detector.died({"a": 3, "b": 3}, alone=False)
+    assert detector.died({"a": 3, "b": 4}, alone=False) == {"a": "alone", "b": "again"}
+    assert detector.died({"a": 3}, alone=True) == {"a": "alone"}
+    assert detector.died({"a": 3}, alone=True) == {"a": "poisoned"}
 
 
 def test_who_gets_further_begins_anew() -> None:
-    strikes = Strikes()
+    detector = PoisonDetector()
     for turn in range(20):
-        assert strikes.died({"a": turn}, alone=turn > 10)["a"] in ("again", "alone")
+        assert detector.died({"a": turn}, alone=turn > 10)["a"] in ("again", "alone")
 
 
 def test_who_is_over_is_forgotten() -> None:
-    strikes = Strikes()
-    strikes.died({"a": 3}, alone=False)
-    strikes.forget(["a", "nobody"])
-    assert strikes.died({"a": 3}, alone=False) == {"a": "again"}
+    detector = PoisonDetector()
+    detector.died({"a": 3}, alone=False)
+    detector.forget(["a", "nobody"])
+    assert detector.died({"a": 3}, alone=False) == {"a": "again"}
 
 
 @given(st.integers(0, 10_000))
 def test_random_kills_condemn_no_innocent(seed: int) -> None:
     """Kills at random moments, between which every session usually gets on."""
     draw = random.Random(seed)
-    strikes, turns = Strikes(), dict.fromkeys("abcdef", 0)
+    detector, turns = PoisonDetector(), dict.fromkeys("abcdef", 0)
     for _ in range(30):
         turns = {name: turn + draw.choice([1, 2, 5]) for name, turn in turns.items()}
-        assert "condemned" not in strikes.died(turns, alone=False).values()
+        assert "poisoned" not in detector.died(turns, alone=False).values()
 
 
 def test_a_killer_is_condemned_and_its_companions_are_not() -> None:
-    strikes, condemned = Strikes(), set[str]()
+    detector, poisoned = PoisonDetector(), set[str]()
     fates = dict.fromkeys("abcdk", "again")
     turns = dict.fromkeys(fates, 0)
     for _ in range(20):
         together = [name for name, fate in fates.items() if fate == "again"]
         if "k" in together:
-            judged = strikes.died({name: turns[name] for name in together}, alone=False)
+            judged = detector.died({name: turns[name] for name in together}, alone=False)
             fates |= judged
         for name in [name for name, fate in fates.items() if fate == "alone"]:
             if name == "k":
-                fates |= strikes.died({"k": turns["k"]}, alone=True)
+                fates |= detector.died({"k": turns["k"]}, alone=True)
             else:
                 turns[name] += 1
-        condemned |= {name for name, fate in fates.items() if fate == "condemned"}
+        poisoned |= {name for name, fate in fates.items() if fate == "poisoned"}
         for name in "abcd":
             turns[name] += fates[name] == "again" and "k" not in together
-    assert condemned == {"k"}
+    assert poisoned == {"k"}

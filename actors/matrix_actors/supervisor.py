@@ -25,8 +25,8 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import RunSetup
 from matrix.kinds.protocol import UsesFolder
 from matrix.model.errors import MatrixError, RunLocked
-from matrix_actors.patience import aside
-from matrix_actors.whereabouts import Whereabouts, here
+from matrix_actors.process_address import ProcessAddress, here
+from matrix_actors.waiting import aside
 
 MOST_DEATHS, WITHIN_S = 10, 60.0
 """So many deaths of one process in so many seconds, and it is not replaced any more."""
@@ -50,7 +50,7 @@ class ProcessGone(MatrixError):
 
 @dataclass(slots=True)
 class Member:
-    """One place in the crew, and whoever has it now.
+    """One supervised place, and whoever has it now.
 
     Attributes:
         process: Where it is; ``None`` until it is up.
@@ -63,20 +63,25 @@ class Member:
     index: int
     actor: Any = None
     name: str = ""
-    process: Whereabouts | None = None
+    process: ProcessAddress | None = None
     cause: str = ""
     knows: dict[str, str] = field(default_factory=dict)
-    lives: int = 0
+    incarnations: int = 0
     deaths: deque[float] = field(default_factory=deque)
 
     @property
     def next_name(self) -> str:
         """A name of its own for every life, so that nobody takes one for another."""
-        return f"{self.place}.{self.lives + 1}" if self.lives else self.place
+        return f"{self.place}.{self.incarnations + 1}" if self.incarnations else self.place
 
     def live(self, name: str, actor: Any, knows: dict[str, str]) -> None:
         """The place is that of a new actor, which knows these others."""
-        self.name, self.actor, self.knows, self.lives = name, actor, knows, self.lives + 1
+        self.name, self.actor, self.knows, self.incarnations = (
+            name,
+            actor,
+            knows,
+            self.incarnations + 1,
+        )
 
     def died_too_often(self, now: float) -> bool:
         """Count a death; whether there were too many of late."""
@@ -86,7 +91,7 @@ class Member:
         return len(self.deaths) > MOST_DEATHS
 
 
-class Crew:
+class Supervisor:
     """Governor, provider clients, session workers, publisher and blob server, by place."""
 
     def __init__(
@@ -172,7 +177,7 @@ class Crew:
         """Tell a member of whoever has taken a place, and works, since it was made or told last.
 
         What it has been told of is noted before it is told, without a pause in between, so that
-        two deaths at once make it know both heirs.
+        two deaths at once make it know both successors.
         """
         now = {one.place: one.name for one in self.members if one.process is not None}
         changed = [place for place, name in member.knows.items() if now.get(place, name) != name]

@@ -47,9 +47,9 @@ def test_a_resumed_run_is_another_trace_that_names_the_one_before(tmp_path: Path
     assert (first.attributes["matrix.run.status"], second.attributes["matrix.run.status"]) == (
         "incomplete", "complete",
     )  # fmt: skip
-    lives = [(line["event"], line["life"], line["trace"]) for line in log_of(project)
+    processes = [(line["event"], line["life"], line["trace"]) for line in log_of(project)
              if "life" in line]  # fmt: skip
-    assert lives == [("run.started", 1, first.trace), ("run.resumed", 2, second.trace)]
+    assert processes == [("run.started", 1, first.trace), ("run.resumed", 2, second.trace)]
 
 
 @pytest.mark.slow

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Whereabouts(NamedTuple):
+class ProcessAddress(NamedTuple):
     """A process, the world in which its number means something, and its node of Ray."""
 
     pid: int
@@ -19,7 +19,7 @@ class Whereabouts(NamedTuple):
     host: str = ""
 
 
-def here() -> Whereabouts:
+def here() -> ProcessAddress:
     """This process."""
     world = socket.gethostname()
     with suppress(OSError):
@@ -28,4 +28,4 @@ def here() -> Whereabouts:
     node = ""
     if (ray := sys.modules.get("ray")) is not None and ray.is_initialized():
         node = ray.get_runtime_context().get_node_id()
-    return Whereabouts(os.getpid(), world, node, socket.gethostname())
+    return ProcessAddress(os.getpid(), world, node, socket.gethostname())

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-PATIENCE_S: Final = 1_800.0
+LONGEST_WAIT_S: Final = 1_800.0
 """Real seconds after which something counts as hung. It is no measure of speed: on a machine that
 is busy with other things, everything may take a hundred times as long as it does alone."""
