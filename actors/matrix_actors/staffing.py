@@ -300,11 +300,11 @@ class Staffing:
     async def _adjust(self) -> None:
         assert self._nodes is not None
         staying = [m for i, m in self.supervisor.workers.items() if i not in self._leaving]
-        wanted = wanted_workers(self._nodes.places, self._asked)
-        for _ in range(wanted - len(staying)):
+        requested = wanted_workers(self._nodes.places, self._asked)
+        for _ in range(requested - len(staying)):
             self._background.begin(self._bring_up(await self._hire()))
         waiting = [member for member in staying if member.process is None]
-        for member in waiting[: max(0, len(staying) - wanted)]:
+        for member in waiting[: max(0, len(staying) - requested)]:
             self._dismiss(member)
 
     async def stop(self) -> None:

@@ -24,18 +24,18 @@ def init(folder: str | Path) -> list[Path]:
     target = Path(folder)
     template = shipped_root() / "scenarios" / "template"
     files = sorted(path for path in template.rglob("*") if path.is_file())
-    wanted = [(path, target / path.relative_to(template)) for path in files]
-    taken = [new for _, new in wanted if new.exists()]
+    requested = [(path, target / path.relative_to(template)) for path in files]
+    taken = [new for _, new in requested if new.exists()]
     if taken:
         raise BadInput(
             Mistake(str(path), None, "", "exists already; choose another folder") for path in taken
         )
     if target.exists() and not target.is_dir():
         raise BadInput([Mistake(str(target), None, "", "is a file; name a folder")])
-    for path, new in wanted:
+    for path, new in requested:
         new.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, new)
-    return [new for _, new in wanted]
+    return [new for _, new in requested]
 
 
 def schema(kind: str = "playtest") -> dict[str, Any]:

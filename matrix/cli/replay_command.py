@@ -114,14 +114,14 @@ def replay(
         open_sessions=open_sessions,
         cache=cache,
     )
-    wanted, _ = together(
+    requested, _ = together(
         lambda: changes_of(changes or []),
         lambda: _check_place(run, session, turn, checkpoint, trust_addresses=trust_addresses),
     )
     if checkpoint is not None:
         planned = api.plan_replay_checkpoint(
             checkpoint,
-            changes=wanted,
+            changes=requested,
             times=times,
             trust_addresses=trust_addresses,
             overrides=layers,
@@ -134,7 +134,7 @@ def replay(
             run,
             session,
             turn=turn,
-            changes=wanted,
+            changes=requested,
             times=times,
             results=results,
             overrides=layers,

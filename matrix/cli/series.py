@@ -105,7 +105,7 @@ class Playing:
 
 
 @contextmanager
-def alone(wanted: bool, results: str, name: str) -> Iterator[None]:
+def alone(requested: bool, results: str, name: str) -> Iterator[None]:
     """Keep a second start of this name out, if this run is one of a series.
 
     Raises:
@@ -113,7 +113,7 @@ def alone(wanted: bool, results: str, name: str) -> Iterator[None]:
     """
     from matrix.store.shared.name_lock import only_one
 
-    if not wanted:
+    if not requested:
         yield
         return
     with only_one(Path(results), name):

@@ -59,7 +59,7 @@ class BadRequest(ValueError):
     """A request that cannot be metered; the message says why."""
 
 
-class Wanted(NamedTuple):
+class ParsedRequest(NamedTuple):
     """What a request asks for.
 
     Attributes:
@@ -84,7 +84,7 @@ class Wanted(NamedTuple):
     texts: int
 
 
-def wanted(shape: Shape, body: bytes) -> Wanted:
+def parse_request(shape: Shape, body: bytes) -> ParsedRequest:
     """Read a request.
 
     Raises:
@@ -125,7 +125,7 @@ def wanted(shape: Shape, body: bytes) -> Wanted:
         if name == "type" and isinstance(value, str):
             kinds[value] += 1
     refers = refers or bool(kinds["document"] and kinds["url"])
-    return Wanted(
+    return ParsedRequest(
         model,
         data.get("stream") is True,
         tells_usage or shape != "chat",

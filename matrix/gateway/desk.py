@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from matrix.dialects.requests import BadRequest, Wanted, telling_usage, wanted
+from matrix.dialects.requests import BadRequest, ParsedRequest, parse_request, telling_usage
 from matrix.dialects.shapes import FAULTS, FINAL, KEPT_HEADERS, OTHER, PATHS, Fault, error_body
 from matrix.gateway.neutral import Neutral, NotTranslatable
 from matrix.gateway.upstreams import UnknownModel, Upstream, Upstreams
@@ -127,7 +127,7 @@ class Desk:
     async def _metered(
         self, shape: Shape, headers: Mapping[str, str], body: bytes, query: str
     ) -> Said:
-        asked = wanted(shape, body)
+        asked = parse_request(shape, body)
         upstream = self._upstreams.find(asked.model, shape)
         neutral = None if upstream.speaks(shape) else Neutral.read(shape, body)
         request = (
@@ -149,7 +149,7 @@ def _raw(
     shape: Shape,
     headers: Mapping[str, str],
     body: bytes,
-    asked: Wanted,
+    asked: ParsedRequest,
     upstream: Upstream,
     query: str,
 ) -> Request:

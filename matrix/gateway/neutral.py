@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.dialects.requests import Wanted
+from matrix.dialects.requests import ParsedRequest
 from matrix.model.records import Answer, CallParams, ChatMessage, Shape, ToolCall
 from matrix.model.seeds import canonical, content_hash
 from matrix.serving.api_errors import ApiError
@@ -55,17 +55,17 @@ class Neutral(NamedTuple):
             "this model does not speak OpenAI's responses shape; ask it at /v1/chat/completions"
         )
 
-    def write(self, answer: Answer, wanted: Wanted) -> tuple[str, bytes]:
+    def write(self, answer: Answer, requested: ParsedRequest) -> tuple[str, bytes]:
         """Content type and body of an answer."""
         if self.shape == "messages":
-            parts = _message_events(answer, wanted.model)
-            if wanted.stream:
+            parts = _message_events(answer, requested.model)
+            if requested.stream:
                 return _EVENTS, b"".join(_event(part) for part in parts)
-            return _JSON, orjson.dumps(_message(answer, wanted.model))
-        head = Head(_id("chatcmpl", answer), 0, wanted.model)
+            return _JSON, orjson.dumps(_message(answer, requested.model))
+        head = Head(_id("chatcmpl", answer), 0, requested.model)
         choices = (Choice(answer.text, answer.finish_reason, answer.tool_calls),)
-        if wanted.stream:
-            sent = events(head, choices, answer.usage, include_usage=wanted.tells_usage)
+        if requested.stream:
+            sent = events(head, choices, answer.usage, include_usage=requested.tells_usage)
             return _EVENTS, b"".join(sent)
         return _JSON, completion(head, choices, answer.usage)
 

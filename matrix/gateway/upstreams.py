@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from matrix.dialects.requests import IMAGE_TOKENS, BadRequest, Wanted
+from matrix.dialects.requests import IMAGE_TOKENS, BadRequest, ParsedRequest
 from matrix.model.errors import near_matches
 from matrix.model.records import Shape
 
@@ -55,34 +55,34 @@ class Upstream(NamedTuple):
         """Whether requests of this shape can pass as they are."""
         return self.provider in SPEAKS[shape]
 
-    def output_bound(self, wanted: Wanted) -> int:
+    def output_bound(self, requested: ParsedRequest) -> int:
         """Most tokens that all answers to a request can have.
 
         Raises:
             BadRequest: Neither the request nor the price list says.
         """
-        limit = wanted.max_tokens or self.max_output
+        limit = requested.max_tokens or self.max_output
         if limit is None:
             raise BadRequest(
                 f"nothing says how long an answer of {self.name} can be: give a limit of tokens "
                 "in the request"
             )
-        return limit * wanted.choices
+        return limit * requested.choices
 
-    def input_bound(self, wanted: Wanted, body: bytes) -> int:
+    def input_bound(self, requested: ParsedRequest, body: bytes) -> int:
         """Most tokens that a request can bring in: no tokenizer makes more of them than bytes.
 
         Raises:
             BadRequest: It refers to content elsewhere, and nothing says how much that can be.
         """
-        if wanted.refers:
+        if requested.refers:
             if self.window is None:
                 raise BadRequest(
                     f"the request refers to content elsewhere, and nothing says how much of it "
                     f"{self.name} can read: send it inline"
                 )
             return self.window
-        return len(body) + wanted.images * IMAGE_TOKENS + _FORMAT_TOKENS
+        return len(body) + requested.images * IMAGE_TOKENS + _FORMAT_TOKENS
 
 
 class Upstreams:

@@ -219,9 +219,9 @@ def _unlike(named: str, criterion: str) -> str:
 
 def _another(named: str, number: int, criteria: Sequence[str]) -> int:
     """The number of another criterion that a line names word for word; 0 if there is none."""
-    wanted = _WORD.findall(named.casefold())
+    requested = _WORD.findall(named.casefold())
     texts = (_WORD.findall(one.casefold()) for one in criteria)
-    same = [n for n, text in enumerate(texts, 1) if wanted and text == wanted and n != number]
+    same = [n for n, text in enumerate(texts, 1) if requested and text == requested and n != number]
     return same[0] if same else 0
 
 

@@ -102,11 +102,11 @@ def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple
         return list(messages)
     if target == LAST:
         return list(messages[-1:])
-    wanted = target.casefold()
+    requested = target.casefold()
     return [
         (n, one)
         for n, one in messages
-        if wanted in (one.speaker.casefold(), one.channel.casefold())
+        if requested in (one.speaker.casefold(), one.channel.casefold())
     ]
 
 

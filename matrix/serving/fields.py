@@ -8,11 +8,13 @@ from typing import Any
 from matrix.serving.api_errors import ApiError, bad_request
 
 
-def wrong(name: str, value: object, wanted: str) -> ApiError:
+def wrong(name: str, value: object, requested: str) -> ApiError:
     """400 for one field."""
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return bad_request(f"Invalid '{name}': found {shown}, expected {wanted}.", name, "invalid_type")
+    return bad_request(
+        f"Invalid '{name}': found {shown}, expected {requested}.", name, "invalid_type"
+    )
 
 
 def text(data: Mapping[str, Any], name: str) -> str:

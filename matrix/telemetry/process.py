@@ -10,7 +10,7 @@ from typing import Final
 
 from matrix.telemetry.log import LOG_NAME, NO_LOG, EventLog, Log, Write, level_in
 from matrix.telemetry.redaction import NOTHING_KNOWN, Redactor
-from matrix.telemetry.settings import traces_wanted
+from matrix.telemetry.settings import trace_settings
 from matrix.telemetry.spans import Spans
 
 
@@ -65,9 +65,9 @@ def open_telemetry(
     except OSError:
         log = NO_LOG if forward is None else EventLog(forward, process, redactor, level=level)
     log.info("process.started", pid=os.getpid())
-    wanted = traces_wanted(variables)
-    if not (wanted.traces and trace_id):
-        return Telemetry(log, None, wanted.problem)
+    requested = trace_settings(variables)
+    if not (requested.traces and trace_id):
+        return Telemetry(log, None, requested.problem)
     from matrix.telemetry.otel import OtelSpans
 
     def lost(why: str) -> None:

@@ -9,35 +9,35 @@ from typing import Literal, NamedTuple
 INSTALL = "pip install 'scenario-matrix[otel]'"
 
 
-class Wanted(NamedTuple):
+class TraceSettings(NamedTuple):
     """``problem`` says why traces that were asked for cannot be sent, and what to do."""
 
     traces: bool
     problem: str = ""
 
 
-def traces_wanted(environ: Mapping[str, str]) -> Wanted:
+def trace_settings(environ: Mapping[str, str]) -> TraceSettings:
     """Whether spans are to be sent: only where an endpoint or the exporter is named."""
     if environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true":
-        return Wanted(False)
+        return TraceSettings(False)
     exporters = _words(environ.get("OTEL_TRACES_EXPORTER", ""))
     endpoint = _first(environ, "ENDPOINT")
     if "none" in exporters or not (exporters or endpoint):
-        return Wanted(False)
+        return TraceSettings(False)
     if exporters and "otlp" not in exporters:
-        return Wanted(
+        return TraceSettings(
             False,
             f"OTEL_TRACES_EXPORTER is {','.join(exporters)!r}; matrix sends traces by otlp only: "
             "set it to otlp or none",
         )
     protocol = _first(environ, "PROTOCOL")
     if protocol not in ("", "http/protobuf"):
-        return Wanted(
+        return TraceSettings(
             False,
             f"OTEL_EXPORTER_OTLP_PROTOCOL is {protocol!r}; matrix sends traces by http/protobuf "
             "only: set it to that and give the collector's HTTP port (usually 4318)",
         )
-    return Wanted(True) if _installed() else Wanted(False, _missing())
+    return TraceSettings(True) if _installed() else TraceSettings(False, _missing())
 
 
 def _first(environ: Mapping[str, str], what: Literal["ENDPOINT", "PROTOCOL"]) -> str:

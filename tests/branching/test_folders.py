@@ -170,14 +170,14 @@ def test_what_later_turns_are_given_comes_along_and_is_swept_away_by_nobody(
 def test_on_one_file_system_content_is_shared_and_else_copied(written: Run, tmp_path: Path) -> None:
     source = BlobStore(written.path)
     tree = trees(written, ids(written)[0])["turn", 2]
-    wanted = blobs_of(source, tree)
+    requested = blobs_of(source, tree)
     carry(tmp_path / "linked", [(source, [tree])])
     held = HeldContents("a file", exported(source, tree))
     carry(tmp_path / "copied", [(held, [tree]), (held, [tree])])
     for name, shares in (("linked", True), ("copied", False)):
         target = BlobStore(tmp_path / name)
-        assert blobs_of(target, tree) == wanted
-        for digest in wanted:
+        assert blobs_of(target, tree) == requested
+        for digest in requested:
             assert target.read(digest) == source.read(digest)
             assert target.path(digest).samefile(source.path(digest)) is shares
         assert list((target.folder / "unfinished").iterdir()) == []

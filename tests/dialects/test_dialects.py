@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.dialects.answers import reported, without_usage_event
-from matrix.dialects.requests import BadRequest, telling_usage, under_name, wanted
+from matrix.dialects.requests import BadRequest, parse_request, telling_usage, under_name
 from matrix.dialects.shapes import FAULTS, error_body, error_event
 from matrix.dialects.usage import MOST_UNEXPLAINED
 from matrix.model.records import Shape, Usage
@@ -37,7 +37,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 @given(SHAPES, JSON | st.dictionaries(KEYS, JSON))
 def test_any_request_is_read_or_refused_with_words(shape: Shape, data: Any) -> None:
     with suppress(BadRequest):  # and nothing else
-        found = wanted(shape, orjson.dumps(data))
+        found = parse_request(shape, orjson.dumps(data))
         assert found.model == data["model"]
         assert found.choices >= 1
 
@@ -202,7 +202,7 @@ def test_counts_that_say_nothing_of_what_was_written_are_no_report() -> None:
 def test_the_texts_of_a_request_are_counted_in_bytes_without_its_images(
     shape: Shape, body: dict[str, Any]
 ) -> None:
-    found = wanted(shape, orjson.dumps({"model": "m", "max_tokens": 5, **body}))
+    found = parse_request(shape, orjson.dumps({"model": "m", "max_tokens": 5, **body}))
     assert found.texts == len("fourhé".encode())
 
 
@@ -221,11 +221,11 @@ def test_a_request_under_another_name_is_the_same_otherwise() -> None:
 def test_images_files_and_choices_are_counted() -> None:
     image = {"type": "image_url", "image_url": {"url": "https://x/y.png"}}
     body = {"model": "m", "n": 3, "messages": [{"content": [image, image]}]}
-    found = wanted("chat", orjson.dumps(body))
+    found = parse_request("chat", orjson.dumps(body))
     assert (found.images, found.choices, found.refers) == (2, 3, False)
     document = {"type": "document", "source": {"type": "url", "url": "https://x/y.pdf"}}
     body = {"model": "m", "max_tokens": 5, "messages": [{"content": [document]}]}
-    assert wanted("messages", orjson.dumps(body)).refers
+    assert parse_request("messages", orjson.dumps(body)).refers
 
 
 @given(SHAPES, st.sampled_from(sorted(FAULTS)), st.text())
@@ -252,11 +252,11 @@ def test_errors_are_json_in_the_words_of_their_shape(shape: Shape, name: str, wo
 def test_of_two_limits_the_larger_is_held_because_servers_differ(
     fields: dict[str, int], most: int | None
 ) -> None:
-    assert wanted("chat", orjson.dumps({"model": "m", **fields})).max_tokens == most
+    assert parse_request("chat", orjson.dumps({"model": "m", **fields})).max_tokens == most
 
 
 def test_answers_that_a_server_makes_to_choose_from_are_held() -> None:
-    assert wanted("chat", orjson.dumps({"model": "m", "best_of": 50})).choices == 50
+    assert parse_request("chat", orjson.dumps({"model": "m", "best_of": 50})).choices == 50
 
 
 @pytest.mark.parametrize(
@@ -270,11 +270,11 @@ def test_answers_that_a_server_makes_to_choose_from_are_held() -> None:
 )
 def test_a_field_that_is_there_twice_is_refused(body: bytes) -> None:
     with pytest.raises(BadRequest, match="there twice"):
-        wanted("chat", body)
+        parse_request("chat", body)
 
 
 def test_the_same_name_in_several_objects_is_nothing_twice() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "string"}, "model": {}}}
     tools = [{"type": "function", "function": {"name": "n", "parameters": schema}}]
     body = orjson.dumps({"model": "m", "n": 2, "tools": tools})
-    assert wanted("chat", body).choices == 2
+    assert parse_request("chat", body).choices == 2

@@ -139,9 +139,9 @@ def test_every_file_has_the_command_of_the_page(name: str) -> None:
     assert Path(program).name == "matrix"
     assert program in ("matrix", ".venv/bin/matrix", f"{PROJECT}/.venv/bin/matrix")
     limit = words.index("--time-limit") + 1
-    wanted = the_command()
-    wanted[wanted.index("--time-limit") + 1] = words[limit]
-    assert [word for word in words if word != "--quiet"] == wanted
+    requested = the_command()
+    requested[requested.index("--time-limit") + 1] = words[limit]
+    assert [word for word in words if word != "--quiet"] == requested
 
 
 FIELDS = {"minute": (0, 59), "hour": (0, 23), "day": (1, 31), "month": (1, 12), "weekday": (0, 7)}

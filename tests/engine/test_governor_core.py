@@ -185,7 +185,9 @@ def test_a_session_whose_worker_died_goes_on_with_its_calls_as_they_are() -> Non
     desk.say(ask(), peer="client")
     (lost,) = desk.core.lose("worker", 1.0)
     assert (lost.plan, lost.done) == (plan(order=1), None)
-    desk.core.open_session("successor", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 2.0, 2.0)
+    desk.core.open_session(
+        "successor", plan(order=1), NOTHING_KNOWN, NOTHING_KNOWN.snapshot, 2.0, 2.0
+    )
     assert desk.say(ask(), peer="client").mail == [
         ("successor", SessionOpened("s1", NOTHING_KNOWN.snapshot))
     ], "its call is still out, and joined"

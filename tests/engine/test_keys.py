@@ -117,9 +117,9 @@ PLAIN = st.text(st.characters(codec="ascii", exclude_characters="'\\\r\n\0", min
 
 @given(st.dictionaries(NAMES, PLAIN), st.dictionaries(NAMES, PLAIN))
 def test_what_is_written_in_quotes_is_read_as_it_is(
-    tmp_path_factory: pytest.TempPathFactory, wanted: dict[str, str], outside: dict[str, str]
+    tmp_path_factory: pytest.TempPathFactory, requested: dict[str, str], outside: dict[str, str]
 ) -> None:
     path = tmp_path_factory.mktemp("env") / ".env"
-    path.write_text("".join(f"{name}='{value}'\n" for name, value in wanted.items()))
-    assert env_variables(path) == wanted
-    assert variables(path, outside) == wanted | outside
+    path.write_text("".join(f"{name}='{value}'\n" for name, value in requested.items()))
+    assert env_variables(path) == requested
+    assert variables(path, outside) == requested | outside

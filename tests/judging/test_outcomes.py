@@ -165,6 +165,6 @@ def test_each_row_comes_to_what_the_page_says(played: Project, row: str) -> None
         asked.add(len(calls[calls.tag == name]))
         if found[form] == "missing":
             assert one.reason
-    wanted = rows()[row]
-    assert found == {form: getattr(wanted, form) for form in FORMS}
-    assert max(asked) == {"once": 1, "twice": 2}[wanted.asked]
+    requested = rows()[row]
+    assert found == {form: getattr(requested, form) for form in FORMS}
+    assert max(asked) == {"once": 1, "twice": 2}[requested.asked]

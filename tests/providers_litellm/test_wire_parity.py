@@ -301,7 +301,7 @@ async def test_reasoning_goes_back_where_it_is_demanded_and_nowhere_else(
         "tool_calls": ODDITIES["tools called"]["choices"][0]["message"]["tool_calls"],
     })  # fmt: skip
     service.says(body)
-    for target, wanted in (("deepseek/deepseek-chat", True), ("openai/gpt-4o", False)):
+    for target, requested in (("deepseek/deepseek-chat", True), ("openai/gpt-4o", False)):
         provider = providers(target)
         reply = await provider.complete(call("look", tools=TOOLS), 1)
         assert reply.reasoning == "Six by nine."
@@ -309,7 +309,7 @@ async def test_reasoning_goes_back_where_it_is_demanded_and_nowhere_else(
         asked = call("look", tools=TOOLS)
         service.seen.clear()
         await provider.complete(replace(asked, messages=(*asked.messages, said)), 1)
-        assert ("Six by nine." in str(service.seen[0].body)) is wanted
+        assert ("Six by nine." in str(service.seen[0].body)) is requested
 
 
 @pytest.mark.parametrize("way", ["direct", "litellm"])

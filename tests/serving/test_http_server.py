@@ -106,9 +106,9 @@ async def test_statistics_add_up_and_start_anew() -> None:
 async def test_hundreds_of_requests_are_in_flight_at_once_and_gone_with_their_clients() -> None:
     async with serving() as client:
 
-        async def in_flight(wanted: int) -> None:
+        async def in_flight(requested: int) -> None:
             found = -1
-            while found != wanted:
+            while found != requested:
                 async with client.get("/stats") as response:
                     found = (await response.json())["in_flight"]
 

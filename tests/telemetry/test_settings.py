@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from matrix.telemetry.settings import traces_wanted
+from matrix.telemetry.settings import trace_settings
 
 HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
 
@@ -26,7 +26,7 @@ HERE = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"}
     ],
 )  # fmt: skip
 def test_an_endpoint_or_the_exporter_turns_traces_on(environ: dict[str, str]) -> None:
-    assert traces_wanted(environ) == (True, "")
+    assert trace_settings(environ) == (True, "")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_an_endpoint_or_the_exporter_turns_traces_on(environ: dict[str, str]) ->
     ],
 )
 def test_everything_else_leaves_them_off_without_a_word(environ: dict[str, str]) -> None:
-    assert traces_wanted(environ) == (False, "")
+    assert trace_settings(environ) == (False, "")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_everything_else_leaves_them_off_without_a_word(environ: dict[str, str])
     ],
 )
 def test_what_cannot_be_done_is_said_with_a_remedy(environ: dict[str, str], named: str) -> None:
-    traces, problem = traces_wanted(environ)
+    traces, problem = trace_settings(environ)
     assert not traces
     assert named in problem
     assert "set it to" in problem

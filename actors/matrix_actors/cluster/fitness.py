@@ -90,26 +90,28 @@ def facts_here(needs: Mapping[str, Any]) -> dict[str, Any]:
     from matrix.model.errors import MatrixError
     from matrix.version import __version__
 
-    wanted = Needs(**needs)
+    requested = Needs(**needs)
     digest = hashlib.sha256(_own_code().encode())
     lacks: list[str] = []
-    if wanted.kind:
+    if requested.kind:
         try:
-            digest.update(_code_of(_folder_of(type(load_kind(wanted.kind)))).encode())
+            digest.update(_code_of(_folder_of(type(load_kind(requested.kind)))).encode())
         except MatrixError as error:
             lacks.append(f"the kind: {error}")
     try:
-        known = variables(Path(wanted.env_file), os.environ) if wanted.env_file else os.environ
+        known = (
+            variables(Path(requested.env_file), os.environ) if requested.env_file else os.environ
+        )
     except MatrixError:  # the file is checked where the run is started
         known = os.environ
-    lacks += [name for name in wanted.variables if not known.get(name)]
-    lacks += [f"the program {name}" for name in wanted.programs if shutil.which(name) is None]
+    lacks += [name for name in requested.variables if not known.get(name)]
+    lacks += [f"the program {name}" for name in requested.programs if shutil.which(name) is None]
     return {
         "version": __version__,
         "code": digest.hexdigest()[:12],
         "lacks": lacks,
         "no_key": [
-            " or ".join(names) for names in wanted.keys if not any(known.get(n) for n in names)
+            " or ".join(names) for names in requested.keys if not any(known.get(n) for n in names)
         ],
     }
 

@@ -85,21 +85,21 @@ class Waiting(NamedTuple):
         return max(0, math.ceil(self.used) - self.own)
 
 
-def waiting_text(waiting: Waiting | None, wanted: int, fitting: int) -> str:
+def waiting_text(waiting: Waiting | None, requested: int, fitting: int) -> str:
     """What a run that has no worker yet is waiting for, in a line.
 
     Args:
         waiting: What Ray says of it; ``None`` if it does not say.
-        wanted: Workers that the run is to have.
+        requested: Workers that the run is to have.
         fitting: Workers that the nodes there are have CPUs for.
     """
     if waiting is not None and waiting.is_starting:
-        are = "worker is" if wanted == 1 else "workers are"
-        return f"{waiting.coming} of {wanted} {are} still starting; there is a CPU for each"
+        are = "worker is" if requested == 1 else "workers are"
+        return f"{waiting.coming} of {requested} {are} still starting; there is a CPU for each"
     fit = f"{fitting} {'fits' if fitting == 1 else 'fit'} on the nodes there are"
     if waiting is not None and waiting.others:
         fit += f", and others use {waiting.others} of their CPUs"
-    workers = f"{wanted} worker{'' if wanted == 1 else 's'}"
+    workers = f"{requested} worker{'' if requested == 1 else 's'}"
     return (
         f"waiting for CPUs: {workers} wanted, {fit}; `ray status` says who has them, --workers "
         "asks for fewer"

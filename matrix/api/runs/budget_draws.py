@@ -161,9 +161,9 @@ def _capped(prepared: Prepared, cap: NanoUSD) -> Prepared:
     return replace(prepared, spec=spec, cap_given_at=None)
 
 
-def _words(budget: Budget, granted: NanoUSD, wanted: NanoUSD) -> tuple[str, str]:
+def _words(budget: Budget, granted: NanoUSD, requested: NanoUSD) -> tuple[str, str]:
     """What to tell of a reservation: that it is less than the run's cap, or how much it is."""
-    if granted < wanted:
+    if granted < requested:
         left = f"budget {budget}: only {show_usd(granted)} is left"
         return f"{left}, so the run may spend no more than that", ""
     return "", f"budget {budget}: {show_usd(granted)} set aside for this run"

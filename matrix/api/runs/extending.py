@@ -28,24 +28,24 @@ def extended(prepared: Prepared, run_dir: Path, overrides: Iterable[Override]) -
     """
     origins = [origin for path, value, origin in overrides if path in COUNTS and value is not None]
     spec, planned, cells = prepared.spec, prepared.plan.sessions, len(prepared.plan.cells)
-    wanted = spec.sessions or (spec.per_cell or 0) * cells
-    if not origins or wanted == planned:
+    requested = spec.sessions or (spec.per_cell or 0) * cells
+    if not origins or requested == planned:
         return prepared
-    if why := _refused(prepared, run_dir, wanted):
+    if why := _refused(prepared, run_dir, requested):
         raise BadInput([Mistake(origins[-1], None, "", f"found {_count(spec)}; {why}")])
-    return replace(prepared, plan=replace(prepared.plan, sessions=wanted))
+    return replace(prepared, plan=replace(prepared.plan, sessions=requested))
 
 
 def _count(spec: RunSpec) -> str:
     return f"{spec.sessions or spec.per_cell:,}"
 
 
-def _refused(prepared: Prepared, run_dir: Path, wanted: int) -> str:
+def _refused(prepared: Prepared, run_dir: Path, requested: int) -> str:
     """Why a run cannot go on to so many sessions; empty if it can."""
     planned = f"{prepared.plan.sessions:,} sessions"
     if prepared.plan.continued is not None:
         return f"a branched run has the {planned} it was planned with; branch again for more"
-    if wanted < prepared.plan.sessions:
+    if requested < prepared.plan.sessions:
         return f"the run was planned with {planned}, and what was planned is never taken back"
     if prepared.compare_factor is None:
         return ""

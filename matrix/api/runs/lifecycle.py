@@ -208,9 +208,9 @@ def resume(
         return _drive(draw, run_dir, engine, listener, caps)
 
 
-def _executor_for(prepared: Prepared, wanted: AnyExecutor) -> Executor:
+def _executor_for(prepared: Prepared, requested: AnyExecutor) -> Executor:
     """The executor of this name, but for a program that has the terminal: that is on no cluster."""
-    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else wanted)
+    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else requested)
 
 
 def _drive(

@@ -12,11 +12,11 @@ from matrix.api.sessions.choosing import (
     Branching,
     branched_of,
     chosen_by,
+    continuation_request,
     go_on,
     moments_of,
     project_of_run,
     replay_of,
-    wanted_of,
 )
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.run.progress import Listener
@@ -55,11 +55,11 @@ def plan_replay(
     Raises:
         BadInput: Every mistake.
     """
-    wanted = replay_of(changes, times)
+    requested = replay_of(changes, times)
     parent = open_run(run, results=results)
     moments = moments_of(parent, [(session, turn)])
     project = project_of_run(parent.path)
-    return Branching(go_on(moments, wanted, project, max_cost, overrides))
+    return Branching(go_on(moments, requested, project, max_cost, overrides))
 
 
 def plan_branch(
@@ -82,9 +82,10 @@ def plan_branch(
     values = {name: tuple(given) for name, given in variants.items()}
     if times is None:
         times = TIMES if where is None else TIMES_OF_MANY
-    (wanted, _), condition = together(
+    (requested, _), condition = together(
         lambda: together(
-            lambda: wanted_of(values, times, "branch"), lambda: _one_place(session, turn, where)
+            lambda: continuation_request(values, times, "branch"),
+            lambda: _one_place(session, turn, where),
         ),
         lambda: None if where is None else parse_condition(where, "--where"),
     )
@@ -94,7 +95,7 @@ def plan_branch(
         places = chosen_by(parent, condition)
     moments = moments_of(parent, places)
     project = project_of_run(parent.path)
-    return Branching(go_on(moments, wanted, project, max_cost, overrides), where or "")
+    return Branching(go_on(moments, requested, project, max_cost, overrides), where or "")
 
 
 def _one_place(session: str | None, turn: int | None, where: str | None) -> None:

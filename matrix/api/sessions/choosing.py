@@ -9,7 +9,7 @@ from typing import NamedTuple
 import orjson
 
 from matrix.api.opened import Run
-from matrix.engine.continuation.changes import Wanted, as_level
+from matrix.engine.continuation.changes import ContinuationRequest, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
 from matrix.engine.prepare.plan_file import PLAN_NAME
 from matrix.model.documents.conditions import Condition
@@ -32,18 +32,20 @@ class Branching(NamedTuple):
 
 def branched_of(planned: Branching) -> BranchedFrom:
     """What ``run.json`` says of planned continuations."""
-    wanted, moments = planned.continuation.wanted, planned.continuation.moments
+    requested, moments = planned.continuation.requested, planned.continuation.moments
     return BranchedFrom(
         run_id=moments[0].run_id,
-        mode="rejudge" if wanted.again else "replay" if wanted.own_seed else "branch",
-        changes=wanted.levels,
-        times=wanted.times,
+        mode="rejudge" if requested.again else "replay" if requested.own_seed else "branch",
+        changes=requested.levels,
+        times=requested.times,
         where=planned.where,
         moments=tuple((moment.plan.session_id, moment.turn) for moment in moments),
     )
 
 
-def wanted_of(changes: Mapping[str, tuple[JSON, ...]], times: int, word: str) -> Wanted:
+def continuation_request(
+    changes: Mapping[str, tuple[JSON, ...]], times: int, word: str
+) -> ContinuationRequest:
     """What is wanted, checked by itself.
 
     Raises:
@@ -67,16 +69,18 @@ def wanted_of(changes: Mapping[str, tuple[JSON, ...]], times: int, word: str) ->
         ]
     if mistakes:
         raise BadInput(mistakes)
-    return Wanted(changes, times, own, word, flag)
+    return ContinuationRequest(changes, times, own, word, flag)
 
 
-def replay_of(changes: Mapping[str, JSON] | None, times: int) -> Wanted:
+def replay_of(changes: Mapping[str, JSON] | None, times: int) -> ContinuationRequest:
     """A replay: one variant, because each change has one value.
 
     Raises:
         BadInput: Every mistake.
     """
-    return wanted_of({name: (value,) for name, value in (changes or {}).items()}, times, "replay")
+    return continuation_request(
+        {name: (value,) for name, value in (changes or {}).items()}, times, "replay"
+    )
 
 
 def moments_of(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoint]:
@@ -118,7 +122,7 @@ def chosen_by(parent: Run, condition: Condition) -> list[tuple[str, int]]:
 
 def go_on(
     moments: Sequence[Checkpoint],
-    wanted: Wanted,
+    requested: ContinuationRequest,
     project: Path,
     max_cost: float | None,
     overrides: Iterable[Override],
@@ -129,7 +133,7 @@ def go_on(
         BadInput: Every mistake.
     """
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    return continue_from(moments, wanted, project=project, overrides=layers)
+    return continue_from(moments, requested, project=project, overrides=layers)
 
 
 def project_of_run(run_dir: Path) -> Path:

@@ -33,11 +33,11 @@ def plan_replay_checkpoint(
     Raises:
         BadInput: Every mistake.
     """
-    wanted, moment = together(
+    requested, moment = together(
         lambda: replay_of(changes, times),
         lambda: _moment(checkpoint, Path(project), trust_addresses),
     )
-    return Branching(go_on([moment], wanted, Path(project), max_cost, overrides))
+    return Branching(go_on([moment], requested, Path(project), max_cost, overrides))
 
 
 def replay_checkpoint(

@@ -10,7 +10,7 @@ from typing import Any
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.sessions.branching import start_branching
 from matrix.api.sessions.choosing import Branching, go_on, moments_of, project_of_run
-from matrix.engine.continuation.changes import Wanted
+from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.continuing import JUDGE
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare.judges import names_of
@@ -62,7 +62,7 @@ def plan_rejudge(
     changes: dict[str, tuple[JSON, ...]] = {}
     if len(panel) == 1:
         changes = dict.fromkeys(roles, (panel[0],))
-    wanted = Wanted(
+    requested = ContinuationRequest(
         changes,
         times=1,
         own_seed=True,
@@ -77,10 +77,10 @@ def plan_rejudge(
     if against is not None:
         opponents = _opponents(parent, against, moments)
         moments = [one for one in moments if one.plan.session_id in opponents]
-        wanted = replace(wanted, opponents=opponents, flag="--against")
+        requested = replace(requested, opponents=opponents, flag="--against")
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
-    return Branching(go_on(moments, wanted, project, max_cost, layers))
+    return Branching(go_on(moments, requested, project, max_cost, layers))
 
 
 def rejudge(

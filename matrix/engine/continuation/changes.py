@@ -20,7 +20,7 @@ Variant = Mapping[str, JSON]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ContinuationRequest:
     """What continuations are wanted.
 
     Attributes:

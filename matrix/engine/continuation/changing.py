@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from matrix.engine.continuation.changes import SCENARIO, Variant, Wanted, as_level
+from matrix.engine.continuation.changes import SCENARIO, ContinuationRequest, Variant, as_level
 from matrix.engine.continuation.inheritance import Forked
 from matrix.engine.prepare.estimate import with_steps
 from matrix.engine.prepare.judges import judges_in, with_judges
@@ -53,23 +53,23 @@ class Changed:
 
 
 def check_names(
-    kind: Kind, moments: Sequence[Checkpoint], wanted: Wanted, mistakes: Mistakes
-) -> Wanted:
+    kind: Kind, moments: Sequence[Checkpoint], requested: ContinuationRequest, mistakes: Mistakes
+) -> ContinuationRequest:
     """Collect changes of what nobody knows; returns what is wanted without them."""
     roles, options = [role.name for role in kind.roles], list(kind.options_model.model_fields)
     texts = _texts_of(moments[0], {*roles, *options})
     known = [*roles, *options, SCENARIO, *texts]
     sound = {
         name: values
-        for name, values in wanted.changes.items()
+        for name, values in requested.changes.items()
         if name in known or parameter_named(name, roles) is not None
     }
-    for name in wanted.changes:
+    for name in requested.changes:
         if name not in sound:
             mistakes.add(
                 [
                     Mistake(
-                        wanted.origin(name),
+                        requested.origin(name),
                         None,
                         "",
                         f"unknown change; what can be changed is a role ({', '.join(roles)}), an "
@@ -80,14 +80,14 @@ def check_names(
                     )
                 ]
             )
-    return replace(wanted, changes=sound)
+    return replace(requested, changes=sound)
 
 
 def change_moment(
     kind: Kind,
     moment: Checkpoint,
     variant: Variant,
-    wanted: Wanted,
+    requested: ContinuationRequest,
     library: FolderLibrary,
     mistakes: Mistakes,
     judges: Sequence[ListedJudge] | None = None,
@@ -101,18 +101,18 @@ def change_moment(
     roles = {role: str(variant.get(role, model)) for role, model in plan.roles.items()}
     if judges:
         roles[JUDGES] = ", ".join(dict.fromkeys(m for one in judges for m in one.models))
-    params = _params(kind, plan, variant, wanted, mistakes)
+    params = _params(kind, plan, variant, requested, mistakes)
     options = {**plan.options}
     options |= {name: value for name, value in variant.items() if name in _options(kind)}
     document = Document(
-        wanted.flag,
+        requested.flag,
         {"options": options},
         {},
-        {("options", name): wanted.origin(name) for name in variant},
+        {("options", name): requested.origin(name) for name in variant},
     )
     checked = mistakes.collect(lambda: check(document, kind.options_model, ("options",)))
-    pack = _pack(kind, plan, variant, wanted, library, mistakes)
-    files = _files(moment, variant, {*roles, *_options(kind)}, wanted, library, mistakes)
+    pack = _pack(kind, plan, variant, requested, library, mistakes)
+    files = _files(moment, variant, {*roles, *_options(kind)}, requested, library, mistakes)
     if checked is None or len(mistakes.found) > before:
         return None
     kept = Kept(plan, moment.texts)
@@ -121,9 +121,9 @@ def change_moment(
             kind,
             f"join session {plan.session_id} with these changes",
             lambda: kind.rebind(kept, checked, roles, library, pack),
-            wanted.flag,
+            requested.flag,
         ),
-        lambda mistake: _as_given(mistake, wanted),
+        lambda mistake: _as_given(mistake, requested),
     )
     if binding is None:
         return None
@@ -140,8 +140,8 @@ def change_moment(
     )
     begun_with = {name: text for name, text in moment.texts.items() if initial_tree_of(text)}
     texts = {**begun_with, **binding.resources, **files}
-    if wanted.opponents is not None:
-        texts[OPPONENT] = wanted.opponents[plan.session_id]
+    if requested.opponents is not None:
+        texts[OPPONENT] = requested.opponents[plan.session_id]
     changes = _really(plan, changed, moment.texts, files, variant)
     words = ", ".join(f"{name}={as_level(variant[name])}" for name in changes)
     hashes = {name: content_hash(value) for name, value in texts.items()}
@@ -149,7 +149,11 @@ def change_moment(
 
 
 def fork_moment(
-    kind: Kind, moment: Checkpoint, changed: Changed, wanted: Wanted, mistakes: Mistakes
+    kind: Kind,
+    moment: Checkpoint,
+    changed: Changed,
+    requested: ContinuationRequest,
+    mistakes: Mistakes,
 ) -> Forked | None:
     """What the changes make of the state; ``None`` with mistakes, which are collected."""
     plan = changed.plan
@@ -164,9 +168,9 @@ def fork_moment(
             kind,
             f"carry session {moment.plan.session_id} over",
             lambda: (kind.fork(context, state, changes),),
-            wanted.flag,
+            requested.flag,
         ),
-        lambda mistake: _as_given(mistake, wanted),
+        lambda mistake: _as_given(mistake, requested),
     )
     if forked is None:
         return None
@@ -208,7 +212,11 @@ class _Fork:
 
 
 def _params(
-    kind: Kind, plan: SessionPlan, variant: Variant, wanted: Wanted, mistakes: Mistakes
+    kind: Kind,
+    plan: SessionPlan,
+    variant: Variant,
+    requested: ContinuationRequest,
+    mistakes: Mistakes,
 ) -> dict[str, dict[str, JSON]]:
     """Parameters of calls, with those that are to be other set for their role, or for every one."""
     params = {role: dict(own) for role, own in plan.params.items()}
@@ -218,7 +226,7 @@ def _params(
         parameter = parameter_named(name, plan.roles)
         if parameter is None:
             continue
-        said = Document(wanted.origin(name), {}, {}, {})
+        said = Document(requested.origin(name), {}, {}, {})
         level = mistakes.collect(partial(check_level, said, (), parameter, value))
         for role in plan.roles if parameter.role is None else [parameter.role]:
             params.setdefault(role, {})[parameter.name] = level
@@ -240,7 +248,7 @@ def _pack(
     kind: Kind,
     plan: SessionPlan,
     variant: Variant,
-    wanted: Wanted,
+    requested: ContinuationRequest,
     library: FolderLibrary,
     mistakes: Mistakes,
 ) -> ScenarioPack | None:
@@ -252,7 +260,7 @@ def _pack(
         known = library.scenarios(kind.name)
         hint = did_you_mean(str(name), known)
         message = f"found {name!r}; {kind.name} scenarios: {', '.join(known) or 'none'}{hint}"
-        mistakes.add([Mistake(wanted.origin(SCENARIO), None, "", message)])
+        mistakes.add([Mistake(requested.origin(SCENARIO), None, "", message)])
         return None
     return mistakes.collect(lambda: kind.read_pack(folder, str(name)))
 
@@ -261,7 +269,7 @@ def _files(
     moment: Checkpoint,
     variant: Variant,
     taken: set[str],
-    wanted: Wanted,
+    requested: ContinuationRequest,
     library: FolderLibrary,
     mistakes: Mistakes,
 ) -> dict[str, str]:
@@ -272,10 +280,10 @@ def _files(
             try:
                 found[name] = _read(variant[name], library)
             except (ValueError, OSError) as error:
-                mistakes.add([Mistake(wanted.origin(name), None, "", str(error))])
+                mistakes.add([Mistake(requested.origin(name), None, "", str(error))])
             except BadInput as error:
                 mistakes.add(
-                    Mistake(wanted.origin(name), None, "", mistake.message)
+                    Mistake(requested.origin(name), None, "", mistake.message)
                     for mistake in error.mistakes
                 )
     return found
@@ -320,10 +328,10 @@ def _values_of(parameter: ParameterName, plan: SessionPlan) -> JSON:
     return [plan.params.get(role, {}).get(parameter.name) for role in roles]
 
 
-def _as_given(mistake: Mistake, wanted: Wanted) -> Mistake:
+def _as_given(mistake: Mistake, requested: ContinuationRequest) -> Mistake:
     """A mistake that a kind found in an option or role, placed where it was given."""
     name = (mistake.path or mistake.source).removeprefix("options.").removeprefix("roles.")
     name = name.partition("[")[0]
-    if mistake.line is not None or name not in wanted.changes:
+    if mistake.line is not None or name not in requested.changes:
         return mistake
-    return Mistake(wanted.origin(name), None, "", mistake.message)
+    return Mistake(requested.origin(name), None, "", mistake.message)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from matrix.engine.continuation.changes import Wanted
+from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.changing import Changed, change_moment, check_names, fork_moment
 from matrix.engine.continuation.folders_kept import carry_folders, check_folders
 from matrix.engine.continuation.inheritance import Forked, inherited
@@ -53,7 +53,7 @@ class Continuation:
     prepared: Prepared
     moments: tuple[Checkpoint, ...]
     forks: tuple[Forked, ...]
-    wanted: Wanted
+    requested: ContinuationRequest
 
     def entries(self, run_dir: Path, at: float) -> Iterator[list[Entry]]:
         """What its sessions have from their parents, for the journal of the run in ``run_dir``.
@@ -67,16 +67,16 @@ class Continuation:
 
 def continue_from(
     moments: Sequence[Checkpoint],
-    wanted: Wanted,
+    requested: ContinuationRequest,
     *,
     project: Path,
     overrides: Sequence[Override] = (),
 ) -> Continuation:
-    """Check everything, and plan every variant of every moment, ``wanted.times`` times each.
+    """Check everything, and plan every variant of every moment, ``requested.times`` times each.
 
     Args:
         moments: Where to go on from, of sessions of one kind; from a journal or from a file.
-        wanted: What is to be other, and how often each is played.
+        requested: What is to be other, and how often each is played.
         project: Folder whose own packs come first, for what changes.
         overrides: Limits that go over the parent's spec, lowest first.
 
@@ -84,25 +84,25 @@ def continue_from(
         BadInput: Every mistake; nothing was started.
     """
     if not moments:
-        raise BadInput([Mistake(wanted.flag, None, "", "there is no moment to go on from")])
-    mistakes = Mistakes(_document(moments, wanted, overrides))
+        raise BadInput([Mistake(requested.flag, None, "", "there is no moment to go on from")])
+    mistakes = Mistakes(_document(moments, requested, overrides))
     spec = mistakes.collect(lambda: check(mistakes.document, RunSpec))
     kind = load_kind(moments[0].plan.kind)
-    wanted = check_names(kind, moments, wanted, mistakes)
+    requested = check_names(kind, moments, requested, mistakes)
     _check_versions(kind, moments, mistakes)
     check_folders(kind, moments, mistakes)
     library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
     judges = None
-    if spec is not None and wanted.judges is not None:
+    if spec is not None and requested.judges is not None:
         spec, judges = read_judges(
-            spec, kind, library, mistakes, beside=wanted.opponents is not None
+            spec, kind, library, mistakes, beside=requested.opponents is not None
         )
     for moment in moments:
-        for variant in wanted.variants:
-            made = change_moment(kind, moment, variant, wanted, library, mistakes, judges)
+        for variant in requested.variants:
+            made = change_moment(kind, moment, variant, requested, library, mistakes, judges)
             if made is None:
                 continue
-            forked = fork_moment(kind, moment, made, wanted, mistakes)
+            forked = fork_moment(kind, moment, made, requested, mistakes)
             if forked is not None:
                 changed.append(made)
                 forks.append(forked)
@@ -118,34 +118,38 @@ def continue_from(
     check_parameters(zip(params, bindings, strict=True), models, mistakes)
     mistakes.stop_if_any()
     changed = [replace(one, binding=b) for one, b in zip(changed, bindings, strict=True)]
-    prepared = _assemble(kind, spec, moments, changed, models, wanted, project)
+    prepared = _assemble(kind, spec, moments, changed, models, requested, project)
     check_caps(prepared, bindings, mistakes)
     mistakes.stop_if_any()
-    return Continuation(prepared, tuple(moments), tuple(forks), wanted)
+    return Continuation(prepared, tuple(moments), tuple(forks), requested)
 
 
 def _document(
-    moments: Sequence[Checkpoint], wanted: Wanted, overrides: Sequence[Override]
+    moments: Sequence[Checkpoint], requested: ContinuationRequest, overrides: Sequence[Override]
 ) -> Document:
     """The parent's spec as this run has it, with what is said on the command line over it."""
     first = moments[0]
     spec = dict(first.spec)
     # moments are not launched in rounds, so they are all played and looked at once
-    compared = {**(spec.get("compare") or {}), "factor": wanted.compared, "engine": "fixed"}
+    compared = {**(spec.get("compare") or {}), "factor": requested.compared, "engine": "fixed"}
     layers: list[Override] = [
-        (("name",), f"{str(spec.get('name', 'run'))[:50]}-{wanted.word}", ""),
+        (("name",), f"{str(spec.get('name', 'run'))[:50]}-{requested.word}", ""),
         (("scenarios",), list(dict.fromkeys(moment.plan.scenario for moment in moments)), ""),
-        *([] if wanted.again else [(("factors",), {}, "")]),
+        *([] if requested.again else [(("factors",), {}, "")]),
         (("compare",), compared, ""),
         (("stop",), "never", ""),
         (("per_cell",), None, ""),
-        (("sessions",), len(moments) * len(wanted.variants) * wanted.times, ""),
+        (("sessions",), len(moments) * len(requested.variants) * requested.times, ""),
         *(
-            (("factors", name), list(levels), f"{wanted.flag} {name}")
-            for name, levels in wanted.levels.items()
-            if not wanted.again
+            (("factors", name), list(levels), f"{requested.flag} {name}")
+            for name, levels in requested.levels.items()
+            if not requested.again
         ),
-        *([((JUDGES,), list(wanted.judges), "--rubric")] if wanted.judges is not None else []),
+        *(
+            [((JUDGES,), list(requested.judges), "--rubric")]
+            if requested.judges is not None
+            else []
+        ),
         *overrides,
     ]
     base = Document(f"run {first.run_id}", spec, {}, {})
@@ -178,22 +182,23 @@ def _assemble(
     moments: Sequence[Checkpoint],
     changed: Sequence[Changed],
     models: dict[str, ModelEntry],
-    wanted: Wanted,
+    requested: ContinuationRequest,
     project: Path,
 ) -> Prepared:
     tariffs = {name: entry.tariff for name, entry in models.items()}
-    plan = _plan(spec, moments, changed, wanted)
+    plan = _plan(spec, moments, changed, requested)
     groups = with_default_limits(
         {name: GroupLimits(**limits.model_dump()) for name, limits in spec.groups.items()}, models
     )
     costs = [
         CellCost({role: _part(cost, left) for role, cost in whole.items()})
-        for one, moment in zip(changed, _each(moments, wanted), strict=True)
-        for whole in [session_cost(_still_asked(kind, one.binding, wanted), tariffs)]
-        for left in [_WHOLE if wanted.again else _left(moment, one.binding.turns)]
+        for one, moment in zip(changed, _each(moments, requested), strict=True)
+        for whole in [session_cost(_still_asked(kind, one.binding, requested), tariffs)]
+        for left in [_WHOLE if requested.again else _left(moment, one.binding.turns)]
     ]
     work = [
-        (wanted.times, work_of(_still_asked(kind, one.binding, wanted), models)) for one in changed
+        (requested.times, work_of(_still_asked(kind, one.binding, requested), models))
+        for one in changed
     ]
     return Prepared(
         spec=spec,
@@ -206,8 +211,8 @@ def _assemble(
         cell_costs=tuple(costs),
         prelude=CellCost({}),
         preludes_per_round=0,
-        factors=_factors(plan.cells, wanted),
-        compare_factor=wanted.compared,
+        factors=_factors(plan.cells, requested),
+        compare_factor=requested.compared,
         scenarios={},
         time=run_time(work, spec.limits.open_sessions, groups),
         env_file=project.resolve() / ENV_NAME,
@@ -217,7 +222,10 @@ def _assemble(
 
 
 def _plan(
-    spec: RunSpec, moments: Sequence[Checkpoint], changed: Sequence[Changed], wanted: Wanted
+    spec: RunSpec,
+    moments: Sequence[Checkpoint],
+    changed: Sequence[Changed],
+    requested: ContinuationRequest,
 ) -> Plan:
     origins = tuple(
         Origin(
@@ -226,17 +234,17 @@ def _plan(
             m.turn,
             m.plan.seed,
             m.plan.prelude_id,
-            m.plan.round if wanted.again else -1,
+            m.plan.round if requested.again else -1,
         )
         for m in moments
     )
     return Plan(
         tuple(_cell(one) for one in changed),
-        len(changed) * wanted.times,
+        len(changed) * requested.times,
         spec.seed,
         spec.limits.turns,
         spec.limits.session_minutes * 60.0,
-        Continued(origins, wanted.times, wanted.own_seed),
+        Continued(origins, requested.times, requested.own_seed),
     )
 
 
@@ -260,10 +268,10 @@ def _resources(changed: Sequence[Changed]) -> dict[str, JSON]:
     return {content_hash(value): value for one in changed for value in one.texts.values()}
 
 
-def _factors(cells: Sequence[Cell], wanted: Wanted) -> dict[str, tuple[str, ...]]:
+def _factors(cells: Sequence[Cell], requested: ContinuationRequest) -> dict[str, tuple[str, ...]]:
     """What was changed, with its levels in order; then the parents' own factors, as far as seen."""
     seen: dict[str, dict[str, None]] = {
-        name: dict.fromkeys(levels) for name, levels in wanted.levels.items()
+        name: dict.fromkeys(levels) for name, levels in requested.levels.items()
     }
     for cell in cells:
         for name, level in cell.levels.items():
@@ -278,18 +286,20 @@ FINISH_SHARE = 0.05
 """Part of a session's cost that comes after its last turn, about: the judge."""
 
 
-def _still_asked(kind: Kind, binding: Binding, wanted: Wanted) -> tuple[RoleProfile, ...]:
+def _still_asked(
+    kind: Kind, binding: Binding, requested: ContinuationRequest
+) -> tuple[RoleProfile, ...]:
     """Who is asked anything more: only judges, where sessions are over."""
-    if not wanted.again:
+    if not requested.again:
         return binding.profile
     judges = {role.name for role in kind.roles if role.judges}
     judges = {JUDGES, *({JUDGE} if JUDGE in judges else judges)}  # at a session's end
     return tuple(use for use in binding.profile if use.role in judges)
 
 
-def _each(moments: Sequence[Checkpoint], wanted: Wanted) -> Iterator[Checkpoint]:
+def _each(moments: Sequence[Checkpoint], requested: ContinuationRequest) -> Iterator[Checkpoint]:
     """The moment of every cell."""
-    return (moment for moment in moments for _ in wanted.variants)
+    return (moment for moment in moments for _ in requested.variants)
 
 
 def _left(moment: Checkpoint, turns: tuple[float, float, float] | None) -> Shares:

@@ -51,15 +51,15 @@ def carry_folders(moments: Sequence[Checkpoint], run_dir: Path) -> None:
     Raises:
         StoreError: Some of it is gone or damaged, or the run's folder cannot be written.
     """
-    wanted: dict[str, tuple[Contents, set[str]]] = {}
+    requested: dict[str, tuple[Contents, set[str]]] = {}
     for moment in moments:
         trees = {done.tree for done in moment.turns if done.tree}
         trees |= initial_trees(moment.texts.values())
         if trees and moment.contents is not None:
-            _, known = wanted.setdefault(moment.contents.source, (moment.contents, set()))
+            _, known = requested.setdefault(moment.contents.source, (moment.contents, set()))
             known |= trees
-    if wanted:
-        carry(run_dir, wanted.values())
+    if requested:
+        carry(run_dir, requested.values())
 
 
 def _told(contents: Contents, tree: str, limits: FolderLimits) -> str:

@@ -139,13 +139,13 @@ AnyExecutor = str | ExecutorChoice
 """An executor by its name, or with how it is wanted."""
 
 
-def load_executor(wanted: AnyExecutor) -> Executor:
+def load_executor(requested: AnyExecutor) -> Executor:
     """A new executor of this name.
 
     Raises:
         BadInput: No such executor is installed, or it takes no such setting.
     """
-    name, *_ = choice = ExecutorChoice(wanted) if isinstance(wanted, str) else wanted
+    name, *_ = choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
     found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
     if name not in found:
         known = sorted(found)

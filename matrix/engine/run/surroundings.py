@@ -336,10 +336,10 @@ def _proxy(url: str) -> str | None:
     return proxies.get(parts.scheme, proxies.get("all"))
 
 
-def executor_finding(wanted: AnyExecutor) -> Finding:
+def executor_finding(requested: AnyExecutor) -> Finding:
     """Whether the processes of a run can be brought up; with Ray this takes some seconds."""
-    name = wanted.name if isinstance(wanted, ExecutorChoice) else wanted
-    what, executor = f"executor {name}", load_executor(wanted)
+    name = requested.name if isinstance(requested, ExecutorChoice) else requested
+    what, executor = f"executor {name}", load_executor(requested)
     if not isinstance(executor, Checkable):
         return Finding(what, "ok", "everything in one process")
     try:

@@ -51,10 +51,10 @@ def circle(agents: Mapping[str, Reads]) -> list[str]:
 
 
 def needed(
-    agents: Mapping[str, Reads], wanted: Iterable[str], given: Iterable[str] = ()
+    agents: Mapping[str, Reads], requested: Iterable[str], given: Iterable[str] = ()
 ) -> set[str]:
     """All that has to run for the wanted ones: they, and what they depend on and is not given."""
-    known, found, todo = set(given), set(), list(wanted)
+    known, found, todo = set(given), set(), list(requested)
     while todo:
         name = todo.pop()
         if name not in found:

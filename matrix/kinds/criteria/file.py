@@ -72,14 +72,16 @@ def read_criteria(request: FileRequest) -> ReadFile:
     tasks = mistakes.collect(lambda: read_inputs(file.inputs, request.project, document.source))
     mistakes.stop_if_any()
     assert tasks is not None
-    wanted = mistakes.collect(lambda: _picked(AGENTS, request.given, list(file.agents)))
+    requested = mistakes.collect(lambda: _picked(AGENTS, request.given, list(file.agents)))
     inputs = mistakes.collect(lambda: _picked(INPUTS, request.given, [task.id for task in tasks]))
     recorded = mistakes.collect(lambda: _recorded(request, file))
     mistakes.stop_if_any()
-    assert wanted is not None
+    assert requested is not None
     assert inputs is not None
     chosen = [task for task in tasks if task.id in inputs]
-    return _as_run(request, file, _links(file, wanted, chosen, request.project, recorded), recorded)
+    return _as_run(
+        request, file, _links(file, requested, chosen, request.project, recorded), recorded
+    )
 
 
 class _Chain:
@@ -91,14 +93,14 @@ class _Chain:
 
 def _links(
     file: CriteriaFile,
-    wanted: Sequence[str],
+    requested: Sequence[str],
     tasks: Sequence[Task],
     project: Path,
     recorded: Recorded | None,
 ) -> _Chain:
     mistakes, chosen = Mistakes(), []
-    fixtures = [name for name, agent in file.agents.items() if _is_given(name, agent, wanted)]
-    names = needed(file.agents, wanted, fixtures) | _read_fixtures(file, wanted, fixtures)
+    fixtures = [name for name, agent in file.agents.items() if _is_given(name, agent, requested)]
+    names = needed(file.agents, requested, fixtures) | _read_fixtures(file, requested, fixtures)
     for task in tasks:
         given: dict[str, Given] = {}
         known: dict[str, tuple[Recording, ...]] = {}
@@ -111,17 +113,19 @@ def _links(
         chosen.append(task.model_copy(update={"given": given, "recorded": known}))
     mistakes.stop_if_any()
     order = [name for name in in_order(file.agents) if name in names]
-    return _Chain([_link(name, file.agents[name], name in wanted) for name in order], chosen)
+    return _Chain([_link(name, file.agents[name], name in requested) for name in order], chosen)
 
 
-def _is_given(name: str, agent: AgentEntry, wanted: Sequence[str]) -> bool:
+def _is_given(name: str, agent: AgentEntry, requested: Sequence[str]) -> bool:
     """Whether a fixture stands for its output: it is not tested, or nothing can run it."""
     runs = agent.prompt or agent.model or agent.run
-    return bool(agent.fixture) and (name not in wanted or not runs)
+    return bool(agent.fixture) and (name not in requested or not runs)
 
 
-def _read_fixtures(file: CriteriaFile, wanted: Sequence[str], fixtures: Sequence[str]) -> set[str]:
-    running = needed(file.agents, wanted, fixtures)
+def _read_fixtures(
+    file: CriteriaFile, requested: Sequence[str], fixtures: Sequence[str]
+) -> set[str]:
+    running = needed(file.agents, requested, fixtures)
     return {one for name in running for one in before(file.agents[name]) if one in fixtures}
 
 
@@ -149,7 +153,7 @@ def _of_recording(
     return {name: known for name, known in there.items() if name in names}
 
 
-def _link(name: str, agent: AgentEntry, wanted: bool) -> Link:
+def _link(name: str, agent: AgentEntry, requested: bool) -> Link:
     return Link(
         name=name,
         title=agent.name,
@@ -161,7 +165,7 @@ def _link(name: str, agent: AgentEntry, wanted: bool) -> Link:
         when=agent.when,
         criteria=agent.criteria,
         fail_threshold=agent.fail_threshold,
-        judged=wanted and bool(agent.criteria),
+        judged=requested and bool(agent.criteria),
     )
 
 

@@ -33,7 +33,7 @@ def form_of(rubric: str) -> Form[LineVerdict]:
     return verdict_form(f"{TOLD}\n\n{rubric}")
 
 
-def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]) -> str:
+def model_of(requested: str, level: str, scenario: Scenario, agents: frozenset[str]) -> str:
     """Who judges an assertion that asks for a model of its own.
 
     The adapter says what a name stands for. Else agents and simulated models go by their names; a
@@ -42,22 +42,22 @@ def model_of(wanted: str, level: str, scenario: Scenario, agents: frozenset[str]
     the judge that all others have.
 
     Args:
-        wanted: The model that the assertion names; empty for none.
+        requested: The model that the assertion names; empty for none.
         level: Who plays the judge.
         scenario: With what names stand for.
         agents: Agents that there are.
     """
-    if not wanted:
+    if not requested:
         return level
-    if wanted in scenario.judge_models:
-        return scenario.judge_models[wanted]
-    if wanted in agents or wanted.startswith(SIMULATED_PREFIX):
-        return wanted
+    if requested in scenario.judge_models:
+        return scenario.judge_models[requested]
+    if requested in agents or requested.startswith(SIMULATED_PREFIX):
+        return requested
     if level.startswith(SIMULATED_PREFIX):
-        return f"{SIMULATED_PREFIX}{wanted}" if wanted in BUILT_IN else level
+        return f"{SIMULATED_PREFIX}{requested}" if requested in BUILT_IN else level
     if level in agents:
-        return f"{level}-{wanted}" if f"{level}-{wanted}" in agents else level
-    return wanted
+        return f"{level}-{requested}" if f"{level}-{requested}" in agents else level
+    return requested
 
 
 NO_FILE: Final = "(there is no such file)"

@@ -171,15 +171,15 @@ def given_to(request: FileRequest) -> dict[str, str]:
 def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, Path]:
     """Name -> folder of every scenario that is meant."""
     if request.folder is not None:
-        wanted = {str(request.folder): request.folder}
+        requested = {str(request.folder): request.folder}
     else:
-        wanted = {
+        requested = {
             one: _placed(one, request, lambda place: bool(scenarios_in(place)))
             for one in file.scenarios
         }
     found: dict[str, Path] = {}
     mistakes = Mistakes()
-    for said, folder in wanted.items():
+    for said, folder in requested.items():
         inside = scenarios_in(folder)
         if not inside:
             told = f"found {said!r}, with no scenario in it: inputs/ and {EXPECTED}"
@@ -335,13 +335,13 @@ def _with_judges_told(pack: ScenarioPack, run: Mapping[str, Any]) -> ScenarioPac
     )
     levels = _levels(run, JUDGE) or [run["roles"].get(JUDGE, DEFAULT_LEVEL)]
     notes = [
-        f"{pack.name}: model: {wanted} (in {count} place{'s' * (count != 1)}) is judged by "
+        f"{pack.name}: model: {requested} (in {count} place{'s' * (count != 1)}) is judged by "
         f"{level}, as all others are: nothing stands for it (judge_models)"
-        for wanted, count in asked.items()
+        for requested, count in asked.items()
         for level in levels
-        if model_of(wanted, level, scenario, agents) == level != wanted
-        and wanted not in scenario.judge_models
-        and level != f"{SIMULATED_PREFIX}{wanted}"
+        if model_of(requested, level, scenario, agents) == level != requested
+        and requested not in scenario.judge_models
+        and level != f"{SIMULATED_PREFIX}{requested}"
     ]
     return replace(pack, notes=(*pack.notes, *notes))
 

@@ -75,8 +75,8 @@ def _tool_call(call: ToolCall, provider: str) -> Message:
 
 def carry_of(fields: Mapping[str, Any], provider: str) -> str:
     """What a provider gave with an answer or a tool call and wants back, as JSON text."""
-    wanted = _WANTED_BACK.get(provider, ())
-    found = {name: fields[name] for name in wanted if fields.get(name)}
+    requested = _WANTED_BACK.get(provider, ())
+    found = {name: fields[name] for name in requested if fields.get(name)}
     return orjson.dumps({provider: found}).decode() if found else ""
 
 

@@ -107,7 +107,7 @@ class Matchup:
         """
         repeats = frozenset(repeat_name(number, judged) for number in range(1, MAX_REPEATS + 1))
 
-        def wanted(name: str) -> bool:
+        def requested(name: str) -> bool:
             return not name.startswith(JUDGE) or judged == SESSION_SCORE or name in repeats
 
         for index, tables in enumerate(self.sources):
@@ -116,7 +116,7 @@ class Matchup:
             frame = tables.frame("sessions", ["session_id", *SESSION_METRICS])
             by_id = frame.drop_duplicates("session_id", keep="last").set_index("session_id")
             of_sessions = by_id.reindex(ids)
-            found = session_scores(tables, ids.tolist(), wanted)
+            found = session_scores(tables, ids.tolist(), requested)
             found |= {name: of_sessions[name].to_numpy(dtype=float) for name in SESSION_METRICS}
             for name, values in found.items():
                 column = self._read.setdefault(name, np.full(len(self.ids), np.nan))

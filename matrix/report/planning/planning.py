@@ -222,8 +222,8 @@ def shown_by(question: Question, rounds: int) -> Shown:
     """What a number of rounds of the question's plan can show."""
     passed = _gate_chance(question, rounds)
     # the scores must be shown all the surer, as both have to come out
-    wanted = question.goal.power / passed if passed else 1.0
-    goal = replace(question.goal, power=wanted) if wanted < ALMOST_SURE else None
+    requested = question.goal.power / passed if passed else 1.0
+    goal = replace(question.goal, power=requested) if requested < ALMOST_SURE else None
     return Shown(
         gate_chance=passed,
         rounds=rounds,

@@ -87,18 +87,18 @@ def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
 def _anew(judged: Judged, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
-    wanted = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
-    if len(sources) != 1 or wanted <= sources[0].run.plan.rounds:
+    requested = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
+    if len(sources) != 1 or requested <= sources[0].run.plan.rounds:
         return ""
-    more, unit = wanted - verdict.rounds_complete, judged.matchup.unit
+    more, unit = requested - verdict.rounds_complete, judged.matchup.unit
     if verdict.rules.engine == "open-ended":
-        plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {wanted}')}`"
+        plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {requested}')}`"
         return (
             f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
         )
-    cost = "" if each is None else f" (about {show_usd(wanted * each)})"
+    cost = "" if each is None else f" (about {show_usd(requested * each)})"
     return (
-        f"About {plural(wanted, unit)} are needed, {more:,} more than there are, and this run's "
+        f"About {plural(requested, unit)} are needed, {more:,} more than there are, and this run's "
         f"plan may not grow: it takes a new run{cost}. "
     )
 

@@ -207,7 +207,7 @@ def _steps(rounds: tuple[float, ...], edges: tuple[float, ...]) -> _Steps:
     return _Steps(*(np.concatenate(parts) for parts in zip(*rows, strict=True)))
 
 
-def _drifts(steps: _Steps, total: float, n: float, wanted: FloatArray) -> FloatArray:
+def _drifts(steps: _Steps, total: float, n: float, requested: FloatArray) -> FloatArray:
     """Drifts for which the chance of an outcome above ``total`` has these normal quantiles, [T].
 
     Newton's method on the quantile, nearly linear in the drift, kept inside a bracket.
@@ -215,16 +215,16 @@ def _drifts(steps: _Steps, total: float, n: float, wanted: FloatArray) -> FloatA
     from scipy.special import ndtri
 
     soonest = float((steps.before + steps.step).min())
-    low = np.full(wanted.size, -FAR / sqrt(soonest))
+    low = np.full(requested.size, -FAR / sqrt(soonest))
     high = total / n - low
-    drift = total / n + wanted / sqrt(n)
+    drift = total / n + requested / sqrt(n)
     for _ in range(100):
         chance, slope = steps.chance_above(drift, total)
         quantile = ndtri(np.clip(chance, SMALLEST_P, 1.0 - 1e-16))
-        low = np.where(quantile < wanted, drift, low)
-        high = np.where(quantile < wanted, high, drift)
+        low = np.where(quantile < requested, drift, low)
+        high = np.where(quantile < requested, high, drift)
         density = np.exp(-quantile * quantile / 2) / sqrt(2 * pi)
-        move = (wanted - quantile) * density / np.maximum(slope, SMALLEST_P)
+        move = (requested - quantile) * density / np.maximum(slope, SMALLEST_P)
         settled = np.abs(move) * sqrt(n) <= 1e-9
         if settled.all():
             break

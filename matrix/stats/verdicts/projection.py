@@ -72,8 +72,8 @@ def _until_shown(track: Track, pair: Comparison, table: RoundTable) -> int | Non
         return needed
     if not pair.discordant:
         return None
-    wanted = pair.n * (discordant_needed(pair.level) / pair.discordant - 1)
-    return max(needed, -int(-wanted // 1))
+    requested = pair.n * (discordant_needed(pair.level) / pair.discordant - 1)
+    return max(needed, -int(-requested // 1))
 
 
 def _equalling(

@@ -66,11 +66,11 @@ class RemoteBlobs:
             StoreError: One of them is not there, or damaged.
             BlobsRefused: The disk of this node takes no more.
         """
-        wanted = [d for d in dict.fromkeys(digests) if not self._here.has(d)]
+        requested = [d for d in dict.fromkeys(digests) if not self._here.has(d)]
         intake = Intake(self._here, self._disk, uuid4().hex, _DAMAGED)
         first = offset = 0
-        while first < len(wanted):
-            for part in self._port.give(wanted[first : first + _MOST_ASKED], offset):
+        while first < len(requested):
+            for part in self._port.give(requested[first : first + _MOST_ASKED], offset):
                 with _of_this_node():
                     intake.take([part])
                 offset = 0 if part.last else part.offset + len(part.data)

@@ -373,10 +373,10 @@ def _dictionary(read: Reading) -> bytes:
 def _rows(
     read: Reading, press: Press, after: int, up_to: int, kinds: Iterable[int] | None
 ) -> Iterator[Row]:
-    wanted = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
+    requested = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
     sql = (
         "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
-        f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {wanted} ORDER BY e.seq"
+        f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {requested} ORDER BY e.seq"
     )
     step = 2000
     while after < up_to:

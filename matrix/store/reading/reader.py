@@ -240,9 +240,9 @@ def _read(
 
 def _read_file(file: pq.ParquetFile, schema: pa.Schema) -> pa.Table:
     there = set(file.schema_arrow.names)
-    wanted = [name for name in schema.names if name in there]
-    table = file.read(columns=wanted)
-    if not wanted:
+    requested = [name for name in schema.names if name in there]
+    table = file.read(columns=requested)
+    if not requested:
         return pa.Table.from_arrays(
             [pa.nulls(file.metadata.num_rows, field.type) for field in schema], schema=schema
         )
@@ -256,8 +256,8 @@ def _read_rows(
     there = set(file.schema_arrow.names)
     if not only.keys() <= there:  # an older file without the column: no row has the text
         return
-    wanted = [name for name in dict.fromkeys([*schema.names, *only]) if name in there]
-    for batch in file.iter_batches(_BATCH_ROWS, columns=wanted):
+    requested = [name for name in dict.fromkeys([*schema.names, *only]) if name in there]
+    for batch in file.iter_batches(_BATCH_ROWS, columns=requested):
         table = pa.Table.from_batches([batch])
         for name, text in only.items():
             table = table.filter(pc.equal(table[name].cast(pa.string()), pa.scalar(text)))

@@ -60,8 +60,8 @@ def moments_before(tables: RunTables, condition: Condition, source: str) -> list
 
 
 def _rows(tables: RunTables, name: str, columns: list[str]) -> Iterator[Mapping[str, Any]]:
-    wanted = list(dict.fromkeys(["session_id", *columns]))
-    for batch in tables.table(name, wanted).to_batches():
+    requested = list(dict.fromkeys(["session_id", *columns]))
+    for batch in tables.table(name, requested).to_batches():
         yield from batch.to_pylist()
 
 
@@ -105,8 +105,8 @@ def _wrong(tables: RunTables, part: Comparison) -> str:
 
 
 def _incomparable(column: Column, part: Comparison) -> str:
-    wanted = {"text": "a text", "id": "a text", "integer": "a number", "number": "a number"}
-    kind = wanted.get(column.type, "true or false" if column.type == "flag" else "")
+    requested = {"text": "a text", "id": "a text", "integer": "a number", "number": "a number"}
+    kind = requested.get(column.type, "true or false" if column.type == "flag" else "")
     found = (
         "true or false"
         if isinstance(part.value, bool)

@@ -16,7 +16,7 @@ _COLUMNS = ("session_id", "turn", "name", "value")
 
 
 def session_scores(
-    tables: RunTables, sessions: Sequence[str], wanted: Callable[[str], bool]
+    tables: RunTables, sessions: Sequence[str], requested: Callable[[str], bool]
 ) -> dict[str, NDArray[np.float64]]:
     """What these sessions scored as a whole; scores of single turns are passed over.
 
@@ -25,7 +25,7 @@ def session_scores(
     Args:
         tables: The run's tables.
         sessions: Ids of the sessions.
-        wanted: Whether scores of this name are wanted.
+        requested: Whether scores of this name are wanted.
 
     Returns:
         Name -> an array with one entry per session, NaN where it has no value. A name that is
@@ -44,7 +44,7 @@ def session_scores(
         names = whole["name"].combine_chunks().dictionary_encode()
         codes = names.indices.to_numpy(zero_copy_only=False)
         for code, name in enumerate(map(str, names.dictionary.to_pylist())):
-            if wanted(name):
+            if requested(name):
                 mine = (codes == code) & (rows >= 0)
                 column = found.setdefault(name, np.full(len(ids), np.nan))
                 column[rows[mine]] = values[mine]

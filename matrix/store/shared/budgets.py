@@ -126,9 +126,9 @@ class BudgetFile:
                 if spent is not None:
                     self._settle_all(db, run, spent, at)
                 state = self._state(db, budget, at)
-                wanted = cap - (spent or 0)
-                granted = min(wanted, state.left)
-                if granted < min(least, wanted) or granted <= 0:
+                requested = cap - (spent or 0)
+                granted = min(requested, state.left)
+                if granted < min(least, requested) or granted <= 0:
                     words = _too_little(state, least, least_buys)
                     raise BadInput([Mistake("--budget", None, "", words)])
                 self._own[run] = db.execute(

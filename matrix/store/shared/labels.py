@@ -178,14 +178,14 @@ def judged_values(
     tables: RunTables, metric: str, sessions: Sequence[str] | None = None
 ) -> dict[str, tuple[float | None, JudgeId]]:
     """Session -> what its judge gave for a score of the whole session, and who that is."""
-    wanted = None if sessions is None else set(sessions)
+    requested = None if sessions is None else set(sessions)
     found: dict[str, tuple[float | None, JudgeId]] = {}
     for piece in tables.pieces("scores", _JUDGED):
         mine = pc.and_(pc.equal(piece["name"], pa.scalar(metric)), pc.is_null(piece["turn"]))
         rows: list[dict[str, Any]] = piece.filter(mine).to_pylist()
         for row in rows:
             session = str(row["session_id"])
-            if row["judge_model"] is not None and (wanted is None or session in wanted):
+            if row["judge_model"] is not None and (requested is None or session in requested):
                 judge = JudgeId(str(row["judge_model"]), str(row["rubric_hash"] or ""))
                 found[session] = (row["value"], judge)
     return found

@@ -109,9 +109,9 @@ class TableFolders:
 
     def retract(self, superseded: Mapping[TableName, Collection[int]]) -> None:
         """Remove the rows of these entries from the parts that have them."""
-        for name, wanted in superseded.items():
-            for part in self._parts[name] if wanted else ():
-                gone = [seq for seq in wanted if part.first <= seq <= part.last]
+        for name, requested in superseded.items():
+            for part in self._parts[name] if requested else ():
+                gone = [seq for seq in requested if part.first <= seq <= part.last]
                 if gone:
                     self._retract_from(name, part, gone)
 

@@ -34,13 +34,13 @@ def test_everybody_comes_after_those_it_depends_on(chain: dict[str, Link]) -> No
 
 @given(chains(), st.sampled_from(NAMES), st.sets(st.sampled_from(NAMES)))
 def test_what_is_needed_is_closed_but_for_what_is_given(
-    chain: dict[str, Link], wanted: str, there: set[str]
+    chain: dict[str, Link], requested: str, there: set[str]
 ) -> None:
-    found = needed(chain, [wanted], there)
-    assert wanted in found
+    found = needed(chain, [requested], there)
+    assert requested in found
     for name in found:
         assert set(before(chain[name])) <= found | there
-    assert not (found - {wanted}) & there
+    assert not (found - {requested}) & there
 
 
 @given(chains(), st.sets(st.sampled_from(NAMES)))

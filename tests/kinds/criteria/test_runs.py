@@ -419,8 +419,8 @@ def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -
     text = "judge mute on gamma, it lacks alpha"
     project = project_of(tmp_path, FILE | {"inputs": [{"id": "half", "text": text}]})
     done, report = played(project)
-    wanted = {"first": "PASS", "risk": "ERROR", "detour": "skipped", "last": "FAIL"}
-    assert verdicts(report, "half") == wanted
+    requested = {"first": "PASS", "risk": "ERROR", "detour": "skipped", "last": "FAIL"}
+    assert verdicts(report, "half") == requested
     scores = project.tables("it").frame("scores").set_index("name").value
     assert scores[["score", "criteria_met", "risk"]].isna().all()
     assert scores[["first", "last"]].to_list() == [1.0, 0.0]

@@ -124,8 +124,8 @@ def test_an_unknown_target_falls_back_to_the_group(target: str) -> None:
         ("S", None),
     ],
 )
-def test_names_are_matched_leniently_but_never_guessed(wanted: str, found: str | None) -> None:
-    assert match_name(wanted, NAMES) == found
+def test_names_are_matched_leniently_but_never_guessed(requested: str, found: str | None) -> None:
+    assert match_name(requested, NAMES) == found
 
 
 @pytest.mark.parametrize(

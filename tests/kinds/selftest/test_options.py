@@ -174,13 +174,13 @@ def test_every_session_has_a_namespace_of_its_own_also_beside_other_variants(
 
 def test_a_reply_flow_is_played_unless_it_is_said_not_to_be(project: Project) -> None:
     case = {"id": "a", "description": "notes", "reply_flow": [{"reply": "Go on."}]}
-    for said, wanted in (({}, True), ({"requires_reply": False}, False)):
+    for said, requested in (({}, True), ({"requires_reply": False}, False)):
         file = {**FILE, "scenarios": [{**case, **said}]}
         (project.folder / "config" / "selftest.yaml").write_text(yaml.safe_dump(file))
-        run = f"it{wanted}"
+        run = f"it{requested}"
         play(project, run)
         table = matrix.open_run(project.folder / "results" / run).scenarios()
-        assert bool(table.loc["a"].requires_reply) is wanted
+        assert bool(table.loc["a"].requires_reply) is requested
 
 
 def test_agents_of_which_none_is_tested_are_a_mistake(project: Project) -> None:

@@ -86,18 +86,18 @@ def addressed_alone(text: str, names: Sequence[str]) -> str | None:
     return None
 
 
-def match_name(wanted: str, names: Sequence[str]) -> str | None:
+def match_name(requested: str, names: Sequence[str]) -> str | None:
     """The one player that a loosely written name means, or ``None``.
 
     Case, punctuation and words around the name make no difference; part of a name will do if it
     fits one player only. Several players named at once are nobody in particular.
     """
-    words = re.findall(r"[^\W_][\w'-]*", wanted.casefold())
+    words = re.findall(r"[^\W_][\w'-]*", requested.casefold())
     if not words:
         return None
     folded = {name.casefold(): name for name in names}
     named = [folded[word] for word in dict.fromkeys(words) if word in folded]
-    named += [name for low, name in folded.items() if " " in low and low in wanted.casefold()]
+    named += [name for low, name in folded.items() if " " in low and low in requested.casefold()]
     if named:
         return named[0] if len(named) == 1 else None
     near = {

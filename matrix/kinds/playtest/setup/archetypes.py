@@ -79,8 +79,10 @@ def _read(path: Path) -> Archetype:
     return _parse(read_text(path, MAX_BYTES), str(path))
 
 
-def unknown_archetypes(wanted: Iterable[str], known: Iterable[str], option: str) -> list[Mistake]:
-    """A mistake for every id in ``wanted`` that is not ``known``."""
+def unknown_archetypes(
+    requested: Iterable[str], known: Iterable[str], option: str
+) -> list[Mistake]:
+    """A mistake for every id in ``requested`` that is not ``known``."""
     allowed = sorted(known)
     return [
         Mistake(
@@ -89,6 +91,6 @@ def unknown_archetypes(wanted: Iterable[str], known: Iterable[str], option: str)
             f"options.{option}[{index}]",
             f"found {id_!r}; allowed: {', '.join(allowed)}{did_you_mean(id_, allowed)}",
         )
-        for index, id_ in enumerate(wanted)
+        for index, id_ in enumerate(requested)
         if id_ not in allowed
     ]

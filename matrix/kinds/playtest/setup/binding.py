@@ -182,8 +182,8 @@ def _pool(options: Options, library: PackLibrary) -> dict[str, Archetype]:
     mistakes += unknown_archetypes(options.group or (), known, "group")
     if mistakes:
         raise BadInput(mistakes)
-    wanted = set(options.group or options.archetypes or known)
-    return {id_: archetype for id_, archetype in known.items() if id_ in wanted}
+    requested = set(options.group or options.archetypes or known)
+    return {id_: archetype for id_, archetype in known.items() if id_ in requested}
 
 
 def _role_mistakes(named: Mapping[str, str]) -> list[Mistake]:

@@ -151,9 +151,9 @@ def clean_name(value: object) -> str:
     return ""
 
 
-def _own_name(wanted: str, spare: Sequence[str], taken: set[str]) -> str:
-    """``wanted`` if nobody has it yet, else the first spare name, else a numbered one."""
-    for name in (wanted, *spare):
+def _own_name(requested: str, spare: Sequence[str], taken: set[str]) -> str:
+    """``requested`` if nobody has it yet, else the first spare name, else a numbered one."""
+    for name in (requested, *spare):
         if name and name.casefold() not in taken and name.casefold() not in _RESERVED:
             return name
     number = 2

@@ -56,8 +56,8 @@ def contains_fault(argument: JSON) -> str:
     if not texts or not all(isinstance(one, str) for one in texts):
         return f"found {argument!r}; it is `paths ; texts`"
     for text in texts:
-        paths, semicolon, wanted = str(text).partition(";")
-        if not semicolon or not alternatives(wanted):
+        paths, semicolon, requested = str(text).partition(";")
+        if not semicolon or not alternatives(requested):
             return f"found {text!r}; it is `paths ; texts`, such as `decisions/*.md ; because`"
         if why := path_fault(paths):
             return why

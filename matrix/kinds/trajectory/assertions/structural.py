@@ -142,7 +142,7 @@ def _evidence_unchanged(scene: Scene, name: str) -> Found:
     return Found(now[0] <= before[0] and now[1] <= before[1], told)
 
 
-def _links_valid(scene: Scene, wanted: Any) -> Found:
+def _links_valid(scene: Scene, requested: Any) -> Found:
     view = scene.view
     folders = {
         "/".join(path.split("/")[:n]) for path in view.now for n in range(path.count("/") + 1)
@@ -159,7 +159,7 @@ def _links_valid(scene: Scene, wanted: Any) -> Found:
     return Found(True, f"{count} links")
 
 
-def _reversal(scene: Scene, wanted: Any) -> Found:
+def _reversal(scene: Scene, requested: Any) -> Found:
     view, layout = scene.view, scene.layout
     paths = entries_in(layout.decisions, view.now, layout)
     lost = []
@@ -185,7 +185,7 @@ def is_sourced(row: Row, view: View, layout: Layout) -> bool:
     return False
 
 
-def _no_orphans(scene: Scene, wanted: Any) -> Found:
+def _no_orphans(scene: Scene, requested: Any) -> Found:
     rows = list(evidence_of(scene.view, scene.layout))
     lost = [row for row in rows if not is_sourced(row, scene.view, scene.layout)]
     if lost:
@@ -194,7 +194,7 @@ def _no_orphans(scene: Scene, wanted: Any) -> Found:
     return Found(True, f"{len(rows)} rows of evidence, each with its source")
 
 
-def _no_silent_demotion(scene: Scene, wanted: Any) -> Found:
+def _no_silent_demotion(scene: Scene, requested: Any) -> Found:
     view, layout = scene.view, scene.layout
     demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
@@ -209,9 +209,9 @@ def _no_silent_demotion(scene: Scene, wanted: Any) -> Found:
 
 
 def _contains_any(scene: Scene, argument: str) -> Found:
-    paths, _, wanted = argument.partition(";")
+    paths, _, requested = argument.partition(";")
     there = [hit for one in alternatives(paths) for hit in _hits(one, scene.view.now)]
-    texts = alternatives(wanted)
+    texts = alternatives(requested)
     for path in there:
         low = scene.view.text(path).casefold()
         for one in texts:

@@ -167,11 +167,11 @@ class _Examples:
     def _array(self, schema: dict[str, JSON], name: str, depth: int) -> list[JSON]:
         first, items = schemas_in(schema, "prefixItems"), schema.get("items", True)
         least, most = bound(schema, "minItems") or 0, bound(schema, "maxItems")
-        wanted = max(least, len(first), 1) if depth >= _PLAIN_BELOW else least
-        wanted = wanted if most is None else min(wanted, most)
+        requested = max(least, len(first), 1) if depth >= _PLAIN_BELOW else least
+        requested = requested if most is None else min(requested, most)
         made: list[JSON] = []
         tries = 0
-        while len(made) < wanted:
+        while len(made) < requested:
             rule = first[len(made)] if len(made) < len(first) else items
             try:
                 each = self.of(rule, name, depth - 1)
@@ -182,7 +182,7 @@ class _Examples:
             tries += 1
             if schema.get("uniqueItems") is not True or each not in made:
                 made.append(each)
-            elif tries > 10 * wanted + _TRIES:
+            elif tries > 10 * requested + _TRIES:
                 raise BadSchema(f"no {least:g} different items were found for {name!r}")
         return made
 

@@ -50,9 +50,9 @@ def next_step(call: Call) -> Step:
     seen, asked = _seen(call.messages), _asked(call.messages)
     if seen.listed is None:
         return Step((_call(call, 0, "list", {}),), "")
-    wanted = [path for path in _needed(seen.listed, asked) if path not in seen.read]
-    if wanted:
-        chosen = wanted[:_READS_AT_ONCE]
+    requested = [path for path in _needed(seen.listed, asked) if path not in seen.read]
+    if requested:
+        chosen = requested[:_READS_AT_ONCE]
         return Step(tuple(_call(call, n, "read", {"path": p}) for n, p in enumerate(chosen)), "")
     book = _worked(seen, asked)
     left = {path: text for path, text in book.changed.items() if path not in seen.written}

@@ -36,11 +36,11 @@ def verdict_on_notes(messages: Sequence[ChatMessage], rng: random.Random, traits
     shown = "\n\n".join(
         text for name, text in parts if name.startswith(("File ", "What the agent said"))
     )
-    wanted = "\n".join(text for name, text in parts if name == "Expected meaning")
+    requested = "\n".join(text for name, text in parts if name == "Expected meaning")
     unwanted = "\n".join(text for name, text in parts if name == "Must not")
-    if not shown.strip() or not (wanted or unwanted):
+    if not shown.strip() or not (requested or unwanted):
         return "VERDICT: UNCERTAIN - nothing is shown, or nothing is expected"
-    why = _missing(wanted, shown) or _too_much(unwanted, shown)
+    why = _missing(requested, shown) or _too_much(unwanted, shown)
     if rng.random() < _MISTAKE * traits.judge_noise:
         why = "" if why else "it is not said plainly enough"
     if why:
@@ -48,11 +48,11 @@ def verdict_on_notes(messages: Sequence[ChatMessage], rng: random.Random, traits
     return "VERDICT: PASS - what is expected stands there, and nothing else that must not"
 
 
-def _missing(wanted: str, shown: str) -> str:
-    for one in _TICKED.findall(wanted):
+def _missing(requested: str, shown: str) -> str:
+    for one in _TICKED.findall(requested):
         if one.casefold() not in shown.casefold():
             return f"{one!r} is nowhere"
-    rest = _TICKED.sub(" ", wanted)
+    rest = _TICKED.sub(" ", requested)
     if stems(rest) and (said := shared(rest, shown)) < _ENOUGH:
         lost = sorted(stems(rest) - stems(shown))
         return f"only {said:.0%} of what is expected is spoken of; nothing of {', '.join(lost)}"

@@ -39,8 +39,8 @@ def stems(text: str) -> set[str]:
 
 def shared(one: str, other: str) -> float:
     """The share of what ``one`` is about that ``other`` speaks of."""
-    wanted = stems(one)
-    return len(wanted & stems(other)) / len(wanted) if wanted else 0.0
+    requested = stems(one)
+    return len(requested & stems(other)) / len(requested) if requested else 0.0
 
 
 def denies(one: str, other: str) -> bool:

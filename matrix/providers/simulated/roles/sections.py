@@ -63,16 +63,16 @@ _ITEMS: Final = (
 )
 
 
-class Wanted(NamedTuple):
+class SectionRequest(NamedTuple):
     """A section that a prompt asks for: its heading with its marks, and what is to be in it."""
 
     heading: str
     brief: str
 
 
-def wanted_sections(system: str) -> list[Wanted]:
+def wanted_sections(system: str) -> list[SectionRequest]:
     """The sections that a prompt lists; empty if it lists none."""
-    return [Wanted(*found) for found in _SECTION.findall(system)]
+    return [SectionRequest(*found) for found in _SECTION.findall(system)]
 
 
 def write_sections(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) -> str:
@@ -86,7 +86,9 @@ def write_sections(messages: Sequence[ChatMessage], rng: random.Random, traits: 
     return "\n\n".join(written) + "\n"
 
 
-def _body(section: Wanted, said: str, words: Sequence[str], rng: random.Random) -> Iterator[str]:
+def _body(
+    section: SectionRequest, said: str, words: Sequence[str], rng: random.Random
+) -> Iterator[str]:
     brief = section.brief
     if choice := _ONE_OF.search(brief):
         yield pick(rng, tuple(_TICKED.findall(choice[1])))

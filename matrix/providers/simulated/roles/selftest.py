@@ -146,12 +146,12 @@ def assess(
 
 
 def _form(request: str, answer: str, reasons: list[str]) -> float:
-    wanted = length_of(request.rpartition("user: ")[2] or request)
+    requested = length_of(request.rpartition("user: ")[2] or request)
     lines = [one for one in answer.splitlines() if one.strip() and not one.startswith("STATUS:")]
-    if wanted is None or AWAITING in answer or wanted == len(lines):
+    if requested is None or AWAITING in answer or requested == len(lines):
         return 1.0
-    reasons.append(f"{len(lines)} lines where {wanted} were asked for.")
-    return 0.7 if abs(wanted - len(lines)) == 1 else 0.3
+    reasons.append(f"{len(lines)} lines where {requested} were asked for.")
+    return 0.7 if abs(requested - len(lines)) == 1 else 0.3
 
 
 def _facts(request: str, answer: str, reasons: list[str]) -> float:

@@ -49,29 +49,29 @@ _NOTHING: Final = frozenset(
 
 def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
     """What a note says under a name: in front matter, a line, a table row, or under a heading."""
-    wanted = {name.casefold() for name in names}
+    requested = {name.casefold() for name in names}
     if front := FRONT.match(text):
         for line in front[1].split("\n"):
             key, colon, value = line.partition(":")
-            if colon and bare(key) in wanted:
+            if colon and bare(key) in requested:
                 return value.strip().strip("\"'").strip()
     lines = list(prose(text))
     for number, line in enumerate(lines):
-        if (label := LABEL.match(line.strip())) and bare(label[1]) in wanted and label[2]:
+        if (label := LABEL.match(line.strip())) and bare(label[1]) in requested and label[2]:
             return label[2].strip(" *_`")
         cells = cells_of(line) if line.lstrip().startswith("|") else []
-        if len(cells) > 1 and bare(cells[0]) in wanted:
+        if len(cells) > 1 and bare(cells[0]) in requested:
             return cells[1].strip(" *_`")
-        if headings and (heading := HEADING.match(line)) and bare(heading[2]) in wanted:
+        if headings and (heading := HEADING.match(line)) and bare(heading[2]) in requested:
             return _next_line(lines[number + 1 :])
-    return _in_column(lines, wanted)
+    return _in_column(lines, requested)
 
 
-def _in_column(lines: Sequence[str], wanted: set[str]) -> str:
+def _in_column(lines: Sequence[str], requested: set[str]) -> str:
     """What the newest row of a table says in a column of that name."""
     for number, line in enumerate(lines):
         heads = [bare(cell) for cell in cells_of(line)] if line.lstrip().startswith("|") else []
-        at = next((place for place, head in enumerate(heads) if head in wanted), None)
+        at = next((place for place, head in enumerate(heads) if head in requested), None)
         if at is None or not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
             continue
         found = ""

@@ -132,7 +132,10 @@ def read_hypothesis(path: str, text: str, layout: Layout) -> Hypothesis:
 
 
 def resolve(
-    wanted: str, found: Sequence[Hypothesis], gone: Sequence[Hypothesis], times: Mapping[str, int]
+    requested: str,
+    found: Sequence[Hypothesis],
+    gone: Sequence[Hypothesis],
+    times: Mapping[str, int],
 ) -> Hypothesis | str:
     """Which hypothesis a name stands for; or why for none.
 
@@ -140,28 +143,28 @@ def resolve(
     only one there is, unless the name was another's that is gone.
 
     Args:
-        wanted: The name.
+        requested: The name.
         found: What there is.
         gone: What there was earlier.
         times: Path -> modification time, of both.
     """
-    name = wanted.strip().casefold().removesuffix(".md")
+    name = requested.strip().casefold().removesuffix(".md")
     if same := _named(name, found):
         if len(same) == 1:
             return same[0]
-        return f"{wanted} is ambiguous: {_told(same)}"
+        return f"{requested} is ambiguous: {_told(same)}"
     order = sorted((*found, *gone), key=lambda one: (times.get(one.path, 0), one.path))
     numbered = re.fullmatch(r"h-?(\d{1,4})", name)
     place = int(numbered[1]) if numbered is not None else 0
     lost = _named(name, gone)
     lost = lost or ([one for one in order[place - 1 : place] if one in gone] if place else [])
     if lost:
-        return f"{wanted} was {_told(lost)}, which is gone; there are: {_told(found) or 'none'}"
+        return f"{requested} was {_told(lost)}, which is gone; there are: {_told(found) or 'none'}"
     if 1 <= place <= len(order):
         return order[place - 1]
     if len(found) == 1:
         return found[0]
-    return f"no hypothesis is {wanted}; there are: {_told(found) or 'none'}"
+    return f"no hypothesis is {requested}; there are: {_told(found) or 'none'}"
 
 
 def _named(name: str, found: Sequence[Hypothesis]) -> list[Hypothesis]:
@@ -179,8 +182,8 @@ def _told(found: Iterable[Hypothesis]) -> str:
     return ", ".join(f"{one.id} ({one.path})" for one in found)
 
 
-def _begins(name: str, wanted: str) -> bool:
-    rest = name.casefold().removeprefix(wanted)
+def _begins(name: str, requested: str) -> bool:
+    rest = name.casefold().removeprefix(requested)
     return len(rest) < len(name) and not rest[:1].isalnum()
 
 

@@ -22,8 +22,8 @@ def alternatives(text: str) -> list[str]:
 
 def matching(pattern: str, paths: Iterable[str]) -> list[str]:
     """The paths that a glob matches, in order; ``*`` stays within a folder, ``**`` does not."""
-    wanted = _pattern(plain(pattern))
-    return sorted(path for path in paths if wanted.fullmatch(path))
+    requested = _pattern(plain(pattern))
+    return sorted(path for path in paths if requested.fullmatch(path))
 
 
 def plain(path: str) -> str:
