@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.session.durable_session import messages_digest
 from matrix.engine.session.session_log import SessionLog
-from matrix.kinds.context import ChangedFiles, CommandResult, Context, Log, MeteredAddress
+from matrix.kinds.context import ChangedFiles, CommandResult, Context, MessageLog, MeteredAddress
 from matrix.kinds.protocol import Kind
 from matrix.model.plan import RoundPlan
 from matrix.model.records import (
@@ -121,7 +121,7 @@ class _Scope:
         return self._turn
 
     @property
-    def log(self) -> Log:
+    def log(self) -> MessageLog:
         return self._session.log
 
     @property

@@ -13,7 +13,7 @@ from benchmarks.sizes import Sizes
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, differences, scan
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
-from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Scene
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext
 
 _ASKED: Final[dict[str, Any]] = {
     "file_exists_glob": "source/**/*7*.md OR source/**/*1*.md",
@@ -49,7 +49,7 @@ def _look(root: Path) -> float:
     view = View(root, scan(root), before, ChangedFiles())
     differences(view)
     for name, argument in _ASKED.items():
-        found = BUILT_IN[name].check(Scene(view, Layout()), argument)
+        found = BUILT_IN[name].check(AssertionContext(view, Layout()), argument)
         assert found.holds, (name, found)
     return time.perf_counter() - began
 

@@ -38,7 +38,7 @@ from matrix.engine.wire.telemetry_events import telemetry_of
 from matrix.model.entries import Looked
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_parts import BlobPart
 from matrix.store.blobs.blob_server import BlobServer
 from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.telemetry.log import Forward
@@ -311,10 +311,10 @@ class BlobServerActor:
     async def keep(self, digests: Sequence[str]) -> list[str]:
         return await asyncio.to_thread(self._server.keep, digests)
 
-    async def take(self, sender: str, parts: Sequence[Part]) -> None:
+    async def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         await asyncio.to_thread(self._server.take, sender, parts)
 
-    async def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    async def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         return await asyncio.to_thread(self._server.give, digests, offset)
 
     async def stop(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from matrix.engine.wire.link import Mail, ServerGone
-from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_parts import BlobPart
 
 PAUSE_S = 0.2
 """Pause before an actor that cannot be reached is asked again."""
@@ -48,11 +48,11 @@ class RayBlobs:
         missing: list[str] = self._reach(lambda actor: actor.keep.remote(digests))
         return missing
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         self._reach(lambda actor: actor.take.remote(sender, parts))
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
-        parts: list[Part] = self._reach(lambda actor: actor.give.remote(digests, offset))
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
+        parts: list[BlobPart] = self._reach(lambda actor: actor.give.remote(digests, offset))
         return parts
 
     def _reach(self, ask: Callable[[Any], Any]) -> Any:

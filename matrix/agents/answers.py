@@ -9,7 +9,7 @@ from typing import Final, SupportsFloat
 
 import orjson
 
-from matrix.agents.turns import Reply, Told
+from matrix.agents.turns import AgentAnswer, Reply
 from matrix.model.errors import AgentFailed
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import JSON, Usage
@@ -25,7 +25,7 @@ BAD_COST: Final = "ImplausibleCost"
 
 def read_text(
     fields: AnswerFields, printed: str, clean: Callable[[JSON], JSON], *, whole: bool = True
-) -> Told:
+) -> AgentAnswer:
     """The answer in what an agent printed.
 
     Args:
@@ -40,7 +40,7 @@ def read_text(
     if not fields.is_json:
         if not printed.strip():
             raise AgentFailed("said nothing")
-        return Told(printed.strip())
+        return AgentAnswer(printed.strip())
     if not whole:
         raise AgentFailed("printed more than is kept, where one JSON value was expected")
     try:
@@ -74,7 +74,7 @@ def _number(digits: str) -> int | float:
     return int(digits) if len(digits) < _MOST_DIGITS else float(digits)
 
 
-def read_value(fields: AnswerFields, value: JSON) -> Told:
+def read_value(fields: AnswerFields, value: JSON) -> AgentAnswer:
     """The answer in a JSON value.
 
     Raises:
@@ -87,12 +87,12 @@ def read_value(fields: AnswerFields, value: JSON) -> Told:
     state = "" if fields.status is None else found_at(value, fields.status)
     status = state[:_SHOWN] if isinstance(state, str) else ""
     if fields.text is None:
-        return Told(orjson.dumps(value).decode(), cost, usage, doubt, status=status)
+        return AgentAnswer(orjson.dumps(value).decode(), cost, usage, doubt, status=status)
     words = found_at(value, fields.text)
     if not isinstance(words, str):
         told = "none" if words is None else f"a {type(words).__name__}"
         raise AgentFailed(f"its answer has no text at {fields.text!r}; found {told}", cost=cost)
-    return Told(words, cost, usage, doubt, status=status)
+    return AgentAnswer(words, cost, usage, doubt, status=status)
 
 
 def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
@@ -109,14 +109,14 @@ def read_cost(found: JSON) -> tuple[NanoUSD | None, str]:
     return from_usd(repr(int(found) if isinstance(found, int) else float(found))), ""
 
 
-def read_reply(reply: object) -> Told:
+def read_reply(reply: object) -> AgentAnswer:
     """What an agent of Python gave back.
 
     Raises:
         AgentFailed: It is no :class:`Reply`.
     """
     if isinstance(reply, str):
-        return Told(_plain(reply))
+        return AgentAnswer(_plain(reply))
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
         found = f"a {type(reply).__name__}"
         if isinstance(reply, Reply):
@@ -128,7 +128,7 @@ def read_reply(reply: object) -> Told:
     cost, doubt = read_cost(own)
     counts = (reply.tokens_in, reply.tokens_out)
     status = _plain(reply.status) if isinstance(reply.status, str) else ""
-    return Told(
+    return AgentAnswer(
         _plain(reply.text), cost, Usage(*map(_whole, counts)), doubt, status=status[:_SHOWN]
     )
 
@@ -147,7 +147,7 @@ def _as_float(said: object) -> JSON:
         return repr(said)[:_SHOWN]
 
 
-def cost_in(read: Callable[[], Told]) -> NanoUSD | None:
+def cost_in(read: Callable[[], AgentAnswer]) -> NanoUSD | None:
     """What an answer says it cost, also one that cannot be used; ``None`` if it does not say."""
     try:
         return read().cost

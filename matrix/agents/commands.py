@@ -12,7 +12,7 @@ from typing import Final
 from matrix.agents.answers import cost_in, read_text
 from matrix.agents.sandbox import PROGRAM, WORK, Listen, Sandbox, trouble
 from matrix.agents.secrets import Cleaner
-from matrix.agents.turns import Place, Played, Turn, WorkedFor
+from matrix.agents.turns import Played, Turn, WorkedFor, WorkPlace
 from matrix.kinds.context import CommandResult
 from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut
 from matrix.model.spec.agents import AgentSpec, filled
@@ -29,7 +29,7 @@ OF_PROJECT: Final = "{project}/"
 async def run_command(
     agent: AgentSpec,
     turn: Turn,
-    place: Place,
+    place: WorkPlace,
     worked: WorkedFor,
     *,
     project: Path,
@@ -140,7 +140,7 @@ def check_sandbox(agent: AgentSpec, project: Path, path: str | None) -> Iterator
         yield "command", found
 
 
-def _home(agent: AgentSpec, place: Place) -> Mapping[str, str]:
+def _home(agent: AgentSpec, place: WorkPlace) -> Mapping[str, str]:
     """Where a home that is kept is: in the session's folder, as all that is kept."""
     if agent.home != "keep":
         return {}

@@ -58,7 +58,7 @@ TOOLS: Final[Mapping[str, Tool]] = {
 }
 
 
-class Refused(Exception):
+class ToolRefused(Exception):
     """A tool does not do this; the message says why."""
 
 
@@ -84,7 +84,7 @@ class FolderTools:
             return f"Error: there is no tool {call.name!r}."
         try:
             return self._acts[tool.name](**_arguments(call, tool))
-        except Refused as refused:
+        except ToolRefused as refused:
             return f"Error: {refused}"
         except OSError as error:
             return f"Error: {error.strerror or error}"
@@ -98,12 +98,12 @@ class FolderTools:
     def _write(self, path: str, text: str) -> str:
         data = text.encode(errors="replace")
         if len(data) > MOST_WRITTEN:
-            raise Refused(f"{len(data)} bytes; at most {MOST_WRITTEN} are written at once.")
+            raise ToolRefused(f"{len(data)} bytes; at most {MOST_WRITTEN} are written at once.")
         place = self._inside(path)
         if place == self._root or place.is_dir():
-            raise Refused(f"{path!r} is a folder.")
+            raise ToolRefused(f"{path!r} is a folder.")
         if len(place.relative_to(self._root).parts) > _DEEPEST:
-            raise Refused("the path is too deep.")
+            raise ToolRefused("the path is too deep.")
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(data)
         self._stamp(place)
@@ -113,21 +113,21 @@ class FolderTools:
         text = self._text(self._inside(path))
         count = text.count(old) if old else 0
         if count != 1:
-            raise Refused(f"the piece occurs {count} times in {path!r}; it must occur once.")
+            raise ToolRefused(f"the piece occurs {count} times in {path!r}; it must occur once.")
         self._write(path, text.replace(old, new))
         return f"Edited {path}."
 
     def _list(self, path: str = "") -> str:
         base = self._inside(path)
         if not base.is_dir():
-            raise Refused(f"{path!r} is no folder.")
+            raise ToolRefused(f"{path!r} is no folder.")
         found = [str(file.relative_to(self._root)) for file in _files(base)]
         more = f"\n[and {len(found) - MOST_LISTED} more]" if len(found) > MOST_LISTED else ""
         return ("\n".join(found[:MOST_LISTED]) or "No files.") + more
 
     def _search(self, text: str) -> str:
         if not text:
-            raise Refused("an empty text is everywhere.")
+            raise ToolRefused("an empty text is everywhere.")
         found = list(self._lines_with(text))
         more = "\n[and more]" if len(found) > MOST_FOUND else ""
         return ("\n".join(found[:MOST_FOUND]) or "Not found.") + more
@@ -146,18 +146,18 @@ class FolderTools:
 
     def _text(self, place: Path) -> str:
         if not place.is_file():
-            raise Refused(f"there is no file {str(place.relative_to(self._root))!r}.")
+            raise ToolRefused(f"there is no file {str(place.relative_to(self._root))!r}.")
         if place.stat().st_size > MOST_WRITTEN:
-            raise Refused(f"the file has {place.stat().st_size} bytes, which is too large.")
+            raise ToolRefused(f"the file has {place.stat().st_size} bytes, which is too large.")
         return place.read_bytes().decode(errors="replace")
 
     def _inside(self, path: str) -> Path:
         """The place of a path; through links it may lead anywhere, so it is followed first."""
         if "\0" in path:
-            raise Refused("a path holds no zero byte.")
+            raise ToolRefused("a path holds no zero byte.")
         place = (self._root / path).resolve()
         if not place.is_relative_to(self._root):
-            raise Refused(f"{path!r} is outside the folder.")
+            raise ToolRefused(f"{path!r} is outside the folder.")
         return place
 
     def _stamp(self, place: Path) -> None:
@@ -181,11 +181,11 @@ def _arguments(call: ToolCall, tool: Tool) -> dict[str, str]:
     try:
         given = orjson.loads(call.arguments or "{}")
     except orjson.JSONDecodeError:
-        raise Refused("the arguments are no JSON object.") from None
+        raise ToolRefused("the arguments are no JSON object.") from None
     known, needed = tool.parameters["properties"], tool.parameters["required"]
     if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
-        raise Refused("the arguments are no object of texts.")
+        raise ToolRefused("the arguments are no object of texts.")
     unknown, missing = given.keys() - known.keys(), set(needed) - given.keys()
     if unknown or missing:
-        raise Refused(f"arguments of {tool.name}: {', '.join(known)}.")
+        raise ToolRefused(f"arguments of {tool.name}: {', '.join(known)}.")
     return given

@@ -10,7 +10,7 @@ from matrix.agents.commands import run_command
 from matrix.agents.functions import run_function
 from matrix.agents.sandbox import Listen
 from matrix.agents.secrets import Cleaner
-from matrix.agents.turns import Place, Played, Turn, WorkedFor
+from matrix.agents.turns import Played, Turn, WorkedFor, WorkPlace
 from matrix.model.errors import AgentFailed, AgentMissing, ProviderError
 from matrix.model.spec.agents import AgentSpec
 
@@ -18,7 +18,7 @@ from matrix.model.spec.agents import AgentSpec
 async def play(
     agent: AgentSpec,
     turn: Turn,
-    place: Place,
+    place: WorkPlace,
     worked: WorkedFor,
     *,
     project: Path,
@@ -47,7 +47,7 @@ async def play(
 async def _play(
     agent: AgentSpec,
     turn: Turn,
-    place: Place,
+    place: WorkPlace,
     worked: WorkedFor,
     *,
     project: Path,
@@ -78,7 +78,7 @@ async def _play(
     raise AgentMissing("a model with tools is played by the session itself")
 
 
-async def _cleaned(played: Played, place: Place, clean: Cleaner, began_ns: int) -> Played:
+async def _cleaned(played: Played, place: WorkPlace, clean: Cleaner, began_ns: int) -> Played:
     """What was played, when no secret is left in the folder."""
     try:
         await place.work_on(lambda folder: clean.clean_files(folder, began_ns))

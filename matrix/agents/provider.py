@@ -12,14 +12,14 @@ import orjson
 
 from matrix.agents.functions import see_project
 from matrix.agents.playing import play
-from matrix.agents.turns import Place, Played, Turn, WallTime, carried, facts_of, prompt_of
+from matrix.agents.turns import Played, Turn, WallTime, WorkPlace, carried, facts_of, prompt_of
 from matrix.model.errors import AgentFailed, FolderRefused
 from matrix.model.records import Call
 from matrix.model.spec.agents import AgentSpec
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 
 
-class KeptPlace(Place, Protocol):
+class KeptPlace(WorkPlace, Protocol):
     """A place whose content is kept."""
 
     async def store(self) -> str:
@@ -36,7 +36,7 @@ class KeptPlace(Place, Protocol):
         ...
 
 
-class Places(Protocol):
+class AgentPlaces(Protocol):
     """Where the agents of sessions work."""
 
     def place(
@@ -52,7 +52,7 @@ class AgentProvider:
     def __init__(
         self,
         agents: Mapping[str, AgentSpec],
-        places: Places,
+        places: AgentPlaces,
         *,
         project: Path,
         variables: Mapping[str, str],
@@ -73,7 +73,7 @@ class AgentProvider:
         self._agents, self._places = agents, places
         self._project, self._variables = project, variables
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Play one turn. One that fails leaves the folder as it was.
 
         Raises:
@@ -97,7 +97,7 @@ class AgentProvider:
                 raise
             facts = facts_of(played, tree, place.stored_bytes - stored_before)
         told = played.told
-        return Reply(
+        return ProviderReply(
             told.text,
             told.usage,
             played.worked_s,

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
-from matrix.agents.turns import Told
+from matrix.agents.turns import AgentAnswer
 from matrix.model.errors import AgentFailed
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
@@ -73,7 +73,7 @@ class Cleaner:
                     todo.append(item)
         return whole[0]
 
-    def told(self, told: Told) -> Told:
+    def told(self, told: AgentAnswer) -> AgentAnswer:
         """An answer without secrets."""
         return told._replace(
             text=self(told.text), status=self(told.status), conversation=self(told.conversation)

@@ -18,7 +18,7 @@ import orjson
 
 from matrix.agents.answers import cost_in, found_at, json_in, read_text, read_value
 from matrix.agents.secrets import Cleaner
-from matrix.agents.turns import Played, Told, Turn, WorkedFor, conversation_of
+from matrix.agents.turns import AgentAnswer, Played, Turn, WorkedFor, conversation_of
 from matrix.model.errors import (
     AgentFailed,
     AgentTimedOut,
@@ -99,7 +99,7 @@ class _Conversation:
         self._session, self._form, self._answer, self._turn = session, form, answer, turn
         self._clean = clean
 
-    async def whole(self) -> Told:
+    async def whole(self) -> AgentAnswer:
         """Submit, ask after it, and read the answer."""
         form, turn = self._form, self._turn
         known = conversation_of(turn.messages, turn.agent) if form.reply else ""
@@ -169,7 +169,7 @@ class _Conversation:
         _check(heard, address, _cost(self._answer, _json_or_none(heard)))
         return heard
 
-    def _read(self, heard: _Heard) -> Told:
+    def _read(self, heard: _Heard) -> AgentAnswer:
         return read_text(self._answer, heard.body, self._clean.json)
 
     def _json(self, heard: _Heard) -> JSON:

@@ -62,7 +62,7 @@ class Reply(NamedTuple):
     status: str = ""
 
 
-class Told(NamedTuple):
+class AgentAnswer(NamedTuple):
     """An agent's answer as far as it can be read.
 
     Attributes:
@@ -85,12 +85,12 @@ class Told(NamedTuple):
 class Played(NamedTuple):
     """A turn that is over: what was said, how long it worked in seconds, and what a command did."""
 
-    told: Told
+    told: AgentAnswer
     worked_s: float
     command: CommandResult | None = None
 
 
-class Place(Protocol):
+class WorkPlace(Protocol):
     """Where an agent works."""
 
     @property

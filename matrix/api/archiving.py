@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
 
 
-class Kept(NamedTuple):
+class ArchivedRun(NamedTuple):
     """A run that was archived or restored."""
 
     run_id: str
@@ -42,7 +42,7 @@ def repair(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Repair
     return repair_tables(found.path, found.file, lambda: _planned(found.path))
 
 
-def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Kept:
+def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> ArchivedRun:
     """Pack the journal of a finished run; its tables stay as they are.
 
     Raises:
@@ -57,12 +57,12 @@ def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Kept:
             f"{found.id} is {found.status}; only complete runs are archived, because others may be "
             f"gone on with: `{resume_command(found.path)}`"
         )
-    return Kept(found.id, pack(found.path))
+    return ArchivedRun(found.id, pack(found.path))
 
 
 def archive_older(
     age: str, *, results: str | Path = RESULTS, now: datetime | None = None
-) -> list[Kept]:
+) -> list[ArchivedRun]:
     """Archive every complete run that was created longer ago than ``age``, e.g. ``30d``.
 
     Raises:
@@ -81,7 +81,7 @@ def archive_older(
     return [archive(path, results=results) for path in old]
 
 
-def restore_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Kept:
+def restore_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> ArchivedRun:
     """Bring the journal of an archived run back.
 
     Raises:
@@ -89,7 +89,7 @@ def restore_run(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> K
         StoreError: It is not archived, or the archive is damaged.
     """
     found = open_run(run, results=results)
-    return Kept(found.id, restore(found.path))
+    return ArchivedRun(found.id, restore(found.path))
 
 
 def _planned(run_dir: Path) -> Iterator[SessionPlan]:

@@ -13,7 +13,7 @@ from matrix.model.documents.mistakes import together
 from matrix.model.errors import BadInput, Mistake, RunNotFound, did_you_mean
 from matrix.model.money import from_usd
 from matrix.report.planning.plan_power import question_of_plan
-from matrix.report.planning.planning import Answer, Pilot, Question, answer
+from matrix.report.planning.planning import Pilot, PowerAnswer, PowerQuestion, answer
 from matrix.stats import ENGINE_FACTORS, PowerGoal, sd_of_difference
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def power(
     engine: str | None = None,
     failure_margin: float | None = None,
     results: str | Path = RESULTS,
-) -> Answer:
+) -> PowerAnswer:
     """What a difference takes in rounds, sessions and money, or what so many rounds can show.
 
     Variants, pairs, confidence, engine, failure margin and the cost of a round are those that are
@@ -107,7 +107,7 @@ def _sources(
     factor: str | None,
     metric: str | None,
     results: str | Path,
-) -> tuple[Question | None, Pilot | None]:
+) -> tuple[PowerQuestion | None, Pilot | None]:
     """What the spec and the pilot say.
 
     Raises:
@@ -145,7 +145,7 @@ def _matchup(run: Run, factor: str | None) -> tuple[RunFile, Matchup]:
     return file, factor_matchup(RunTables(run.path), file, factor)
 
 
-def _of_spec(prepared: Prepared) -> Question:
+def _of_spec(prepared: Prepared) -> PowerQuestion:
     question = question_of_plan(prepared)
     if question is None:
         told = "has no factor with two levels or more, so there is nothing to compare"
@@ -153,14 +153,14 @@ def _of_spec(prepared: Prepared) -> Question:
     return question
 
 
-def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> Question:
+def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> PowerQuestion:
     compare = matchup.spec.compare
     goal = PowerGoal(
         alpha=round(1.0 - compare.confidence, 12),
         n_variants=len(matchup.variants),
         engine=matchup.spec.engine,
     )
-    return Question(
+    return PowerQuestion(
         goal=goal,
         sd=seen.sd,
         rounds=matchup.n_units,
@@ -173,9 +173,11 @@ def _of_run(matchup: Matchup, metric: str, seen: Pilot) -> Question:
     )
 
 
-def _overlaid(base: Question | None, given: dict[str, Any], seen: Pilot | None) -> Question:
+def _overlaid(
+    base: PowerQuestion | None, given: dict[str, Any], seen: Pilot | None
+) -> PowerQuestion:
     """The question, with what was given over what a spec or a run says."""
-    start = base or Question(PowerGoal(), 1.0)
+    start = base or PowerQuestion(PowerGoal(), 1.0)
     goal = PowerGoal(
         alpha=start.goal.alpha
         if given["confidence"] is None
@@ -193,7 +195,7 @@ def _overlaid(base: Question | None, given: dict[str, Any], seen: Pilot | None) 
     asked = given["effect"] is not None or given["budget"] is not None
     planned = None if asked else start.rounds
     margin = given["failure_margin"]
-    question = Question(
+    question = PowerQuestion(
         goal=goal,
         sd=spread,
         effect=given["effect"],

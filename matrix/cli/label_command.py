@@ -10,7 +10,7 @@ import typer
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 
 if TYPE_CHECKING:
-    from matrix.api.sessions.labelling import Item, Labelling
+    from matrix.api.sessions.labelling import LabelItem, Labelling
 
 HELP = """Label sessions by hand, to see how far a judge agrees.
 
@@ -137,7 +137,7 @@ def _ask(work: Labelling) -> None:
                 break
 
 
-def _show(item: Item, number: int, total: int) -> None:
+def _show(item: LabelItem, number: int, total: int) -> None:
     from matrix.cli.printing import text_width
     from matrix.report.text import harmless
 
@@ -148,7 +148,7 @@ def _show(item: Item, number: int, total: int) -> None:
     typer.echo(harmless(item.question.text))
 
 
-def _answer(item: Item) -> str:
+def _answer(item: LabelItem) -> str:
     """A line from the terminal; its end, and Ctrl-D, stop."""
     from matrix.api.sessions.labelling import allowed
 

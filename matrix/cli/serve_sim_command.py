@@ -9,7 +9,7 @@ import typer
 from matrix.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from matrix.serving.main import Address
+    from matrix.serving.main import ListenAddress
 
 HELP = """Serve simulated models at an OpenAI-compatible address.
 
@@ -108,7 +108,7 @@ def serve_sim(
         }
     )
 
-    def announce(address: Address) -> None:
+    def announce(address: ListenAddress) -> None:
         typer.echo(address.as_line() if json else f"simulated models at {address.base_url}")
 
     run(options, announce)

@@ -32,7 +32,7 @@ KEPT_HEADERS: Final = (
 """Request headers that mean something to a service. Keys are never among them."""
 
 
-class Fault(NamedTuple):
+class ErrorShape(NamedTuple):
     """What kind of error an answer is: HTTP status, and its name in both families of shapes."""
 
     status: int
@@ -41,34 +41,34 @@ class Fault(NamedTuple):
     code: str | None = None
 
 
-INVALID: Final = Fault(400, "invalid_request_error", "invalid_request_error")
-FAULTS: Final[Mapping[str, Fault]] = {
-    "cap": Fault(402, "insufficient_quota", "billing_error", "insufficient_quota"),
-    "draining": Fault(503, "server_error", "api_error"),
-    "key": Fault(401, "invalid_request_error", "authentication_error", "invalid_api_key"),
-    "model": Fault(404, "invalid_request_error", "not_found_error", "model_not_found"),
-    "address": Fault(404, "invalid_request_error", "not_found_error", "unknown_url"),
-    "size": Fault(413, "invalid_request_error", "request_too_large", "body_too_large"),
+INVALID: Final = ErrorShape(400, "invalid_request_error", "invalid_request_error")
+FAULTS: Final[Mapping[str, ErrorShape]] = {
+    "cap": ErrorShape(402, "insufficient_quota", "billing_error", "insufficient_quota"),
+    "draining": ErrorShape(503, "server_error", "api_error"),
+    "key": ErrorShape(401, "invalid_request_error", "authentication_error", "invalid_api_key"),
+    "model": ErrorShape(404, "invalid_request_error", "not_found_error", "model_not_found"),
+    "address": ErrorShape(404, "invalid_request_error", "not_found_error", "unknown_url"),
+    "size": ErrorShape(413, "invalid_request_error", "request_too_large", "body_too_large"),
     "request": INVALID,
     "RequestRejected": INVALID,
     "ContextOverflow": INVALID._replace(code="context_length_exceeded"),
     "ContentRefused": INVALID._replace(code="content_policy_violation"),
     "AnswerRefused": INVALID._replace(code="content_policy_violation"),
-    "AuthenticationFailed": Fault(401, "invalid_request_error", "authentication_error"),
-    "RateLimited": Fault(429, "rate_limit_error", "rate_limit_error", "rate_limit_exceeded"),
-    "ProviderTimeout": Fault(504, "server_error", "timeout_error"),
-    "Unreachable": Fault(502, "server_error", "api_error"),
-    "ProviderUnavailable": Fault(502, "server_error", "api_error"),
-    "MalformedAnswer": Fault(502, "server_error", "api_error"),
+    "AuthenticationFailed": ErrorShape(401, "invalid_request_error", "authentication_error"),
+    "RateLimited": ErrorShape(429, "rate_limit_error", "rate_limit_error", "rate_limit_exceeded"),
+    "ProviderTimeout": ErrorShape(504, "server_error", "timeout_error"),
+    "Unreachable": ErrorShape(502, "server_error", "api_error"),
+    "ProviderUnavailable": ErrorShape(502, "server_error", "api_error"),
+    "MalformedAnswer": ErrorShape(502, "server_error", "api_error"),
 }
 """What went wrong, or this project's name of an error -> how it is told."""
-OTHER: Final = Fault(500, "server_error", "api_error")
+OTHER: Final = ErrorShape(500, "server_error", "api_error")
 
 FINAL: Final[Mapping[str, str]] = {"x-should-retry": "false"}
 """Sent with every error: what can be tried again has been, and clients would only pay again."""
 
 
-def error_body(shape: Shape, fault: Fault, message: str) -> bytes:
+def error_body(shape: Shape, fault: ErrorShape, message: str) -> bytes:
     """The body of an error, in the words of a shape."""
     if shape == "messages":
         return orjson.dumps(
@@ -78,7 +78,7 @@ def error_body(shape: Shape, fault: Fault, message: str) -> bytes:
     return orjson.dumps({"error": error})
 
 
-def error_event(shape: Shape, fault: Fault, message: str) -> bytes:
+def error_event(shape: Shape, fault: ErrorShape, message: str) -> bytes:
     """The same as an event of a stream that has begun."""
     body = error_body(shape, fault, message)
     name = b"event: error\n" if shape != "chat" else b""

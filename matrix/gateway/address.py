@@ -17,7 +17,7 @@ from aiohttp.http import HttpProcessingError
 
 from matrix.dialects.requests import MAX_BODY
 from matrix.dialects.shapes import FAULTS, OTHER, PATHS, error_event
-from matrix.gateway.desk import Ask, Desk, Said, refused
+from matrix.gateway.desk import Ask, Desk, GatewayResponse, refused
 from matrix.gateway.upstreams import Upstreams
 
 QUIET_S: Final = 10.0
@@ -36,7 +36,7 @@ def _is_ours(record: logging.LogRecord) -> bool:
 _LOG.addFilter(_is_ours)
 
 
-class Address(NamedTuple):
+class GatewayAddress(NamedTuple):
     """Where a program sends its requests, and what it has come to.
 
     Attributes:
@@ -77,7 +77,7 @@ class Address(NamedTuple):
 @asynccontextmanager
 async def open_address(
     ask: Ask, upstreams: Upstreams, *, port: int | None = None, quiet_s: float = QUIET_S
-) -> AsyncIterator[Address]:
+) -> AsyncIterator[GatewayAddress]:
     """Serve requests on a free port of the loopback until the block ends.
 
     With a ``port``, only at that port of sandboxes, whose sockets ``serve`` is given. Requests that
@@ -103,7 +103,7 @@ async def open_address(
         def serve(listening: socket.socket) -> None:
             asyncio.run_coroutine_threadsafe(web.SockSite(runner, listening).start(), loop)
 
-        yield Address(f"http://127.0.0.1:{port}", token, desk, serve)
+        yield GatewayAddress(f"http://127.0.0.1:{port}", token, desk, serve)
         desk.close()
         await service.settle()
     finally:
@@ -115,7 +115,7 @@ class _Service:
 
     def __init__(self, desk: Desk, upstreams: Upstreams, quiet_s: float) -> None:
         self._desk, self._upstreams, self._quiet_s = desk, upstreams, quiet_s
-        self._under_way: set[asyncio.Task[Said]] = set()
+        self._under_way: set[asyncio.Task[GatewayResponse]] = set()
 
     async def settle(self) -> None:
         """Wait for what was asked, whether or not anybody is there to hear it."""
@@ -148,7 +148,9 @@ class _Service:
             return await self._slowly(request, task)
         return _response(await asyncio.shield(task))
 
-    async def _slowly(self, request: web.Request, task: asyncio.Task[Said]) -> web.StreamResponse:
+    async def _slowly(
+        self, request: web.Request, task: asyncio.Task[GatewayResponse]
+    ) -> web.StreamResponse:
         """Begin a stream before there is an answer, so that its client does not give up."""
         headers = {"Content-Type": "text/event-stream; charset=utf-8"}
         response = web.StreamResponse(status=200, headers=headers)
@@ -175,7 +177,7 @@ class _Service:
             for name in self._upstreams.names()
         ]
         body = {"object": "list", "data": data, "has_more": False}
-        return _response(Said(200, orjson.dumps(body)))
+        return _response(GatewayResponse(200, orjson.dumps(body)))
 
 
 def _headers(request: web.Request) -> dict[str, str]:
@@ -194,6 +196,6 @@ def _streams(body: bytes) -> bool:
     return isinstance(data, dict) and data.get("stream") is True
 
 
-def _response(said: Said) -> web.Response:
+def _response(said: GatewayResponse) -> web.Response:
     headers = {**said.headers, "Content-Type": said.media}
     return web.Response(status=said.status, body=said.body, headers=headers)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 import orjson
 
 from matrix.dialects.requests import BadRequest, ParsedRequest, parse_request, telling_usage
-from matrix.dialects.shapes import FAULTS, FINAL, KEPT_HEADERS, OTHER, PATHS, Fault, error_body
+from matrix.dialects.shapes import FAULTS, FINAL, KEPT_HEADERS, OTHER, PATHS, ErrorShape, error_body
 from matrix.gateway.neutral import Neutral, NotTranslatable
-from matrix.gateway.upstreams import UnknownModel, Upstream, Upstreams
+from matrix.gateway.upstreams import NoSuchModel, Upstream, Upstreams
 from matrix.model.errors import (
     Censored,
     MatrixError,
@@ -25,7 +25,7 @@ _JSON: Final = "application/json"
 _BYTES_PER_TOKEN: Final = 4
 
 
-class Request(NamedTuple):
+class GatewayRequest(NamedTuple):
     """What the session is asked to ask: a raw request, or one in this project's own words."""
 
     model: str
@@ -34,11 +34,11 @@ class Request(NamedTuple):
     params: CallParams
 
 
-Ask = Callable[[Request], Awaitable[Answer]]
+Ask = Callable[[GatewayRequest], Awaitable[Answer]]
 """Asks as a call of the session; raises :class:`SessionStop` where no money may be spent."""
 
 
-class Said(NamedTuple):
+class GatewayResponse(NamedTuple):
     """What goes back to a client."""
 
     status: int
@@ -92,7 +92,7 @@ class Desk:
         query: str = "",
         *,
         waits: Callable[[], bool],
-    ) -> Said:
+    ) -> GatewayResponse:
         """Answer a request for a completion, or for a count of its tokens.
 
         ``waits`` says whether its client is still there.
@@ -104,13 +104,15 @@ class Desk:
         if path not in PATHS and not counting:
             return refused(shape, FAULTS["address"], f"Nothing is served at {path}.")
         if counting:
-            return Said(200, orjson.dumps({"input_tokens": -(-len(body) // _BYTES_PER_TOKEN)}))
+            return GatewayResponse(
+                200, orjson.dumps({"input_tokens": -(-len(body) // _BYTES_PER_TOKEN)})
+            )
         if self._closed:
             return refused(shape, FAULTS["draining"], "The command that this was for has ended.")
         self.counts.requests += 1
         try:
             return await self._metered(shape, headers, body, query)
-        except UnknownModel as error:
+        except NoSuchModel as error:
             return refused(shape, FAULTS["model"], str(error))
         except (BadRequest, NotTranslatable) as error:
             return refused(shape, FAULTS["request"], str(error))
@@ -126,23 +128,23 @@ class Desk:
 
     async def _metered(
         self, shape: Shape, headers: Mapping[str, str], body: bytes, query: str
-    ) -> Said:
+    ) -> GatewayResponse:
         asked = parse_request(shape, body)
         upstream = self._upstreams.find(asked.model, shape)
         neutral = None if upstream.speaks(shape) else Neutral.read(shape, body)
         request = (
             _raw(shape, headers, body, asked, upstream, query)
             if neutral is None
-            else Request(upstream.name, None, neutral.messages, neutral.params)
+            else GatewayRequest(upstream.name, None, neutral.messages, neutral.params)
         )
         answer = await self._ask(request)
         if answer.failure is not None:
             fault = FAULTS.get(answer.failure.error_class, OTHER)
             return refused(shape, fault, answer.failure.message)
         if neutral is None:
-            return Said(200, answer.text.encode(errors="replace"), answer.media)
+            return GatewayResponse(200, answer.text.encode(errors="replace"), answer.media)
         media, written = neutral.write(answer, asked)
-        return Said(200, written, media)
+        return GatewayResponse(200, written, media)
 
 
 def _raw(
@@ -152,7 +154,7 @@ def _raw(
     asked: ParsedRequest,
     upstream: Upstream,
     query: str,
-) -> Request:
+) -> GatewayRequest:
     hides = asked.stream and not asked.tells_usage
     raw = RawRequest(
         shape,
@@ -165,9 +167,9 @@ def _raw(
         query,
         asked.texts,
     )
-    return Request(upstream.name, raw, (), CallParams(upstream.output_bound(asked)))
+    return GatewayRequest(upstream.name, raw, (), CallParams(upstream.output_bound(asked)))
 
 
-def refused(shape: Shape, fault: Fault, message: str) -> Said:
+def refused(shape: Shape, fault: ErrorShape, message: str) -> GatewayResponse:
     """An error, in the words of a shape."""
-    return Said(fault.status, error_body(shape, fault, message), headers=FINAL)
+    return GatewayResponse(fault.status, error_body(shape, fault, message), headers=FINAL)

@@ -16,7 +16,7 @@ from matrix.model.seeds import canonical, content_hash
 from matrix.serving.api_errors import ApiError
 from matrix.serving.bodies import Head, completion, events, pieces
 from matrix.serving.request import ANY_TOOL, read_request
-from matrix.serving.writing import Choice
+from matrix.serving.writing import ResponseChoice
 
 _JSON: Final = "application/json"
 _EVENTS: Final = "text/event-stream; charset=utf-8"
@@ -63,7 +63,7 @@ class Neutral(NamedTuple):
                 return _EVENTS, b"".join(_event(part) for part in parts)
             return _JSON, orjson.dumps(_message(answer, requested.model))
         head = Head(_id("chatcmpl", answer), 0, requested.model)
-        choices = (Choice(answer.text, answer.finish_reason, answer.tool_calls),)
+        choices = (ResponseChoice(answer.text, answer.finish_reason, answer.tool_calls),)
         if requested.stream:
             sent = events(head, choices, answer.usage, include_usage=requested.tells_usage)
             return _EVENTS, b"".join(sent)

@@ -32,7 +32,7 @@ _FORMAT_TOKENS: Final = 1_024
 """Generous bound on what a provider adds around a request."""
 
 
-class UnknownModel(LookupError):
+class NoSuchModel(LookupError):
     """Nobody here goes by this name; the message says who does."""
 
 
@@ -103,7 +103,7 @@ class Upstreams:
                 return self._models[known]
         near = near_matches(f"{_FIRST[shape]}/{name}", sorted(self._models))
         hint = f"; did you mean {near[0].rpartition('/')[2]}?" if near else ""
-        raise UnknownModel(f"The model `{name}` is not known here, or has no price{hint}")
+        raise NoSuchModel(f"The model `{name}` is not known here, or has no price{hint}")
 
     def names(self) -> list[str]:
         """What clients may call them, as the provider does where that is clear."""

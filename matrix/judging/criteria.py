@@ -52,7 +52,7 @@ _CLAIM = re.compile(r"(?<![A-Za-z])(PASS|FAIL)(?:ED|S)?(?![A-Za-z])", re.I)
 Claim = Literal["PASS", "FAIL"]
 
 
-class Finding(NamedTuple):
+class CriterionFinding(NamedTuple):
     """What the judge found about one criterion.
 
     ``named`` is what it calls it, where that has no word of the criterion's.
@@ -73,7 +73,7 @@ class Evaluation:
         reasoning: Its summary.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[CriterionFinding, ...]
     claimed: Claim
     reasoning: str
 
@@ -143,7 +143,7 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
     """
     text = own_words(text)
     sections = _sections(text)
-    found: dict[int, Finding] = {}
+    found: dict[int, CriterionFinding] = {}
     for number, called, finding in _findings(sections["criteria evaluation"], criteria):
         if finding is None or found.setdefault(number, finding).met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
@@ -158,7 +158,7 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
 
 
 def _whole(
-    found: dict[int, Finding], criteria: Sequence[str], claims: set[str], reasoning: str
+    found: dict[int, CriterionFinding], criteria: Sequence[str], claims: set[str], reasoning: str
 ) -> Evaluation | Unread:
     if lacking := [n for n in range(1, len(criteria) + 1) if n not in found]:
         said = ", ".join(map(str, lacking))
@@ -171,13 +171,13 @@ def _whole(
 
 
 def _of_json(given: dict[str, Any], criteria: Sequence[str]) -> Evaluation | Unread:
-    found: dict[int, Finding] = {}
+    found: dict[int, CriterionFinding] = {}
     for place, one in enumerate(given["criteria"], 1):
         met = one.get("met") if isinstance(one, dict) else None
         number = one.get("number", place) if isinstance(one, dict) else place
         if not isinstance(met, bool) or number in found or not isinstance(number, int):
             return Unread(f"criterion {place} is not said to be met or not met, once")
-        found[number] = Finding(met, str(one.get("reason", ""))[:_REASON_CHARS])
+        found[number] = CriterionFinding(met, str(one.get("reason", ""))[:_REASON_CHARS])
     claims = {str(given.get("verdict", "")).strip().upper()}
     return _whole(found, criteria, claims, str(given.get("reasoning", "")))
 
@@ -194,7 +194,9 @@ def _sections(text: str) -> dict[str, str]:
     return found
 
 
-def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, str, Finding | None]]:
+def _findings(
+    text: str, criteria: Sequence[str]
+) -> Iterator[tuple[int, str, CriterionFinding | None]]:
     """What each criterion is called and said of it; ``None`` if its reason says the contrary."""
     for number, said in _entries(text):
         if not 1 <= number <= len(criteria):
@@ -207,7 +209,7 @@ def _findings(text: str, criteria: Sequence[str]) -> Iterator[tuple[int, str, Fi
             reason = " ".join((judged[2] or "").split()).lstrip("-\u2013\u2014:. ")
             both = (_NOT_MET if met else _MET).search(unquoted(reason))
             called = rest[: judged.start()] if rest is plain else ""
-            finding = Finding(met, reason[:_REASON_CHARS], _unlike(called, own))
+            finding = CriterionFinding(met, reason[:_REASON_CHARS], _unlike(called, own))
             yield number, called, None if both else finding
 
 

@@ -16,12 +16,19 @@ from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
 from matrix.judging.choice import WON, Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
 from matrix.judging.marks import tell_misnamed, tell_quotations
-from matrix.judging.panel import NO_MAJORITY, Reading, combined, mean_of_panel, shared_reason, votes
+from matrix.judging.panel import (
+    NO_MAJORITY,
+    JudgeReading,
+    combined,
+    mean_of_panel,
+    shared_reason,
+    votes,
+)
 from matrix.judging.recording import ScoreContext
 from matrix.judging.repeats import repeat_name
 from matrix.judging.request import Part
 from matrix.judging.rubric_file import RubricFile
-from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.judging.verdict_line import LineVerdict
 from matrix.model.errors import CallFailed
 from matrix.model.records import Message
@@ -39,7 +46,7 @@ MAX_TRANSCRIPT: Final = 200_000
 
 _CITED = re.compile(r"\[(\d{1,6}(?:\s*,\s*\d{1,6})*)\]")
 
-Read = Verdict | Evaluation | LineVerdict | Choice
+Read = RubricVerdict | Evaluation | LineVerdict | Choice
 
 Said = Sequence[tuple[int, Message]]
 """Messages, each with its number."""
@@ -68,12 +75,15 @@ class ListedJudge(BaseModel):
     max_tokens: int
 
 
-class Scope(JudgeContext, ScoreContext, Protocol):
+class JudgingContext(JudgeContext, ScoreContext, Protocol):
     """What they need of a session's context."""
 
 
 async def judge_by_list(
-    ctx: Scope, judges: Sequence[ListedJudge], messages: Said, opponent: Opponent | None = None
+    ctx: JudgingContext,
+    judges: Sequence[ListedJudge],
+    messages: Said,
+    opponent: Opponent | None = None,
 ) -> None:
     """Have a session judged by every judge of the list, and record what they say.
 
@@ -119,7 +129,9 @@ def as_material(messages: Iterable[tuple[int, Message]], title: str = "Messages"
     return [Part(title, "\n".join(lines), MAX_TRANSCRIPT)]
 
 
-async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, Message]]) -> None:
+async def _judge(
+    ctx: JudgingContext, judge: ListedJudge, messages: Sequence[tuple[int, Message]]
+) -> None:
     name, form = judge.rubric.name, judge.rubric.form
     if not messages:
         told = f"there is nothing of {judge.target!r} to judge"
@@ -140,7 +152,9 @@ async def _judge(ctx: Scope, judge: ListedJudge, messages: Sequence[tuple[int, M
     _record(ctx, judge, judged, readings, form.hash)
 
 
-def _tell_citations(ctx: Scope, name: str, model: str, reason: str, shown: set[int]) -> None:
+def _tell_citations(
+    ctx: JudgingContext, name: str, model: str, reason: str, shown: set[int]
+) -> None:
     """Messages that a reason names and that its judge was not shown."""
     if strange := sorted(cited(reason) - shown):
         told = f"{model} cites {', '.join(map(str, strange))}, which it was not shown"
@@ -148,7 +162,10 @@ def _tell_citations(ctx: Scope, name: str, model: str, reason: str, shown: set[i
 
 
 def _tell_quotations(
-    ctx: Scope, judge: ListedJudge, judged: Sequence[Judged[Read]], material: Sequence[Part]
+    ctx: JudgingContext,
+    judge: ListedJudge,
+    judged: Sequence[Judged[Read]],
+    material: Sequence[Part],
 ) -> None:
     """Quotations of judges of criteria that are not in what they were shown."""
     for one in judged:
@@ -161,7 +178,7 @@ def _tell_quotations(
 
 
 async def _compare(
-    ctx: Scope, judge: ListedJudge, messages: Said, opponent: Opponent | None
+    ctx: JudgingContext, judge: ListedJudge, messages: Said, opponent: Opponent | None
 ) -> None:
     """Both ways round, by every member; what they come to is the share of wins, ties as halves."""
     name, rubric_hash = judge.rubric.name, judge.rubric.form.hash
@@ -174,7 +191,7 @@ async def _compare(
     # numbered alike, as the numbers that each has in its log could tell which of the two it is
     both = (shown_to(judge.target, one) for one in (messages, opponent.messages))
     sides = [list(enumerate((message for _, message in one), 1)) for one in both]
-    readings: list[Reading] = []
+    readings: list[JudgeReading] = []
     for model in judge.models:
         asked = Judge(JUDGES, model, judge.rubric.form, judge.max_tokens, name)
         orders = []
@@ -192,17 +209,19 @@ async def _compare(
     _record(ctx, judge, [], readings, rubric_hash)
 
 
-def _preference(ctx: Scope, name: str, as_a: Judged[Read], as_b: Judged[Read]) -> Reading:
+def _preference(
+    ctx: JudgingContext, name: str, as_a: Judged[Read], as_b: Judged[Read]
+) -> JudgeReading:
     choices = [one.verdict if isinstance(one.verdict, Choice) else None for one in (as_a, as_b)]
     value = preferred(*choices)
     if value is None:
-        return Reading(None, "", as_a.why or as_b.why or UNREADABLE, as_a.model)
+        return JudgeReading(None, "", as_a.why or as_b.why or UNREADABLE, as_a.model)
     assert choices[0] is not None
     assert choices[1] is not None
     if choices[0].word == choices[1].word != "TIE":
         told = f"{as_a.model} chose {choices[0].word} in both orders: its place, not what it says"
         ctx.event("chosen_by_place", subject=name, detail=told, severity="info")
-    return Reading(value, WON[value], choices[0].reason, as_a.model)
+    return JudgeReading(value, WON[value], choices[0].reason, as_a.model)
 
 
 def cited(reason: str) -> set[int]:
@@ -214,21 +233,21 @@ def cited(reason: str) -> set[int]:
     return {int(number) for found in _CITED.findall(reason) for number in found.split(",")}
 
 
-def _reading(judge: ListedJudge, one: Judged[Read]) -> Reading:
+def _reading(judge: ListedJudge, one: Judged[Read]) -> JudgeReading:
     rubric = judge.rubric
     match one.verdict:
         case None:
-            return Reading(None, "", one.why or UNREADABLE, one.model)
-        case Verdict() as verdict:
+            return JudgeReading(None, "", one.why or UNREADABLE, one.model)
+        case RubricVerdict() as verdict:
             assert rubric.rubric is not None
             share = rubric.rubric.composed(verdict.scores)
             low, high = rubric.scale
             value = None if share is None else low + share * (high - low)
-            return Reading(value, "", verdict.reason, one.model)
+            return JudgeReading(value, "", verdict.reason, one.model)
         case Choice() as choice:
-            return Reading(choice.for_first(), choice.word, choice.reason, one.model)
+            return JudgeReading(choice.for_first(), choice.word, choice.reason, one.model)
         case LineVerdict() as line:
-            return Reading(line.value, line.word, line.reason, one.model)
+            return JudgeReading(line.value, line.word, line.reason, one.model)
         case Evaluation() as found:
             assert not isinstance(rubric.criteria, dict)
             passed = Checklist(tuple(rubric.criteria), rubric.fail_threshold).passes(found)
@@ -236,14 +255,14 @@ def _reading(judge: ListedJudge, one: Judged[Read]) -> Reading:
                 f"{n}. {each.reason}" for n, each in enumerate(found.findings, 1) if not each.met
             )
             word = "PASS" if passed else "FAIL"
-            return Reading(float(passed), word, reasons or found.reasoning, one.model)
+            return JudgeReading(float(passed), word, reasons or found.reasoning, one.model)
 
 
 def _record(
-    ctx: Scope,
+    ctx: JudgingContext,
     judge: ListedJudge,
     judged: Sequence[Judged[Read]],
-    readings: Sequence[Reading],
+    readings: Sequence[JudgeReading],
     rubric_hash: str,
 ) -> None:
     name, models = judge.rubric.name, ", ".join(dict.fromkeys(one.model for one in readings))
@@ -278,7 +297,7 @@ def _parts(judge: ListedJudge) -> list[str]:
 
 
 def _part(verdict: Read | None, part: str, judge: ListedJudge) -> float | None:
-    if isinstance(verdict, Verdict):
+    if isinstance(verdict, RubricVerdict):
         return verdict.scores.get(part)
     if isinstance(verdict, Evaluation):
         return 1 - verdict.not_met / len(verdict.findings)

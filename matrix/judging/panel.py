@@ -20,7 +20,7 @@ NO_MAJORITY: Final = "NO MAJORITY"
 T = TypeVar("T")
 
 
-class Reading(NamedTuple):
+class JudgeReading(NamedTuple):
     """What one judging comes to: a number, if it has one, a word for it, and why."""
 
     value: float | None
@@ -34,7 +34,9 @@ class Reading(NamedTuple):
         return self.value is None and not self.word
 
 
-def combined(readings: Sequence[Reading], how: str, members: int = 1) -> tuple[float | None, str]:
+def combined(
+    readings: Sequence[JudgeReading], how: str, members: int = 1
+) -> tuple[float | None, str]:
     """What the judgings of a panel come to, and a word for it; ``None`` without a word if lost.
 
     ``mean``: the mean over members; none where one has no number, lost or uncertain.
@@ -71,7 +73,7 @@ def mean_of_panel(values: Sequence[float | None], members: int) -> float | None:
     return None if None in means else mean_of(means)
 
 
-def shared_reason(readings: Sequence[Reading], how: str, members: int, *, lost: bool) -> str:
+def shared_reason(readings: Sequence[JudgeReading], how: str, members: int, *, lost: bool) -> str:
     """The reason of a single judging; of several, how many have a number, and what one says.
 
     Args:
@@ -98,7 +100,7 @@ def shared_reason(readings: Sequence[Reading], how: str, members: int, *, lost: 
     return f"{told}; the first: {first.reason}"
 
 
-def votes(readings: Sequence[Reading]) -> str:
+def votes(readings: Sequence[JudgeReading]) -> str:
     """How a panel without a majority is divided."""
     found = Counter(one.word for one in readings if one.word).most_common()
     each = ", ".join(f"{count} {word}" for word, count in found)
@@ -107,7 +109,7 @@ def votes(readings: Sequence[Reading]) -> str:
     return f"no majority among {len(readings)} judgings: {each}{unread}"
 
 
-def _wanting(readings: Sequence[Reading], members: int) -> Reading | None:
+def _wanting(readings: Sequence[JudgeReading], members: int) -> JudgeReading | None:
     """For want of which judging there is none: of a member lost whole, lost, or uncertain."""
     absent = _absent(readings, members) or next((one for one in readings if one.lost), None)
     if absent is not None:
@@ -116,7 +118,7 @@ def _wanting(readings: Sequence[Reading], members: int) -> Reading | None:
     return next((mine[0] for mine in each if all(one.value is None for one in mine)), None)
 
 
-def _absent(readings: Sequence[Reading], members: int) -> Reading | None:
+def _absent(readings: Sequence[JudgeReading], members: int) -> JudgeReading | None:
     """A judging of the first member of which none could be read; ``None`` if there is no such."""
     each = _by_member(readings, members)
     return next((mine[0] for mine in each if all(one.lost for one in mine)), None)

@@ -8,7 +8,7 @@ from typing import Protocol
 from matrix.judging.asking import Judged
 from matrix.judging.repeats import mean_of, repeat_name
 from matrix.judging.rubric import Rubric
-from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.judging.verdict import UNREADABLE, RubricVerdict
 
 
 class ScoreContext(Protocol):
@@ -28,7 +28,7 @@ class ScoreContext(Protocol):
 
 
 def record_criteria(
-    ctx: ScoreContext, rubric: Rubric, judged: Sequence[Judged[Verdict]], prefix: str = ""
+    ctx: ScoreContext, rubric: Rubric, judged: Sequence[Judged[RubricVerdict]], prefix: str = ""
 ) -> None:
     """Record one score per criterion: the mean over the repeats that gave it one.
 
@@ -55,7 +55,7 @@ def record_criteria(
 def record_repeats(
     ctx: ScoreContext,
     rubric: Rubric,
-    judged: Sequence[Judged[Verdict]],
+    judged: Sequence[Judged[RubricVerdict]],
     scores: Sequence[float | None],
     prefix: str = "",
 ) -> None:
@@ -91,7 +91,7 @@ def record_repeats(
             )
 
 
-def _why_alone(verdict: Verdict | None, score: float | None) -> str:
+def _why_alone(verdict: RubricVerdict | None, score: float | None) -> str:
     """The reason of one repeat, or why it makes no score."""
     if verdict is None:
         return UNREADABLE
@@ -99,11 +99,11 @@ def _why_alone(verdict: Verdict | None, score: float | None) -> str:
     return lacking or verdict.reason
 
 
-def _given(one: Judged[Verdict], name: str) -> float | None:
+def _given(one: Judged[RubricVerdict], name: str) -> float | None:
     return None if one.verdict is None else one.verdict.scores.get(name)
 
 
-def _shared_reason(judged: Sequence[Judged[Verdict]]) -> str:
+def _shared_reason(judged: Sequence[Judged[RubricVerdict]]) -> str:
     """The reason of a single judging; of several, how many were read and what the first says."""
     read = [one.verdict for one in judged if one.verdict is not None]
     if not read or len(judged) == 1:
@@ -111,7 +111,7 @@ def _shared_reason(judged: Sequence[Judged[Verdict]]) -> str:
     return f"mean of {len(read)} of {len(judged)} repeats; the first read: {read[0].reason}"
 
 
-def _why_missing(judged: Sequence[Judged[Verdict]], name: str) -> str:
+def _why_missing(judged: Sequence[Judged[RubricVerdict]], name: str) -> str:
     """Why no repeat has a score for this criterion."""
     whys = [one.verdict.missing[name] for one in judged if one.verdict is not None]
     return whys[0] if whys else UNREADABLE

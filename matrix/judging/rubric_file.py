@@ -26,7 +26,7 @@ from matrix.judging.criteria import Checklist, Evaluation
 from matrix.judging.forms import Form
 from matrix.judging.request import DATA
 from matrix.judging.rubric import Criterion, Rubric, Scale
-from matrix.judging.verdict import Verdict, scores_form
+from matrix.judging.verdict import RubricVerdict, scores_form
 from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
@@ -119,7 +119,7 @@ class RubricFile(_Part):
         return Rubric(f"{self.instructions.strip()}\n\n{CITE}", each, Scale(*self.scale))
 
     @property
-    def form(self) -> Form[Verdict | Evaluation | LineVerdict | Choice]:
+    def form(self) -> Form[RubricVerdict | Evaluation | LineVerdict | Choice]:
         """How a judge is asked."""
         if (rubric := self.rubric) is not None:
             return scores_form(rubric)

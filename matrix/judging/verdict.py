@@ -21,7 +21,7 @@ _SHOWN_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class RubricVerdict:
     """What one reading of a transcript came to.
 
     Attributes:
@@ -35,7 +35,7 @@ class Verdict:
     missing: Mapping[str, str]
 
 
-def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
+def parse_verdict(text: str, rubric: Rubric) -> RubricVerdict | None:
     """Read an answer; ``None`` if there is no JSON object with any usable score in it.
 
     A criterion that is left out, off the scale or no number is missing, never a guess.
@@ -53,7 +53,7 @@ def parse_verdict(text: str, rubric: Rubric) -> Verdict | None:
             scores[name] = score
     if not scores:
         return None
-    return Verdict(scores, str(found.get("reason", ""))[:_REASON_CHARS], missing)
+    return RubricVerdict(scores, str(found.get("reason", ""))[:_REASON_CHARS], missing)
 
 
 def _the_one(text: str, rubric: Rubric) -> dict[str, Any] | None:
@@ -69,7 +69,7 @@ def _the_one(text: str, rubric: Rubric) -> dict[str, Any] | None:
     return last if len(told) == 1 and last in there else None
 
 
-def scores_form(rubric: Rubric) -> Form[Verdict]:
+def scores_form(rubric: Rubric) -> Form[RubricVerdict]:
     """A score for each criterion of a rubric, as JSON; with one missing it is asked for again."""
     return Form(
         system=judge_system(rubric),

@@ -67,7 +67,7 @@ class MeteredAddress(Protocol):
         ...
 
 
-class Log(Protocol):
+class MessageLog(Protocol):
     """A session's append-only messages: read by position, never changed."""
 
     def __len__(self) -> int: ...
@@ -107,7 +107,7 @@ class Context(Protocol):
         ...
 
     @property
-    def log(self) -> Log: ...
+    def log(self) -> MessageLog: ...
 
     @property
     def prelude(self) -> JSON:
@@ -348,7 +348,7 @@ class ForkContext(Protocol):
         ...
 
     @property
-    def log(self) -> Log:
+    def log(self) -> MessageLog:
         """Everything said so far. What is added belongs to the new session only."""
         ...
 

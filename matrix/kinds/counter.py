@@ -14,7 +14,14 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.context import Context, ForkContext
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
+from matrix.kinds.protocol import (
+    Binding,
+    PackLibrary,
+    PreviousPlay,
+    RoleInfo,
+    RoleProfile,
+    ScenarioPack,
+)
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
@@ -103,7 +110,7 @@ class CounterKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,

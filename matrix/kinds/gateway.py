@@ -17,7 +17,14 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.context import Context, ForkContext, MeteredAddress
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
+from matrix.kinds.protocol import (
+    Binding,
+    PackLibrary,
+    PreviousPlay,
+    RoleInfo,
+    RoleProfile,
+    ScenarioPack,
+)
 from matrix.kinds.running_command import RunningCommand
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake, Suspended
@@ -134,7 +141,7 @@ class GatewayKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,

@@ -97,7 +97,7 @@ class Binding:
     folders: Mapping[str, Path] = field(default_factory=dict)
 
 
-class Kept(NamedTuple):
+class PreviousPlay(NamedTuple):
     """What a session has been playing with: its plan, and its texts and data by name."""
 
     plan: SessionPlan
@@ -154,7 +154,7 @@ class NamesScores(Protocol):
     score_names: frozenset[str]
 
 
-class Question(NamedTuple):
+class LabelQuestion(NamedTuple):
     """What people are asked about a session who check its judge.
 
     Attributes:
@@ -176,7 +176,7 @@ class Question(NamedTuple):
 class AsksPeople(Protocol):
     """A kind whose judge can be checked against people."""
 
-    def questions(self, kept: Kept) -> Mapping[str, Question]:
+    def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Score -> what people are asked to say what its judge should have said."""
         ...
 
@@ -491,7 +491,7 @@ class Kind(Protocol):
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,

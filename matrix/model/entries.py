@@ -32,7 +32,7 @@ Disposition = Literal["settled", "released", "presumed", "cached"]
 """How an attempt ended for the ledger; ``cached`` attempts were never sent and cost nothing."""
 
 
-class Share(NamedTuple):
+class RoleShare(NamedTuple):
     """What one role has used."""
 
     calls: int = 0
@@ -40,28 +40,28 @@ class Share(NamedTuple):
     tokens_out: int = 0
     cost: NanoUSD = 0
 
-    def plus(self, answer: Answer) -> Share:
+    def plus(self, answer: Answer) -> RoleShare:
         """With one more answer."""
-        return self.and_more(Share(1, answer.usage.input, answer.usage.output, answer.cost))
+        return self.and_more(RoleShare(1, answer.usage.input, answer.usage.output, answer.cost))
 
-    def and_more(self, other: Share) -> Share:
+    def and_more(self, other: RoleShare) -> RoleShare:
         """Both together."""
-        return Share(*(one + more for one, more in zip(self, other, strict=True)))
+        return RoleShare(*(one + more for one, more in zip(self, other, strict=True)))
 
 
 class Tally(NamedTuple):
     """What a session has used so far. Part of its checkpoint, so it survives as the state does."""
 
     clock_s: float = 0.0
-    roles: Mapping[str, Share] = {}
+    roles: Mapping[str, RoleShare] = {}
 
     def plus(self, role: str, answer: Answer) -> Tally:
         """With one more answer to this role; the clock stays."""
-        return self.with_share(role, Share().plus(answer))
+        return self.with_share(role, RoleShare().plus(answer))
 
-    def with_share(self, role: str, share: Share) -> Tally:
+    def with_share(self, role: str, share: RoleShare) -> Tally:
         """With more that a role has used; the clock stays."""
-        whole = self.roles.get(role, Share()).and_more(share)
+        whole = self.roles.get(role, RoleShare()).and_more(share)
         return Tally(self.clock_s, {**self.roles, role: whole})
 
     @property

@@ -13,7 +13,7 @@ from matrix.model.money import NanoUSD
 from matrix.model.records import Call, ToolCall, Usage
 
 
-class Reply(NamedTuple):
+class ProviderReply(NamedTuple):
     """What came back from one attempt.
 
     ``usage`` is ``None`` when the provider reported none; the attempt's hold is then presumed
@@ -54,7 +54,7 @@ class Reply(NamedTuple):
 class Provider(Protocol):
     """Answers attempts. Implementations must be safe for many concurrent calls on one loop."""
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Answer attempt number ``attempt`` (from 1) of ``call``.
 
         Raises:

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.model.records import ToolCall, Usage
-from matrix.serving.writing import Choice
+from matrix.serving.writing import ResponseChoice
 
 DONE: Final = b"data: [DONE]\n\n"
 FINGERPRINT: Final = "fp_simulated"
@@ -24,7 +24,7 @@ class Head(NamedTuple):
     model: str
 
 
-def completion(head: Head, choices: Sequence[Choice], usage: Usage | None) -> bytes:
+def completion(head: Head, choices: Sequence[ResponseChoice], usage: Usage | None) -> bytes:
     """The body of a completion; without ``usage`` it has none."""
     body: dict[str, Any] = {
         "id": head.id,
@@ -48,7 +48,7 @@ def completion(head: Head, choices: Sequence[Choice], usage: Usage | None) -> by
 
 
 def events(
-    head: Head, choices: Sequence[Choice], usage: Usage | None, *, include_usage: bool
+    head: Head, choices: Sequence[ResponseChoice], usage: Usage | None, *, include_usage: bool
 ) -> list[bytes]:
     """A stream as server-sent events, :data:`DONE` being the last."""
     sent: list[bytes] = []
@@ -75,7 +75,7 @@ def models(names: Sequence[str]) -> bytes:
     return orjson.dumps({"object": "list", "data": data})
 
 
-def _message(choice: Choice) -> dict[str, Any]:
+def _message(choice: ResponseChoice) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": choice.text, "refusal": None}
     if choice.tools:
         message["content"] = choice.text or None
@@ -98,7 +98,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
     }
 
 
-def _deltas(choice: Choice) -> list[dict[str, Any]]:
+def _deltas(choice: ResponseChoice) -> list[dict[str, Any]]:
     texts = [{"content": piece} for piece in pieces(choice.text)]
     if not choice.tools:
         return [{"role": "assistant", "content": "", "refusal": None}, *texts]

@@ -22,7 +22,15 @@ from matrix.serving.limits import Limiter
 from matrix.serving.options import ANY, ECHO, ServeOptions
 from matrix.serving.request import ChatRequest, read_request
 from matrix.serving.stats import Stats
-from matrix.serving.writing import Choice, Speaker, Written, echo, repeating, simulated, write
+from matrix.serving.writing import (
+    ResponseChoice,
+    Speaker,
+    Written,
+    echo,
+    repeating,
+    simulated,
+    write,
+)
 
 FAULT_HEADER: Final = "X-Matrix-Fault"
 _JSON: Final = "application/json"
@@ -145,7 +153,7 @@ class ChatService:
         name = fault.name if fault else ""
         choices = written.choices
         if name == "empty":
-            choices = tuple(Choice("", "stop") for _ in choices)
+            choices = tuple(ResponseChoice("", "stop") for _ in choices)
         usage = reported(written.reported, fault)
         self._ordinal += 1
         head = Head(f"chatcmpl-sim{self._ordinal}", int(self._wall()), request.model)

@@ -114,7 +114,7 @@ FaultText = Annotated[str, AfterValidator(_is_fault)]
 Chance = Annotated[float, Field(ge=0, le=1)]
 
 
-class FaultSettings(SpecModel):
+class ServerFaultSettings(SpecModel):
     """Which faults the server makes of its own accord."""
 
     chances: dict[FaultText, Chance] = Field(
@@ -143,7 +143,7 @@ class FaultSettings(SpecModel):
 class FaultPlan:
     """Says which fault the next request meets."""
 
-    def __init__(self, settings: FaultSettings) -> None:
+    def __init__(self, settings: ServerFaultSettings) -> None:
         self._settings = settings
         self._pending = deque(map(parse_fault, settings.schedule))
         self._chances = [(parse_fault(text), each) for text, each in settings.chances.items()]

@@ -34,7 +34,7 @@ _LOOK_S: Final = 0.25
 _STDIN: Final = 0
 
 
-class Address(NamedTuple):
+class ListenAddress(NamedTuple):
     """Where a server listens."""
 
     port: int
@@ -51,7 +51,7 @@ class Address(NamedTuple):
         return orjson.dumps(data).decode()
 
 
-Announce = Callable[[Address], None]
+Announce = Callable[[ListenAddress], None]
 
 
 def run(options: ServeOptions, announce: Announce) -> None:
@@ -88,7 +88,7 @@ async def _serve(options: ServeOptions, announce: Announce, parent: int) -> None
         gc.freeze()  # what is here now stays: keep the collector from looking at it again
         stop = asyncio.Event()
         _watch(options, stop)
-        announce(Address(site.port, os.getpid()))
+        announce(ListenAddress(site.port, os.getpid()))
         await _until(stop, parent if options.stop_with_parent else None)
     finally:
         await runner.cleanup()
@@ -170,7 +170,7 @@ def main() -> int:
     return 0
 
 
-def _print_address(address: Address) -> None:
+def _print_address(address: ListenAddress) -> None:
     sys.stdout.write(address.as_line() + "\n")
     sys.stdout.flush()
 

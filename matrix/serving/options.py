@@ -13,7 +13,7 @@ from matrix.model.documents.yaml_documents import Document, PathKey, check, pars
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import Name, Positive, SpecModel
 from matrix.providers.simulated import SimulationSettings
-from matrix.serving.faults import FaultSettings
+from matrix.serving.faults import ServerFaultSettings
 
 ECHO = "echo"
 """The model that answers a fixed short text at once."""
@@ -40,7 +40,9 @@ class ServeOptions(SpecModel):
     real_time: bool = Field(
         default=False, description="Take the time that a simulated model says it works."
     )
-    faults: FaultSettings = Field(default=FaultSettings(), description="Faults to make.")
+    faults: ServerFaultSettings = Field(
+        default=ServerFaultSettings(), description="Faults to make."
+    )
     simulation: SimulationSettings = Field(
         default=SimulationSettings(), description="How simulated models behave."
     )
@@ -86,7 +88,7 @@ def from_flags(flags: Mapping[str, Any]) -> ServeOptions:
 
 
 _SECTIONS: dict[str, type[SpecModel] | type[SimulationSettings]] = {
-    "faults": FaultSettings,
+    "faults": ServerFaultSettings,
     "simulation": SimulationSettings,
 }
 

@@ -26,7 +26,7 @@ _TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 ANY_TOOL: Final = ""
 
 
-class Tool(NamedTuple):
+class OfferedTool(NamedTuple):
     """A function that the model may call, and the JSON Schema of its arguments."""
 
     name: str
@@ -53,7 +53,7 @@ class ChatRequest:
     temperature: float | None
     schema: JSON
     json_object: bool
-    tools: tuple[Tool, ...]
+    tools: tuple[OfferedTool, ...]
     forced: str | None
     n: int
     stop: tuple[str, ...]
@@ -152,7 +152,7 @@ def _stop(value: object) -> tuple[str, ...]:
     return tuple(stops)
 
 
-def _tools(value: object) -> tuple[Tool, ...]:
+def _tools(value: object) -> tuple[OfferedTool, ...]:
     if value is None:
         return ()
     if not isinstance(value, list) or not value:
@@ -160,7 +160,7 @@ def _tools(value: object) -> tuple[Tool, ...]:
     return tuple(_tool(item, f"tools[{index}]") for index, item in enumerate(value))
 
 
-def _tool(item: object, name: str) -> Tool:
+def _tool(item: object, name: str) -> OfferedTool:
     function = item.get("function") if isinstance(item, dict) else None
     if (
         not isinstance(item, dict)
@@ -175,14 +175,14 @@ def _tool(item: object, name: str) -> Tool:
     if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
         raise wrong(f"{name}.function.parameters", parameters, "a JSON Schema of type 'object'")
     described = function.get("description")
-    return Tool(
+    return OfferedTool(
         called,
         {"type": "object", **parameters},
         described if isinstance(described, str) else "",
     )
 
 
-def _forced(choice: object, tools: Sequence[Tool]) -> str | None:
+def _forced(choice: object, tools: Sequence[OfferedTool]) -> str | None:
     if choice is None:
         return None
     if not tools:

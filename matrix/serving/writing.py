@@ -9,23 +9,23 @@ import orjson
 
 from matrix.model.records import ToolCall, Usage
 from matrix.model.seeds import derive_seed, stream
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.calling import call_of_tool
 from matrix.providers.simulated.language.examples import example
 from matrix.providers.simulated.language.schemas import conforms
 from matrix.providers.simulated.provider import size, tokens_out
-from matrix.serving.request import ANY_TOOL, ChatRequest, Tool, call_of
+from matrix.serving.request import ANY_TOOL, ChatRequest, OfferedTool, call_of
 
 ECHO_TEXT: Final = "This is the fixed answer of the simulated model echo."
 _ECHO_TOKENS: Final = tokens_out(ECHO_TEXT)
 _BYTES_PER_TOKEN: Final = 4
 
-Speaker: TypeAlias = Callable[[ChatRequest, int], Reply]
+Speaker: TypeAlias = Callable[[ChatRequest, int], ProviderReply]
 """Gives a model's reply for choice number n (from 0) of a request."""
 
 
-class Choice(NamedTuple):
+class ResponseChoice(NamedTuple):
     """One of the answers to a request: text, calls of tools, or both."""
 
     text: str
@@ -40,19 +40,19 @@ class Written(NamedTuple):
     server itself counts.
     """
 
-    choices: tuple[Choice, ...]
+    choices: tuple[ResponseChoice, ...]
     used: Usage
     reported: Usage | None
     duration_s: float
 
 
-def echo(request: ChatRequest, index: int) -> Reply:
+def echo(request: ChatRequest, index: int) -> ProviderReply:
     """The same short text to everything, at no cost."""
     usage = Usage(input=request.tokens, output=_ECHO_TOKENS)
     if request.max_tokens < _ECHO_TOKENS:
         text, finish = _fitting(ECHO_TEXT, request.max_tokens, "stop")
-        return Reply(text, usage._replace(output=tokens_out(text)), 0.0, finish)
-    return Reply(ECHO_TEXT, usage, 0.0)
+        return ProviderReply(text, usage._replace(output=tokens_out(text)), 0.0, finish)
+    return ProviderReply(ECHO_TEXT, usage, 0.0)
 
 
 def simulated(provider: SimulatedProvider) -> Speaker:
@@ -66,7 +66,7 @@ def write(request: ChatRequest, speak: Speaker) -> Written:
     Raises:
         BadSchema: The schema of the answer or of a tool's arguments cannot be followed.
     """
-    choices: list[Choice] = []
+    choices: list[ResponseChoice] = []
     output, longest, told = 0, 0.0, True
     for index in range(request.n):
         reply = speak(request, index)
@@ -85,7 +85,7 @@ def repeating(written: Written, said: str) -> Written:
     return written._replace(choices=tuple(choices))
 
 
-def _choice(request: ChatRequest, index: int, reply: Reply) -> Choice:
+def _choice(request: ChatRequest, index: int, reply: ProviderReply) -> ResponseChoice:
     if request.forced is not None:
         return _tool_call(request, index)
     text, finish = reply.text, reply.finish_reason
@@ -98,7 +98,7 @@ def _choice(request: ChatRequest, index: int, reply: Reply) -> Choice:
         at = text.find(stop)
         if at >= 0:
             text, finish = text[:at], "stop"
-    return Choice(text, finish)
+    return ResponseChoice(text, finish)
 
 
 def _is_object(text: str) -> bool:
@@ -122,17 +122,17 @@ def _following(text: str, request: ChatRequest, index: int) -> str:
     return orjson.dumps(example(schema, stream(seed, "schema"))).decode()
 
 
-def _tool_call(request: ChatRequest, index: int) -> Choice:
+def _tool_call(request: ChatRequest, index: int) -> ResponseChoice:
     seed = call_of(request, index).seed
     tool = _tool(request, seed)
     called = call_of_tool(tool.name, tool.parameters, seed)
     # a named tool ends with "stop", "required" with "tool_calls": so does the original
     finish = "tool_calls" if request.forced == ANY_TOOL else "stop"
     arguments, finish = _fitting(called.arguments, request.max_tokens, finish)
-    return Choice("", finish, (called._replace(arguments=arguments),))
+    return ResponseChoice("", finish, (called._replace(arguments=arguments),))
 
 
-def _tool(request: ChatRequest, seed: int) -> Tool:
+def _tool(request: ChatRequest, seed: int) -> OfferedTool:
     if request.forced == ANY_TOOL:
         return request.tools[derive_seed(seed, "which tool") % len(request.tools)]
     return next(tool for tool in request.tools if tool.name == request.forced)

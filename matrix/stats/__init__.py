@@ -38,7 +38,7 @@ from matrix.stats.estimates.unpaired import LaunchPairs, Welch, pair_by_launch, 
 from matrix.stats.gates.frontier import frontier, frontier_membership
 from matrix.stats.gates.gate import (
     Equivalence,
-    Gate,
+    GateDecision,
     GateKind,
     GateReason,
     gate_paired,
@@ -137,7 +137,7 @@ __all__ = [
     "Equivalence",
     "FailureContrast",
     "Flag",
-    "Gate",
+    "GateDecision",
     "GateKind",
     "GateReason",
     "Interval",

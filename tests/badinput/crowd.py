@@ -23,7 +23,7 @@ from matrix.model.entries import Entry, Held, Settled, session_of
 from matrix.model.errors import Censored, Suspended
 from matrix.model.money import NanoUSD
 from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.scripted import ScriptedProvider
 from tests.badinput.adversary import MOST_TOKENS, Adversary, Strategy
 from tests.books import fold_money
@@ -135,12 +135,12 @@ class Crowd:
                     orphans.append(call)
         return orphans
 
-    async def _attempt(self, call: Call, attempt: int) -> Reply:
+    async def _attempt(self, call: Call, attempt: int) -> ProviderReply:
         for _ in range(self._adversary.dice.randrange(4)):
             await asyncio.sleep(0)
         if self._adversary.chance(self._adversary.strategy.error):
             raise self._adversary.failure()
-        return Reply("said", self._adversary.usage(), 0.1)
+        return ProviderReply("said", self._adversary.usage(), 0.1)
 
     # --- the product ------------------------------------------------------------------------------
 

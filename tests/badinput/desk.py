@@ -16,7 +16,7 @@ from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Entry, Settled
 from matrix.model.money import NanoUSD
 from matrix.model.records import Call
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.scripted import Handler, ScriptedProvider
 from tests.engine.plans import GROUP, MODEL, USD, plan
 
@@ -64,7 +64,7 @@ class Desk:
         """How every attempt has ended, in order."""
         return [entry for entry in self.entries if isinstance(entry, Settled)]
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Note when an attempt is sent, and answer as the handler says."""
         self.sent.append(Sent(self.now, call))
         return await self._provider.complete(call, attempt)

@@ -27,7 +27,7 @@ from matrix.model.errors import (
     RateLimited,
 )
 from matrix.model.records import Answer, Call, CallParams, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.price_map import bundled
 from tests.badinput.conftest import Worlds
 from tests.badinput.desk import PEER, Desk
@@ -47,8 +47,8 @@ def calls(count: int, text: str = "x" * 40, max_tokens: int = 16) -> list[Call]:
     return [call(key(slot=str(n)), text, params=params) for n in range(count)]
 
 
-def tenth(usage: Usage) -> Callable[[Call, int], Reply]:
-    return lambda of, attempt: Reply("said", usage, 0.1)
+def tenth(usage: Usage) -> Callable[[Call, int], ProviderReply]:
+    return lambda of, attempt: ProviderReply("said", usage, 0.1)
 
 
 # --- reservations --------------------------------------------------------------------------------
@@ -136,9 +136,9 @@ async def test_a_prompt_in_a_long_context_tier_is_held_and_paid_at_its_rates() -
 async def test_a_hold_that_is_cleaned_up_and_settled_counts_once() -> None:
     door = asyncio.Event()
 
-    async def slow(of: Call, attempt: int) -> Reply:
+    async def slow(of: Call, attempt: int) -> ProviderReply:
         await door.wait()
-        return Reply("late", Usage(20, 5), 0.1)
+        return ProviderReply("late", Usage(20, 5), 0.1)
 
     desk = Desk(slow, PRICE)
     asking = asyncio.ensure_future(desk.host.ask(call()))

@@ -9,7 +9,7 @@ import pytest
 from matrix.api import Run, replay_checkpoint
 from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Kept
+from matrix.kinds.protocol import PreviousPlay
 from matrix.model.errors import BadInput
 from matrix.model.seeds import content_hash
 from matrix.store.reading.checkpoints import Moments
@@ -27,7 +27,7 @@ def test_rebinding_without_a_change_reads_nothing_and_gives_the_same_texts(
         texts = moments.after(session, 1).texts
         moments.close()
         options = kind.options_model.model_validate(plan.options)
-        binding = kind.rebind(Kept(plan, texts), options, plan.roles, nothing)
+        binding = kind.rebind(PreviousPlay(plan, texts), options, plan.roles, nothing)
         hashes = {name: content_hash(value) for name, value in binding.resources.items()}
         assert hashes == plan.resources
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from matrix.kinds.context import Context, ForkContext
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, ScenarioPack
+from matrix.kinds.protocol import Binding, PackLibrary, PreviousPlay, RoleInfo, ScenarioPack
 from matrix.model.errors import CallFailed
 from matrix.model.records import JSON, ChatMessage, Message, Player
 from tests.engine.plans import MODEL
@@ -53,7 +53,7 @@ class MixedKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,

@@ -25,7 +25,7 @@ from matrix.model.entries import Opened, Settled
 from matrix.model.errors import ContentRefused
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Call, CallParams, ChatMessage, SessionPlan, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.scripted import Handler
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.shared.answers import AnswerFile
@@ -69,8 +69,8 @@ def world(handler: Handler, cache: CallCache, entry: ModelEntry = REAL) -> World
     return made
 
 
-def well(of: Call, attempt: int) -> Reply:
-    return Reply("six", Usage(20, 1, 8, 4, 1), 0.5)
+def well(of: Call, attempt: int) -> ProviderReply:
+    return ProviderReply("six", Usage(20, 1, 8, 4, 1), 0.5)
 
 
 async def asked(path: Path, handler: Handler, entry: ModelEntry = REAL) -> World:
@@ -195,22 +195,24 @@ async def test_estimates_are_made_as_if_there_were_no_cache(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "reply",
     [
-        Reply("once upon", Usage(20, 16), 0.5, "length"),
-        Reply("once", Usage(20, 1), 0.5, "content_filter"),
-        Reply("six", None, 0.5),
-        Reply("six", Usage(-1, 1), 0.5),
-        Reply("six", Usage(0, 1), 0.5),
+        ProviderReply("once upon", Usage(20, 16), 0.5, "length"),
+        ProviderReply("once", Usage(20, 1), 0.5, "content_filter"),
+        ProviderReply("six", None, 0.5),
+        ProviderReply("six", Usage(-1, 1), 0.5),
+        ProviderReply("six", Usage(0, 1), 0.5),
     ],
     ids=["cut off", "filtered", "no usage", "absurd usage", "no input"],
 )
-async def test_only_whole_answers_with_a_usage_are_kept(reply: Reply, tmp_path: Path) -> None:
+async def test_only_whole_answers_with_a_usage_are_kept(
+    reply: ProviderReply, tmp_path: Path
+) -> None:
     path = tmp_path / "answers.sqlite"
     await asked(path, lambda of, attempt: reply)
     assert (await asked(path, well)).attempts == 1
 
 
 async def test_a_failure_is_not_kept(tmp_path: Path) -> None:
-    def refuse(of: Call, attempt: int) -> Reply:
+    def refuse(of: Call, attempt: int) -> ProviderReply:
         raise ContentRefused("no")
 
     path = tmp_path / "answers.sqlite"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, Row
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalRow
 from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
 from tests.executors.programs import Project, counter_spec
@@ -14,7 +14,7 @@ from tests.executors.programs import Project, counter_spec
 RUN = ("run", "--in-process", "--quiet", "--run-id")
 
 
-def rows(run_dir: Path) -> list[Row]:
+def rows(run_dir: Path) -> list[JournalRow]:
     reader = JournalReader(run_dir / JOURNAL_NAME)
     try:
         return list(reader.rows(0, reader.last_seq()))

@@ -23,7 +23,7 @@ from matrix.engine.wire.setup import GroupLimits
 from matrix.model.entries import Ended, Entry, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import ProviderUnavailable, RunLocked
 from matrix.model.records import Call, CallKey, SessionPlan, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from tests.engine.live import Live, count, history, journal_entries
 from tests.engine.mixed_kind import MixedKind
@@ -139,8 +139,8 @@ async def test_from_any_prefix_of_its_journal_a_run_comes_to_the_same_end(
     kinds = {"mixed": MixedKind()}
     mixed = plan(kind="mixed", options={"turns": 1}, roles={"speaker": MODEL})
 
-    def speak(of: Call, attempt: int) -> Reply:
-        return Reply(f"word {of.seed % 1000}", Usage(7, 3), of.seed % 97 / 31)
+    def speak(of: Call, attempt: int) -> ProviderReply:
+        return ProviderReply(f"word {of.seed % 1000}", Usage(7, 3), of.seed % 97 / 31)
 
     async with Live(setup(run_dir), speak, kinds=kinds) as live:
         await live.play(mixed)
@@ -192,8 +192,8 @@ async def test_attempts_of_a_call_count_on_after_a_crash(run_dir: Path) -> None:
 
 
 async def test_after_an_overrun_only_a_later_life_goes_on_and_holds_more(run_dir: Path) -> None:
-    def greedy(of: Call, attempt: int) -> Reply:
-        return Reply("6", Usage(50_000, 50_000), 0.0)
+    def greedy(of: Call, attempt: int) -> ProviderReply:
+        return ProviderReply("6", Usage(50_000, 50_000), 0.0)
 
     async with Live(setup(run_dir), greedy) as live:
         await live.play(plan())

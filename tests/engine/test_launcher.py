@@ -18,7 +18,7 @@ from matrix.admission.ledger import Balance
 from matrix.admission.rounds import CostEstimate, NoRoom, RoleCap
 from matrix.engine.run.launcher import AtCap, Launcher, Past
 from matrix.engine.wire.messages import Counters, Picture
-from matrix.model.entries import Ended, Share, Tally
+from matrix.model.entries import Ended, RoleShare, Tally
 from matrix.model.plan import Cell, Plan
 from matrix.model.records import Outcome, SessionPlan
 from tests.sampling import examples
@@ -122,7 +122,7 @@ class Life:
         plan = self.open.pop(list(self.open)[which % len(self.open)])
         cost = self.paid[plan.session_id] = self.cost_of(plan)
         self.ended[plan.session_id] = outcome
-        tally = Tally(1.0, {"narrator": Share(1, 1, 1, cost)})
+        tally = Tally(1.0, {"narrator": RoleShare(1, 1, 1, cost)})
         self.launcher.ended(
             plan, Ended(plan.session_id, outcome, "", "", 1, None, tally, at=0.0, result=None)
         )
@@ -593,7 +593,7 @@ def test_estimates_that_are_guesses_are_tried_on_one_round_first() -> None:
             "",
             1,
             None,
-            Tally(0.0, {"player": Share(cost=cost)}),
+            Tally(0.0, {"player": RoleShare(cost=cost)}),
             0.0,
         ),
     )

@@ -17,7 +17,7 @@ from matrix.engine.wire.blob_line import BlobLine
 from matrix.engine.wire.link import ServerGone
 from matrix.model.errors import FolderUnavailable
 from matrix.model.records import FolderLimits
-from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_parts import BlobPart
 from matrix.store.blobs.blob_server import BlobServer
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.remote_blobs import RemoteBlobs
@@ -111,11 +111,11 @@ class Mortal:
         self._live()
         return self._server.keep(digests)
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         self._live()
         self._server.take(sender, parts)
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         self._live()
         return self._server.give(digests, offset)
 

@@ -21,7 +21,7 @@ from matrix.store.journal.codec import SETTLED, TURN_DONE
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.journal.transcript import transcript
 from matrix.store.run.schema import RunInfo
-from matrix.store.tables.projection import PROJECTED, Projection
+from matrix.store.tables.projection import PROJECTED, ProjectedRows
 from tests.books import fold_money
 from tests.engine.plans import MODEL, answer, plan
 from tests.sampling import examples
@@ -93,7 +93,9 @@ def test_all_readers_of_a_journal_agree_on_what_was_superseded(entries: list[Ent
             read = transcript(reader, "s1")
             over = reader.has_ended("s1")
             info = RunInfo("", "", "", ())
-            rows = Projection(info, lambda session, seq: reader.session_rows(session, before=seq))
+            rows = ProjectedRows(
+                info, lambda session, seq: reader.session_rows(session, before=seq)
+            )
             for row in reader.rows(0, reader.last_seq(), PROJECTED):
                 rows.add(row.seq, row.entry)
         past = fold_session(entries)

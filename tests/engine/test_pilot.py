@@ -8,21 +8,21 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.run.pilot import Pilot
+from matrix.engine.run.pilot import CostPilot
 
 CELLS = [1_000_000, 2_000_000, 8_000_000]
 """Expected cost per session of three cells, one with a dear narrator."""
 
 
-def told(expected: Sequence[int], costs: Sequence[int], sessions: int) -> Pilot:
-    pilot = Pilot(expected, sessions)
+def told(expected: Sequence[int], costs: Sequence[int], sessions: int) -> CostPilot:
+    pilot = CostPilot(expected, sessions)
     for order, cost in enumerate(costs):
         pilot.observe(order, cost)
     return pilot
 
 
 def test_one_session_says_nothing() -> None:
-    assert Pilot(CELLS, 30).projection() is None
+    assert CostPilot(CELLS, 30).projection() is None
     assert told(CELLS, [500], 30).projection() is None
 
 
@@ -40,7 +40,7 @@ def test_the_last_round_may_be_short() -> None:
 
 
 def test_what_sessions_share_is_dearer_as_they_are() -> None:
-    pilot = Pilot(CELLS, 3, preparation=100)
+    pilot = CostPilot(CELLS, 3, preparation=100)
     for order, cost in enumerate(CELLS):
         pilot.observe(order, 3 * cost)
     found = pilot.projection()
@@ -77,7 +77,7 @@ def test_rounds_that_go_up_and_down_together_are_covered_too() -> None:
     for _ in range(600):
         rounds = [max(0.1, draw.gauss(1.5, 0.45)) for _ in range(10)]
         costs = [round(draw.gammavariate(50, r * cell / 50)) for r in rounds for cell in CELLS]
-        pilot = Pilot(CELLS, len(costs), spread=0.3)
+        pilot = CostPilot(CELLS, len(costs), spread=0.3)
         for order, cost in enumerate(costs[: len(CELLS)]):
             pilot.observe(order, cost)
         found = pilot.projection()

@@ -31,7 +31,7 @@ from matrix.model.errors import (
     Suspended,
 )
 from matrix.model.records import Call, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.scripted import Handler, ScriptedProvider
 from tests.engine.plans import GROUP, MODEL, TARIFF, USD, call, key, plan
 from tests.engine.waiting import settled, until
@@ -112,7 +112,7 @@ def fails(times: int, error: Callable[[], Exception]) -> Handler:
 
 
 async def test_an_answer_is_settled_at_its_usage_and_recorded_before_it_is_handed_over() -> None:
-    world = World(lambda of, attempt: Reply("6", Usage(20, 1), 0.5))
+    world = World(lambda of, attempt: ProviderReply("6", Usage(20, 1), 0.5))
     answer = await world.host.ask(call())
     assert (answer.text, answer.usage, answer.duration_s) == ("6", Usage(20, 1), 0.5)
     assert answer.cost == 20 * 10 + 1 * 40
@@ -214,7 +214,7 @@ async def test_an_answer_that_broke_off_is_believed_as_little_as_a_whole_one() -
     ids=["missing", "negative input", "negative output", "negative cached"],
 )
 async def test_usage_that_cannot_be_believed_is_presumed_in_full(usage: Usage | None) -> None:
-    world = World(lambda of, attempt: Reply("6", usage, 0.5))
+    world = World(lambda of, attempt: ProviderReply("6", usage, 0.5))
     answer = await world.host.ask(call())
     assert (answer.text, answer.cost, answer.usage) == ("6", 0, Usage())
     assert world.settlements == [("presumed", BOUND, "")]
@@ -222,14 +222,14 @@ async def test_usage_that_cannot_be_believed_is_presumed_in_full(usage: Usage | 
 
 
 async def test_a_report_far_beyond_its_request_is_presumed_and_called_implausible() -> None:
-    world = World(lambda of, attempt: Reply("6", Usage(20, BEYOND_DOUBT + 1), 0.5))
+    world = World(lambda of, attempt: ProviderReply("6", Usage(20, BEYOND_DOUBT + 1), 0.5))
     await world.host.ask(call())
     assert world.settlements == [("presumed", BOUND, "ImplausibleUsage")]
     assert world.core.ledger.balance.overrun == 0
 
 
 async def test_more_use_than_was_held_is_an_overrun_that_closes_admission() -> None:
-    world = World(lambda of, attempt: Reply("6", Usage(10_000, 10_000), 0.5))
+    world = World(lambda of, attempt: ProviderReply("6", Usage(10_000, 10_000), 0.5))
     answer = await world.host.ask(call())
     balance = world.core.ledger.balance
     assert (balance.settled, balance.overrun) == (BOUND, TARIFF.cost(answer.usage) - BOUND)

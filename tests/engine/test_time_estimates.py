@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.engine.prepare.estimate import Span, Work, run_time
+from matrix.engine.prepare.estimate import TimeInterval, Work, run_time
 from matrix.engine.wire.setup import GroupLimits
 
 CALLS = st.floats(0, 500)
@@ -45,14 +45,14 @@ def test_more_sessions_open_at_once_never_take_longer(
 
 def test_ten_sessions_one_at_a_time_take_ten_times_as_long_as_one() -> None:
     work = [Work("a", (1, 2, 3), 100, 10, 5.0, 1.0), Work("b", (4, 8, 12), 100, 10, 1.0, 4.0)]
-    assert run_time([(1, work)], 1, {}) == Span(6, 12, 18)
-    assert run_time([(10, work)], 1, {}) == Span(60, 120, 180)
-    assert run_time([(10, work)], 10, {}) == Span(6, 12, 18)
+    assert run_time([(1, work)], 1, {}) == TimeInterval(6, 12, 18)
+    assert run_time([(10, work)], 1, {}) == TimeInterval(60, 120, 180)
+    assert run_time([(10, work)], 10, {}) == TimeInterval(6, 12, 18)
 
 
 def test_a_limit_that_binds_decides() -> None:
     sessions = [(30, [Work("a", (1, 2, 4), 100, 10, 1.0, 1.0)])]
-    assert run_time(sessions, 100, {"a": GroupLimits(rpm=6)}) == Span(300, 600, 1200)
-    assert run_time(sessions, 100, {"a": GroupLimits(tpm=660)}) == Span(300, 600, 1200)
-    assert run_time(sessions, 100, {"a": GroupLimits(concurrency=1)}) == Span(30, 60, 120)
-    assert run_time(sessions, 100, {"other": GroupLimits(rpm=1)}) == Span(1, 2, 4)
+    assert run_time(sessions, 100, {"a": GroupLimits(rpm=6)}) == TimeInterval(300, 600, 1200)
+    assert run_time(sessions, 100, {"a": GroupLimits(tpm=660)}) == TimeInterval(300, 600, 1200)
+    assert run_time(sessions, 100, {"a": GroupLimits(concurrency=1)}) == TimeInterval(30, 60, 120)
+    assert run_time(sessions, 100, {"other": GroupLimits(rpm=1)}) == TimeInterval(1, 2, 4)

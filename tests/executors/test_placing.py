@@ -8,7 +8,7 @@ import pytest
 
 from matrix_actors.cluster.placing import (
     MOST_WORKERS,
-    Place,
+    NodePlace,
     Waiting,
     avoided,
     cpus_here,
@@ -18,26 +18,33 @@ from matrix_actors.cluster.placing import (
     wanted_workers,
 )
 
-HEAD, BIG, SMALL = Place("head", 4, last=True), Place("big", 8), Place("small", 1)
+HEAD, BIG, SMALL = NodePlace("head", 4, last=True), NodePlace("big", 8), NodePlace("small", 1)
 
 
 @pytest.mark.parametrize(
     ("places", "workers"),
     [
         ([], 0),
-        ([Place("head", 0, last=True)], 0),
-        ([Place("head", 1, last=True)], 1),
-        ([Place("head", 2, last=True)], 1),
+        ([NodePlace("head", 0, last=True)], 0),
+        ([NodePlace("head", 1, last=True)], 1),
+        ([NodePlace("head", 2, last=True)], 1),
         ([HEAD], 3),
         ([HEAD, BIG, SMALL], 12),
-        ([Place("head", 1, last=True), Place("home", 1, last=True), SMALL], 3),
-        ([Place("head", 1, last=True), Place("home", 1, last=True)], 2),
-        ([Place("head", 2, last=True), Place("home", 2, last=True), Place("other", 2)], 4),
-        ([Place("part", 0.5)], 0),
+        ([NodePlace("head", 1, last=True), NodePlace("home", 1, last=True), SMALL], 3),
+        ([NodePlace("head", 1, last=True), NodePlace("home", 1, last=True)], 2),
+        (
+            [
+                NodePlace("head", 2, last=True),
+                NodePlace("home", 2, last=True),
+                NodePlace("other", 2),
+            ],
+            4,
+        ),
+        ([NodePlace("part", 0.5)], 0),
     ],
 )
 def test_every_cpu_has_a_worker_but_one_of_the_drivers_node(
-    places: list[Place], workers: int
+    places: list[NodePlace], workers: int
 ) -> None:
     assert room(places) == workers
     assert wanted_workers(places, None) == max(1, workers), "a node may come for the first one"
@@ -45,7 +52,7 @@ def test_every_cpu_has_a_worker_but_one_of_the_drivers_node(
 
 def test_who_says_a_number_gets_it_and_else_there_are_no_more_than_help() -> None:
     assert wanted_workers([HEAD], 50) == 50
-    assert wanted_workers([Place("huge", 128)], None) == MOST_WORKERS
+    assert wanted_workers([NodePlace("huge", 128)], None) == MOST_WORKERS
 
 
 def test_the_drivers_node_is_taken_last_and_what_does_not_fit_never() -> None:

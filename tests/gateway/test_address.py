@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from matrix.gateway.address import open_address
-from matrix.gateway.desk import Request
+from matrix.gateway.desk import GatewayRequest
 from matrix.gateway.upstreams import Upstream, Upstreams
 from matrix.model.errors import Censored
 from matrix.model.records import Answer
@@ -28,7 +28,7 @@ BROKEN = {
 async def test_a_client_that_breaks_off_is_asked_for_nobody_and_told_on_no_terminal(
     how: str, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def ask(request: Request) -> Answer:
+    async def ask(request: GatewayRequest) -> Answer:
         raise AssertionError(request)
 
     with caplog.at_level(logging.WARNING):
@@ -46,9 +46,9 @@ async def test_a_client_that_breaks_off_is_asked_for_nobody_and_told_on_no_termi
 
 
 async def test_what_a_cap_refuses_to_a_client_that_has_gone_is_not_counted_as_refused() -> None:
-    asked, decided = asyncio.Queue[Request](), asyncio.Event()
+    asked, decided = asyncio.Queue[GatewayRequest](), asyncio.Event()
 
-    async def ask(request: Request) -> Answer:
+    async def ask(request: GatewayRequest) -> Answer:
         asked.put_nowait(request)
         await decided.wait()
         raise Censored("cap: nothing is left")

@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.judging.criteria import EVALUATION, Checklist, Evaluation, Finding, read_evaluation
+from matrix.judging.criteria import (
+    EVALUATION,
+    Checklist,
+    CriterionFinding,
+    Evaluation,
+    read_evaluation,
+)
 from matrix.judging.forms import Unread
 from matrix.judging.request import JUDGE
 
@@ -36,7 +42,8 @@ FINDINGS = st.lists(st.tuples(st.booleans(), st.just("because")), min_size=3, ma
 @given(FINDINGS, st.sampled_from(["PASS", "FAIL"]))
 def test_the_form_is_read_as_it_is_written(findings: list[tuple[bool, str]], verdict: str) -> None:
     found = read_evaluation(written(findings, verdict, CRITERIA), CRITERIA)
-    assert found == Evaluation(tuple(Finding(*one) for one in findings), verdict, "so it is")  # type: ignore[arg-type]
+    told = tuple(CriterionFinding(*one) for one in findings)
+    assert found == Evaluation(told, verdict, "so it is")  # type: ignore[arg-type]
 
 
 @given(FINDINGS, st.integers(1, 3), st.sampled_from(["PASS", "FAIL"]))
@@ -118,7 +125,9 @@ def test_json_with_the_same_content_is_read_too() -> None:
     }
     found = read_evaluation(f"```json\n{json.dumps(answer)}\n```", CRITERIA)
     assert found == Evaluation(
-        (Finding(True, "a"), Finding(False, "b"), Finding(True, "")), "FAIL", "r"
+        (CriterionFinding(True, "a"), CriterionFinding(False, "b"), CriterionFinding(True, "")),
+        "FAIL",
+        "r",
     )
 
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from matrix.api.sessions.labelling import labelling, value_of
-from matrix.kinds.protocol import Question
+from matrix.kinds.protocol import LabelQuestion
 from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
-from matrix.store.shared.labels import JudgeId, Label, Transcript
+from matrix.store.shared.labels import JudgeId, Label, LabelledTranscript
 from tests.executors.programs import Project, counter_spec
 
 JUDGES = """
@@ -272,7 +272,7 @@ def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:
     rng = np.random.default_rng(3)
     people = rng.normal(3, 1, 80)
     noise = rng.normal(0, 0.3, 80)
-    variants = {Transcript("r", f"s{n}"): "ab"[n % 2] for n in range(80)}
+    variants = {LabelledTranscript("r", f"s{n}"): "ab"[n % 2] for n in range(80)}
     fair = [said(p, p + e, n) for n, (p, e) in enumerate(zip(people, noise, strict=True))]
     assert check_judge("m", fair, variants).differs == ()
     unfair = [
@@ -375,10 +375,10 @@ def test_a_judge_that_always_says_the_same_has_no_interval(
 @pytest.mark.parametrize("text", ["", "6", "0.9", "nan", "inf", "good", "1e9"])
 def test_values_off_the_scale_are_refused(text: str) -> None:
     with pytest.raises(ValueError, match="from 1"):
-        value_of(text, Question("?", 1, 5))
+        value_of(text, LabelQuestion("?", 1, 5))
 
 
 def test_values_are_read_as_people_write_them() -> None:
-    scale, verdict = Question("?", 1, 5), Question("?", 0, 1, True)
+    scale, verdict = LabelQuestion("?", 1, 5), LabelQuestion("?", 0, 1, True)
     assert [value_of(text, scale) for text in ("3", " 2,5 ", "5.0")] == [3.0, 2.5, 5.0]
     assert [value_of(text, verdict) for text in ("PASS", "f", "yes", "0")] == [1.0, 0.0, 1.0, 0.0]

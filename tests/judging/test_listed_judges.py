@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from matrix.judging.listed import as_material, cited, shown_to
-from matrix.judging.panel import Reading, combined, mean_of_panel, shared_reason
+from matrix.judging.panel import JudgeReading, combined, mean_of_panel, shared_reason
 from matrix.model.records import Message
 from tests.executors.programs import Project
 
@@ -397,8 +397,8 @@ def test_lines_of_one_message_cannot_pass_for_the_next() -> None:
     assert starts == ["[3] a: hello"]
 
 
-def reading(value: float | None, word: str = "") -> Reading:
-    return Reading(value, word, "", "m")
+def reading(value: float | None, word: str = "") -> JudgeReading:
+    return JudgeReading(value, word, "", "m")
 
 
 @pytest.mark.parametrize(

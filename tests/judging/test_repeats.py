@@ -15,7 +15,7 @@ from matrix.judging.recording import record_criteria, record_repeats
 from matrix.judging.repeats import MAX_REPEATS, mean_of, repeat_name, spread
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
-from matrix.judging.verdict import UNREADABLE, Verdict, scores_form
+from matrix.judging.verdict import UNREADABLE, RubricVerdict, scores_form
 from tests.kinds.fakes import FakeContext, Handler
 from tests.kinds.playtest.script import plan
 
@@ -24,7 +24,7 @@ JUDGE = Judge("judge", "sim/judge", scores_form(RUBRIC), 600)
 GOOD = json.dumps({"clarity": 4, "fun": 2, "reason": "so"})
 
 
-def judged(handler: Handler, repeats: int) -> tuple[list[Judged[Verdict]], FakeContext]:
+def judged(handler: Handler, repeats: int) -> tuple[list[Judged[RubricVerdict]], FakeContext]:
     """A transcript judged so often, and the context that it was judged in."""
     ctx = FakeContext(plan(), {}, handler, phase="finish")
     material = [Part("Transcript", "Narrator: It rains.")]
@@ -38,7 +38,7 @@ def slots(ctx: FakeContext) -> list[str]:
 def test_a_single_judging_is_asked_in_the_scope_it_is_called_from() -> None:
     found, ctx = judged(lambda _: GOOD, 1)
     assert slots(ctx) == ["0"]
-    assert found == [Judged(Verdict({"clarity": 4.0, "fun": 2.0}, "so", {}), "sim/judge")]
+    assert found == [Judged(RubricVerdict({"clarity": 4.0, "fun": 2.0}, "so", {}), "sim/judge")]
 
 
 def test_repeats_ask_the_same_in_places_of_their_own() -> None:
@@ -62,7 +62,7 @@ def test_a_number_of_repeats_that_is_not_allowed_asks_nobody(repeats: int) -> No
         judged(lambda _: GOOD, repeats)
 
 
-def recorded(*verdicts: Verdict | None) -> dict[str, tuple[float | None, str]]:
+def recorded(*verdicts: RubricVerdict | None) -> dict[str, tuple[float | None, str]]:
     """Name -> value and reason of what is recorded of these repeats."""
     ctx = FakeContext(plan(), {}, lambda _: "")
     given = [Judged(verdict, "sim/judge") for verdict in verdicts]
@@ -73,8 +73,8 @@ def recorded(*verdicts: Verdict | None) -> dict[str, tuple[float | None, str]]:
     return {score.name: (score.value, score.reason) for score in ctx.record.scores}
 
 
-WHOLE = Verdict({"clarity": 4.0, "fun": 2.0}, "so", {})
-HALF = Verdict({"clarity": 2.0}, "hm", {"fun": "nothing was given"})
+WHOLE = RubricVerdict({"clarity": 4.0, "fun": 2.0}, "so", {})
+HALF = RubricVerdict({"clarity": 2.0}, "hm", {"fun": "nothing was given"})
 
 
 def test_of_one_judging_nothing_but_its_criteria_is_recorded() -> None:

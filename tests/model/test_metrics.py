@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from matrix.model.entries import Ended, Share, Tally
+from matrix.model.entries import Ended, RoleShare, Tally
 from matrix.model.metrics import (
     LOWER_IS_BETTER,
     SESSION_METRICS,
@@ -16,7 +16,9 @@ from matrix.model.records import Outcome
 
 
 def ended(outcome: Outcome, **changes: object) -> Ended:
-    tally = Tally(2.5, {"narrator": Share(3, 100, 20, 4_000_000), "judge": Share(1, 50, 5, 10)})
+    tally = Tally(
+        2.5, {"narrator": RoleShare(3, 100, 20, 4_000_000), "judge": RoleShare(1, 50, 5, 10)}
+    )
     score = 70.0 if outcome in ("completed", "timeout") else None
     fields = {"measured": 0.5 if score is not None else None} | changes
     return Ended("s1", outcome, "", "", 7, score, tally, 0.0, **fields)  # type: ignore[arg-type]

@@ -17,7 +17,14 @@ from pydantic import BaseModel, ConfigDict
 
 from matrix.kinds.context import CommandResult, Context, ForkContext
 from matrix.kinds.counter import COUNTER
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, RoleInfo, RoleProfile, ScenarioPack
+from matrix.kinds.protocol import (
+    Binding,
+    PackLibrary,
+    PreviousPlay,
+    RoleInfo,
+    RoleProfile,
+    ScenarioPack,
+)
 from matrix.model.records import JSON, ChatMessage, FolderLimits, Message
 
 MODEL = "sim/gpt-4o-mini"
@@ -96,7 +103,7 @@ class ScribeKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,

@@ -6,7 +6,7 @@ import pytest
 
 from matrix.model.errors import RateLimited
 from matrix.model.records import Call
-from matrix.providers.base import Provider, Reply
+from matrix.providers.base import Provider, ProviderReply
 from matrix.providers.scripted import ScriptedProvider
 from tests.providers.loop import call_of
 
@@ -19,7 +19,7 @@ async def test_text_becomes_a_reply_and_a_reply_passes_unchanged() -> None:
     assert reply.text == "narrator 2"
     assert reply.usage is not None
     assert reply.usage.output == 3
-    whole = Reply("x", None, 1.5)
+    whole = ProviderReply("x", None, 1.5)
     assert await ScriptedProvider(lambda call, attempt: whole).complete(CALL, 1) is whole
 
 

@@ -6,7 +6,7 @@ from statistics import mean, stdev
 
 from matrix.judging.request import Part, judge_request, judge_system
 from matrix.judging.rubric import Criterion, Rubric
-from matrix.judging.verdict import Verdict, parse_verdict
+from matrix.judging.verdict import RubricVerdict, parse_verdict
 from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
 from matrix.providers.simulated.provider import answer
 from matrix.providers.simulated.roles.judge import look_at
@@ -22,7 +22,7 @@ def _is_long(line: str) -> bool:
 RUBRIC = Rubric("Judge the session.", tuple(Criterion(name, "How?") for name in QUALITY_DIMENSIONS))
 
 
-def verdict(transcript: str, seed: int = 1, **traits: float) -> Verdict:
+def verdict(transcript: str, seed: int = 1, **traits: float) -> RubricVerdict:
     """The judge's verdict on a transcript, with the traits given."""
     request = judge_request([Part("Story guide", GUIDE), Part("Transcript", transcript)])
     resolved = TraitsByCell(SimulationSettings(traits=traits)).of({})

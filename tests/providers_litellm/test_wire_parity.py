@@ -18,7 +18,7 @@ from aiohttp import web
 
 from matrix.model.errors import ProviderError, ProviderTimeout
 from matrix.model.records import Call, CallParams, ChatMessage, ToolCall
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.litellm_adapter.direct import CHECKED_PROVIDERS
 from matrix.providers.litellm_adapter.provider import LiteLLMProvider
 from tests.providers_litellm.service import Seen, Service, call, chat, claude
@@ -116,7 +116,9 @@ def sent(request: Seen) -> tuple[str, dict[str, str], Any]:
     return request.path, headers, request.body
 
 
-async def outcome(provider: LiteLLMProvider, asked: Call) -> Reply | tuple[str, bool, float | None]:
+async def outcome(
+    provider: LiteLLMProvider, asked: Call
+) -> ProviderReply | tuple[str, bool, float | None]:
     """The reply without its duration, or what kind of error it was.
 
     Headers are left out: litellm loses groq's.
@@ -266,7 +268,7 @@ async def test_what_claude_signed_goes_back_to_claude_alone(
     ]
     assert found[0] == found[1]
     reply = found[0]
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, ProviderReply)
     assert (reply.text, reply.reasoning, reply.finish_reason) == (
         "",
         "I should read it.",

@@ -14,7 +14,7 @@ from matrix.model.errors import (
     RequestRejected,
 )
 from matrix.model.records import CallParams, Usage
-from matrix.providers.local.answers import Said, error_of, read_stream, refusal, usage_of
+from matrix.providers.local.answers import LocalAnswer, error_of, read_stream, refusal, usage_of
 from matrix.providers.local.asking import SCHEMA_TEMPERATURE, TEMPERATURE, chat_body, seed_for
 from tests.providers_local.calls import system, user
 
@@ -78,11 +78,11 @@ def test_seeds_are_32_bits_never_the_random_one_and_new_for_every_attempt() -> N
 
 def test_a_stream_is_put_together() -> None:
     lines = [delta(None), b"\n", b": ping\n", delta("Hel"), delta("lo"), delta(finish="stop")]
-    assert read_stream([*lines, USAGE, DONE], "m") == Said("Hello", "stop", Usage(20, 3, 12))
+    assert read_stream([*lines, USAGE, DONE], "m") == LocalAnswer("Hello", "stop", Usage(20, 3, 12))
 
 
 def test_usage_that_is_not_reported_is_none_and_not_zero() -> None:
-    assert read_stream([delta("Hi", "length"), DONE], "m") == Said("Hi", "length", None)
+    assert read_stream([delta("Hi", "length"), DONE], "m") == LocalAnswer("Hi", "length", None)
     assert usage_of({"prompt_tokens": 3}) is None
     assert usage_of({"prompt_tokens": "3", "completion_tokens": 1}) is None
 

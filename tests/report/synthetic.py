@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from matrix.model.entries import Ended, Entry, Opened, Settled, Share, Tally, TurnDone
+from matrix.model.entries import Ended, Entry, Opened, RoleShare, Settled, Tally, TurnDone
 from matrix.model.records import (
     Answer,
     CallKey,
@@ -160,7 +160,7 @@ def entries_of(
     plan = plan_of(row)
     key = CallKey(plan.session_id, "turn", 1, "1")
     usage = Usage(1000, 100)
-    tally = Tally(60.0, {"narrator": Share(1, 1000, 100, row.cost)})
+    tally = Tally(60.0, {"narrator": RoleShare(1, 1000, 100, row.cost)})
     made: list[Entry] = [
         Opened(plan, 1.0),
         Settled(

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matrix import api
-from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.errors import BadInput, StoreError
-from matrix.model.moments.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
+from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
 from matrix.report.session.checkpoints import turns_of
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.run.disk import Disk
@@ -38,7 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def exported(results: Path) -> Checkpoint:
+def exported(results: Path) -> CheckpointFile:
     return api.checkpoint("play", "best", turn=3, results=results)
 
 
@@ -48,7 +48,7 @@ def mistakes_in(value: Any) -> str:
     return str(caught.value)
 
 
-def as_data(exported: Checkpoint) -> dict[str, Any]:
+def as_data(exported: CheckpointFile) -> dict[str, Any]:
     found: dict[str, Any] = orjson.loads(to_bytes(exported))
     return found
 
@@ -64,13 +64,17 @@ def test_a_checkpoint_read_back_is_the_same_value(results: Path, run: str, tmp_p
         assert to_bytes(found) == path.read_bytes()
 
 
-def test_it_holds_what_the_session_was_after_that_turn(results: Path, exported: Checkpoint) -> None:
+def test_it_holds_what_the_session_was_after_that_turn(
+    results: Path, exported: CheckpointFile
+) -> None:
     session = api.open_run("play", results=results).session("best")
     steps = [done for done in session.turns if done.phase != "finish" and done.turn <= 3]
     there = exported.continuation
     done = there.checkpoint()
     assert there.session_plan() == session.plan
-    assert State.model_validate_json(done.state) == State.model_validate_json(steps[-1].state)
+    assert PlaytestState.model_validate_json(done.state) == PlaytestState.model_validate_json(
+        steps[-1].state
+    )
     assert done.messages == tuple(m for step in steps for m in step.messages)
     assert done.events == tuple(e for step in steps for e in step.events)
     assert (done.tally, done.versions, done.turn) == (steps[-1].tally, steps[-1].versions, 3)
@@ -78,7 +82,7 @@ def test_it_holds_what_the_session_was_after_that_turn(results: Path, exported: 
     assert [person["name"] for person in there.prelude] == [p.name for p in session.players]
 
 
-def test_it_reads_as_the_play_test_document_says(exported: Checkpoint) -> None:
+def test_it_reads_as_the_play_test_document_says(exported: CheckpointFile) -> None:
     data = as_data(exported)
     assert set(data) - {"format", "run", "continuation"} == {
         "turn", "timestamp", "conversationHistory", "playerAgents", "spokespersonId",
@@ -147,7 +151,7 @@ def test_a_full_disk_leaves_the_old_file_whole_and_no_half_of_the_new_one(tmp_pa
     assert [path.read_text() for path in tmp_path.iterdir()] == ["the old one"]
 
 
-def test_all_mistakes_in_a_file_are_told_at_once(exported: Checkpoint) -> None:
+def test_all_mistakes_in_a_file_are_told_at_once(exported: CheckpointFile) -> None:
     value = as_data(exported)
     del value["turn"]
     value["playerAgents"] = "nobody"
@@ -159,7 +163,9 @@ def test_all_mistakes_in_a_file_are_told_at_once(exported: Checkpoint) -> None:
     ]  # fmt: skip
 
 
-def test_an_edited_text_a_missing_one_and_another_turn_are_noticed(exported: Checkpoint) -> None:
+def test_an_edited_text_a_missing_one_and_another_turn_are_noticed(
+    exported: CheckpointFile,
+) -> None:
     value = as_data(exported)
     there = value["continuation"]
     prompt, guide = there["plan"]["resources"]["prompt"], there["plan"]["resources"]["guide"]
@@ -172,7 +178,7 @@ def test_an_edited_text_a_missing_one_and_another_turn_are_noticed(exported: Che
     assert "found 2, but continuation.turn is 3" in told
 
 
-def test_a_list_that_is_too_short_is_refused_with_its_place(exported: Checkpoint) -> None:
+def test_a_list_that_is_too_short_is_refused_with_its_place(exported: CheckpointFile) -> None:
     value = as_data(exported)
     value["continuation"]["ended"] = []
     assert "continuation.ended[0]: is required and missing" in mistakes_in(value)
@@ -201,7 +207,7 @@ def test_what_is_no_checkpoint_is_refused_in_a_sentence(data: bytes, told: str) 
 )
 @given(data=st.data())
 def test_any_change_of_a_field_is_refused_or_read_without_a_crash(
-    exported: Checkpoint, data: st.DataObject
+    exported: CheckpointFile, data: st.DataObject
 ) -> None:
     value = as_data(exported)
     part: Any = value

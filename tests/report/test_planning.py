@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import matrix
 from matrix.model.errors import BadInput
-from matrix.report.planning.planning import Question, answer, shown_by
+from matrix.report.planning.planning import PowerQuestion, answer, shown_by
 from matrix.report.planning.planning_text import answer_as_data, answer_as_text
 from matrix.stats import PowerGoal, rounds_needed, smallest_effect
 from tests.report.synthetic import CENT, Row, make_run
@@ -30,7 +30,7 @@ def test_what_is_needed_is_enough_and_costs_what_its_rounds_cost(
     effect: float, sd: float, pairs: int, k: int, engine: Any
 ) -> None:
     goal = PowerGoal(n_variants=k, engine=engine)
-    asked = Question(goal, sd, effect=effect, pairs=pairs, round_nano=CENT)
+    asked = PowerQuestion(goal, sd, effect=effect, pairs=pairs, round_nano=CENT)
     found = answer(asked)
     assert found.needed is not None
     rounds = found.needed.rounds.total
@@ -46,7 +46,7 @@ def test_what_is_needed_is_enough_and_costs_what_its_rounds_cost(
 
 @given(st.integers(0, 200), st.floats(0.5, 50))
 def test_a_budget_shows_what_the_rounds_show_that_it_pays_for(rounds: int, sd: float) -> None:
-    asked = Question(PowerGoal(), sd, budget_nano=rounds * CENT + CENT - 1, round_nano=CENT)
+    asked = PowerQuestion(PowerGoal(), sd, budget_nano=rounds * CENT + CENT - 1, round_nano=CENT)
     found = answer(asked)
     assert found.shown is not None
     assert (found.shown.rounds, found.shown.effect) == (rounds, smallest_effect(rounds, sd))
@@ -54,7 +54,7 @@ def test_a_budget_shows_what_the_rounds_show_that_it_pays_for(rounds: int, sd: f
 
 
 def test_larger_differences_in_the_table_take_no_more_and_have_better_chances() -> None:
-    table = answer(Question(PowerGoal(), 8.0, effect=3.0)).table
+    table = answer(PowerQuestion(PowerGoal(), 8.0, effect=3.0)).table
     for less, more in itertools.pairwise(table):
         assert more.effect > less.effect
         assert more.rounds.total <= less.rounds.total

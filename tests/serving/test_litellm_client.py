@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from matrix.providers.simulated.language.schemas import conforms
-from matrix.serving.faults import FaultSettings
+from matrix.serving.faults import ServerFaultSettings
 from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
 
@@ -50,7 +50,9 @@ async def client(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Client]:
     import litellm
 
     monkeypatch.setattr(litellm, "suppress_debug_info", True)
-    async with SimServer(ServeOptions(api_key="k", faults=FaultSettings(slow_s=60))) as server:
+    async with SimServer(
+        ServeOptions(api_key="k", faults=ServerFaultSettings(slow_s=60))
+    ) as server:
         yield Client(server, litellm)
 
 

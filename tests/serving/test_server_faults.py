@@ -9,7 +9,7 @@ import aiohttp
 import orjson
 import pytest
 
-from matrix.serving.faults import FaultPlan, FaultSettings, parse_fault
+from matrix.serving.faults import FaultPlan, ServerFaultSettings, parse_fault
 from tests.serving.asking import PATH, read_events, request_body, serving
 from tests.waiting import LONGEST_WAIT_S
 
@@ -184,7 +184,7 @@ def test_what_is_no_fault_is_refused(text: str) -> None:
 
 
 def test_chances_come_as_often_as_they_should_and_the_same_again() -> None:
-    settings = FaultSettings(chances={"429": 0.2, "slow;seconds=1": 0.05})
+    settings = ServerFaultSettings(chances={"429": 0.2, "slow;seconds=1": 0.05})
     plans = [FaultPlan(settings), FaultPlan(settings)]
     drawn, again = ([plan.next(None) for _ in range(4000)] for plan in plans)
     assert drawn == again

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from matrix.stats import (
     CostRatio,
-    Gate,
+    GateDecision,
     Interval,
     bootstrap_t,
     cost_per_completed,
@@ -204,8 +204,8 @@ def test_cost_per_completed_session_is_the_nearest_whole_number(total: int, n: i
 def test_a_variant_dominates_if_it_is_as_good_and_cheaper() -> None:
     rng = seeded(12)
     base = rng.normal(50, 5, 40)
-    as_good: Gate = gate_paired(base, base + rng.normal(1, 2, 40), 2.0)
-    worse: Gate = gate_paired(base, base + rng.normal(-5, 2, 40), 2.0)
+    as_good: GateDecision = gate_paired(base, base + rng.normal(1, 2, 40), 2.0)
+    worse: GateDecision = gate_paired(base, base + rng.normal(-5, 2, 40), 2.0)
     cheaper = CostRatio(40, 0.7, Interval(0.6, 0.8, 0.9), "jackknife")
     unclear = CostRatio(40, 0.9, Interval(0.7, 1.1, 0.9), "jackknife")
     unknown = CostRatio(1, 0.5, None, "jackknife")

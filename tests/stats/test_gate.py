@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
 from matrix.stats import (
-    Gate,
+    GateDecision,
     gate_paired,
     gate_rates,
     gate_unpaired,
@@ -152,7 +152,7 @@ def test_the_rounds_still_needed_do_settle_it_when_nothing_else_changes() -> Non
 
 
 def test_what_gates_cannot_decide_has_a_reason() -> None:
-    def why(gate: Gate) -> tuple[str, int | None]:
+    def why(gate: GateDecision) -> tuple[str, int | None]:
         assert gate.kind == "not_enough_data"
         return gate.reason, gate.extra
 

@@ -14,8 +14,8 @@ from matrix.model.entries import (
     Entry,
     Held,
     Opened,
+    RoleShare,
     Settled,
-    Share,
     Tally,
     TurnDone,
     session_of,
@@ -204,7 +204,9 @@ class Storyteller:
 
     def _tally(self, session: _Session) -> Tally:
         calls = session.calls
-        return Tally(1.5 * calls, {"narrator": Share(calls, 100 * calls, 10 * calls, 7 * calls)})
+        return Tally(
+            1.5 * calls, {"narrator": RoleShare(calls, 100 * calls, 10 * calls, 7 * calls)}
+        )
 
 
 def tell(story: Iterable[tuple[int, str]]) -> list[Entry]:

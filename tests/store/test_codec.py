@@ -18,8 +18,8 @@ from matrix.model.entries import (
     Held,
     Looked,
     Opened,
+    RoleShare,
     Settled,
-    Share,
     Tally,
     TurnDone,
     session_of,
@@ -50,7 +50,9 @@ JSON_VALUE = st.recursive(
 NAMES = st.dictionaries(TEXT, TEXT, max_size=3)
 USAGE = st.builds(Usage, COUNT, COUNT, COUNT, COUNT, COUNT)
 TALLY = st.builds(
-    Tally, NUMBER, st.dictionaries(TEXT, st.builds(Share, COUNT, COUNT, COUNT, COUNT), max_size=3)
+    Tally,
+    NUMBER,
+    st.dictionaries(TEXT, st.builds(RoleShare, COUNT, COUNT, COUNT, COUNT), max_size=3),
 )
 OUTCOME = st.sampled_from(OUTCOMES)
 KEY = st.builds(CallKey, TEXT, st.sampled_from(["start", "turn", "finish"]), COUNT, TEXT)

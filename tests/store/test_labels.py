@@ -12,7 +12,7 @@ from matrix.model.errors import StoreError
 from matrix.store.shared.labels import (
     LABELS_NAME,
     Label,
-    Transcript,
+    LabelledTranscript,
     add_labels,
     people_say,
     read_labels,
@@ -41,9 +41,9 @@ def test_the_newest_label_of_each_person_counts_and_can_be_taken_back(tmp_path: 
         ("b", "ana", 2.0),
         ("b", "ben", 4.0),
     ]
-    a, b, x = (Transcript("r", session) for session in "abx")
+    a, b, x = (LabelledTranscript("r", session) for session in "abx")
     assert people_say(found, "tone", [[a], [b], [x, b]]).tolist() == [3.0, 3.0, 3.0]
-    other = Transcript("another run of the same spec", "a")
+    other = LabelledTranscript("another run of the same spec", "a")
     assert np.isnan(people_say(found, "tone", [[other]])).all()
     assert len((tmp_path / LABELS_NAME).read_text().splitlines()) == 6
 

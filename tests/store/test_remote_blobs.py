@@ -15,7 +15,7 @@ import pytest
 from matrix.model.errors import BlobsRefused, StoreError
 from matrix.model.records import FolderLimits
 from matrix.model.seeds import bytes_hash
-from matrix.store.blobs.blob_parts import MESSAGE_BYTES, PART_BYTES, Part, parts_of
+from matrix.store.blobs.blob_parts import MESSAGE_BYTES, PART_BYTES, BlobPart, parts_of
 from matrix.store.blobs.blob_server import BlobPort, BlobServer
 from matrix.store.blobs.blobs import UNFINISHED, BlobStore
 from matrix.store.blobs.remote_blobs import RemoteBlobs
@@ -35,18 +35,18 @@ class Wire:
 
     def __init__(self, server: BlobPort, break_at: int | None = None) -> None:
         self.server, self._break_at = server, break_at
-        self.sent: list[list[Part]] = []
-        self.given: list[list[Part]] = []
+        self.sent: list[list[BlobPart]] = []
+        self.given: list[list[BlobPart]] = []
         self.calls = 0
 
     def keep(self, digests: Sequence[str]) -> list[str]:
         return self._call(lambda: self.server.keep(digests))
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         self.sent.append(list(parts))
         self._call(lambda: self.server.take(sender, parts))
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         parts = self._call(lambda: self.server.give(digests, offset))
         self.given.append(parts)
         return parts

@@ -18,7 +18,7 @@ from matrix.model.records import CallKey
 from matrix.store.run.schema import RunInfo
 from matrix.store.tables.dictionary import render_dictionary
 from matrix.store.tables.parquet import arrow_schema, arrow_table, write_tables
-from matrix.store.tables.projection import Projection
+from matrix.store.tables.projection import ProjectedRows
 from matrix.store.tables.publisher import Publisher
 from matrix.store.tables.tables import TABLES, columns_of, factor_columns, table_named
 from tests.store.journals import INFO, LONG_STORY, FastDisk, tell, write_journal
@@ -87,7 +87,7 @@ def test_every_table_says_what_it_holds(table: str) -> None:
 
 
 def test_required_columns_are_never_null_and_rows_fit_their_columns() -> None:
-    projection = Projection(INFO, lambda session_id, before: ())
+    projection = ProjectedRows(INFO, lambda session_id, before: ())
     told = tell(LONG_STORY)
     key = CallKey(session_of(told[0]), "turn", 9, "0")
     ran = [1, "out", "", False, 300_000, 0]
@@ -135,7 +135,7 @@ def test_row_groups_are_bounded_by_bytes_and_text_is_not_dictionary_encoded() ->
 def test_what_a_kind_calls_a_command_or_an_agents_turn_breaks_no_table(
     name: str, result: object
 ) -> None:
-    projection = Projection(INFO, lambda session_id, before: ())
+    projection = ProjectedRows(INFO, lambda session_id, before: ())
     projection.add(1, Acted(CallKey("s", "turn", 1, "0"), name, "d", result, None, "", 0.0, 0.0))
     table = arrow_table(arrow_schema(TABLES["effects"], INFO), "r", projection.rows["effects"])
     assert table["exit_code"].to_pylist() == [None]

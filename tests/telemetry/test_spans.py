@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model.entries import Ended, Share, Tally
+from matrix.model.entries import Ended, RoleShare, Tally
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage, SessionPlan, Usage
 from matrix.telemetry.spans import (
     Reached,
@@ -27,7 +27,7 @@ CALL = Call(
     (ChatMessage("user", "the words of a prompt"),), CallParams(64, 0.5), 1, {"step": "1"},
 )  # fmt: skip
 ENDED = Ended("s1", "errored", "why", "ProviderTimeout", 2, None,
-              Tally(1.0, {"narrator": Share(3, 10, 5, 2_000_000)}), 0.0)  # fmt: skip
+              Tally(1.0, {"narrator": RoleShare(3, 10, 5, 2_000_000)}), 0.0)  # fmt: skip
 
 
 @given(st.lists(st.lists(st.text("ab:#.", max_size=4), max_size=3).map(tuple), unique=True))

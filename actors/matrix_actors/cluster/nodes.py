@@ -10,7 +10,7 @@ from matrix.engine.wire.messages import NodeNews
 from matrix.model.errors import BadInput, Mistake
 from matrix_actors.cluster.fitness import Needs, NodeFacts, examine, misfit
 from matrix_actors.cluster.joining import Cluster, RayUnavailable
-from matrix_actors.cluster.placing import Place
+from matrix_actors.cluster.placing import NodePlace
 from matrix_actors.waiting import aside
 
 SHUN_S: Final = 60.0
@@ -69,10 +69,10 @@ class Nodes:
         return list(self._misfits.values())
 
     @property
-    def places(self) -> list[Place]:
+    def places(self) -> list[NodePlace]:
         """Nodes on which sessions may be played."""
         return [
-            Place(node.node, node.cpus, node.head or node.home)
+            NodePlace(node.node, node.cpus, node.head or node.home)
             for node in self._known.values()
             if node.node not in self.unusable
         ]

@@ -16,7 +16,7 @@ MOST_WORKERS: Final = 32
 """Session workers of a run that says no number; one governor carries more, and gains little."""
 
 
-class Place(NamedTuple):
+class NodePlace(NamedTuple):
     """A node that sessions may be played on.
 
     Attributes:
@@ -30,24 +30,24 @@ class Place(NamedTuple):
     last: bool = False
 
 
-def room(places: Sequence[Place]) -> int:
+def room(places: Sequence[NodePlace]) -> int:
     """Workers that these nodes have CPUs for; a node that is taken last keeps one for itself."""
     return sum(_room_of(place) for place in places)
 
 
-def _room_of(place: Place) -> int:
+def _room_of(place: NodePlace) -> int:
     whole = math.floor(place.cpus)
     return max(whole - 1, min(whole, 1)) if place.last else whole
 
 
-def wanted_workers(places: Sequence[Place], asked: int | None) -> int:
+def wanted_workers(places: Sequence[NodePlace], asked: int | None) -> int:
     """How many workers a run is to have now; at least one, for which a node may have to come."""
     if asked is not None:
         return asked
     return max(1, min(MOST_WORKERS, room(places)))
 
 
-def avoided(number: int, places: Sequence[Place], unusable: Collection[str]) -> tuple[str, ...]:
+def avoided(number: int, places: Sequence[NodePlace], unusable: Collection[str]) -> tuple[str, ...]:
     """Nodes that worker ``number`` may not be placed on.
 
     These are the unusable ones, and those that are taken last while others have room for it.

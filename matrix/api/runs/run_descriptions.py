@@ -7,7 +7,7 @@ import subprocess
 from datetime import datetime
 from pathlib import Path
 
-from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
@@ -137,7 +137,7 @@ def _command(file: RunFile, end: RunEnd) -> dict[str, CommandEnd]:
     return {"command": CommandEnd.model_validate(found)} if found else {}
 
 
-def _range(cost: Interval) -> CostRange:
+def _range(cost: CostInterval) -> CostRange:
     return CostRange(low=cost.low, middle=cost.middle, high=cost.high)
 
 

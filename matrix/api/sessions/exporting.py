@@ -14,7 +14,7 @@ from matrix.api.runs.kind_reports import kind_report
 from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.model.errors import BadInput, Mistake, StoreError
-from matrix.model.moments.checkpoint_file import MAX_BYTES, Checkpoint, from_bytes, to_bytes
+from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
 from matrix.model.records import JSON
 from matrix.report.session.checkpoints import RunContent, checkpoint_of, turns_of
 from matrix.report.session.difference import Difference, difference_of
@@ -41,7 +41,7 @@ class _Found(NamedTuple):
         there = turns_of(self.session)
         return turn if turn is not None else there[-1] if there else 0
 
-    def at(self, turn: int) -> Checkpoint:
+    def at(self, turn: int) -> CheckpointFile:
         return checkpoint_of(self.content, self.session, turn, self.prelude)
 
     def file(self, turn: int) -> bytes:
@@ -66,7 +66,7 @@ def checkpoint(
     *,
     turn: int | None = None,
     results: str | Path = RESULTS,
-) -> Checkpoint:
+) -> CheckpointFile:
     """A session after a turn (the newest, if left out), as a value of its own.
 
     Raises:
@@ -78,7 +78,7 @@ def checkpoint(
     return found.at(found.newest(turn))
 
 
-def read_checkpoint(path: str | Path) -> Checkpoint:
+def read_checkpoint(path: str | Path) -> CheckpointFile:
     """Read a file that ``matrix export`` wrote, here or elsewhere.
 
     Raises:

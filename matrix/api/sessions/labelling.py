@@ -20,7 +20,7 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.judging.listed import shown_to
 from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut
-from matrix.kinds.protocol import REPORTED, AsksPeople, Kept, Question
+from matrix.kinds.protocol import REPORTED, AsksPeople, LabelQuestion, PreviousPlay
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.records import Message
 from matrix.model.seeds import derive_seed
@@ -33,7 +33,7 @@ from matrix.store.run.exports import write_files
 from matrix.store.shared.labels import (
     JudgeId,
     Label,
-    Transcript,
+    LabelledTranscript,
     add_labels,
     judged_values,
     judges_of,
@@ -55,14 +55,14 @@ _MOST_BYTES: Final = 200_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class LabelItem:
     """A session to be labelled: what is asked about it, and what was said in it.
 
     Nothing in it tells which variant it is, or what the judge says.
     """
 
     session: str
-    question: Question
+    question: LabelQuestion
     transcript: str
 
 
@@ -104,7 +104,7 @@ class Labelling:
         }
         return frozenset(mine & set(self.drawn))
 
-    def item(self, session: str) -> Item:
+    def item(self, session: str) -> LabelItem:
         """What to show of a session."""
         questions = self._questions(session)
         question = questions[self.metric]
@@ -112,7 +112,7 @@ class Labelling:
         hidden = (REPORTED, "persona/")
         said = [(n, one) for n, one in enumerate(log) if not one.channel.startswith(hidden)]
         lines = [_line(one) for _, one in shown_to(question.target, said)]
-        return Item(session, question, "\n\n".join(lines))
+        return LabelItem(session, question, "\n\n".join(lines))
 
     def take(self, labels: Iterable[tuple[str, float, str]]) -> int:
         """Keep labels, each a session, its value, and a note; how many were kept."""
@@ -145,10 +145,10 @@ class Labelling:
         frame = self._tables.frame("sessions", ["session_id", "turns"])
         return dict(zip(frame.session_id, map(int, frame.turns), strict=True))
 
-    def _questions(self, session: str) -> Mapping[str, Question]:
+    def _questions(self, session: str) -> Mapping[str, LabelQuestion]:
         moment = self._moments.after(session, self._turns[session])
         kind = load_kind(self.run.file.kind)
-        kept = Kept(moment.plan, moment.texts)
+        kept = PreviousPlay(moment.plan, moment.texts)
         own = kind.questions(kept) if isinstance(kind, AsksPeople) else {}
         return {**own, **questions_of(moment.texts)}
 
@@ -220,7 +220,7 @@ def labelling(
     return Labelling(open_run(run, results=results), metric, sessions, rater)
 
 
-def value_of(text: str, question: Question) -> float:
+def value_of(text: str, question: LabelQuestion) -> float:
     """A person's answer as a number.
 
     Raises:
@@ -243,7 +243,7 @@ def value_of(text: str, question: Question) -> float:
     return value
 
 
-def allowed(question: Question) -> str:
+def allowed(question: LabelQuestion) -> str:
     """What may be answered, in words."""
     return "PASS or FAIL" if question.verdict else f"{question.low:g} to {question.high:g}"
 
@@ -346,7 +346,7 @@ def check_labels(
 
 
 def _inherited(
-    run: str, tables: RunTables, known: Sequence[Label], home: Mapping[Transcript, str]
+    run: str, tables: RunTables, known: Sequence[Label], home: Mapping[LabelledTranscript, str]
 ) -> list[Label]:
     """Labels of the parents' transcripts, with what this run's judges gave for the same."""
     mine = {(one.session, one.metric, one.rater): one for one in known if one.run == run}
@@ -374,12 +374,12 @@ def _inherited(
     return found
 
 
-def _variants(run: Run, tables: RunTables) -> dict[Transcript, str]:
+def _variants(run: Run, tables: RunTables) -> dict[LabelledTranscript, str]:
     column = factor_columns(run.file.plan.factors).get(run.file.plan.compared or "")
     if not column:
         return {}
     frame = tables.frame("sessions", ["session_id", column])
-    judged = [Transcript(run.id, str(session)) for session in frame.session_id]
+    judged = [LabelledTranscript(run.id, str(session)) for session in frame.session_id]
     return dict(zip(judged, frame[column].astype(str), strict=True))
 
 

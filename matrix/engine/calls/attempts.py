@@ -19,7 +19,7 @@ from matrix.model.entries import Disposition
 from matrix.model.errors import AgentFailed, ProviderError, RateLimited
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import Call, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 
 UNASKED_PAUSE_S = 1.0
 """Pause of a limit group after a 429 that does not say how long."""
@@ -64,7 +64,7 @@ class Bill(NamedTuple):
     presumed: NanoUSD = 0
 
     @classmethod
-    def of(cls, reply: Reply, call: Call, entry: ModelEntry) -> Bill:
+    def of(cls, reply: ProviderReply, call: Call, entry: ModelEntry) -> Bill:
         """By the tariff and the tokens, or as an agent says it."""
         if entry.provider == AGENT:
             return _agents_bill(reply.usage or NO_USAGE, reply.billed, reply.doubt, entry)

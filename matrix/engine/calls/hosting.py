@@ -20,10 +20,10 @@ from matrix.providers.local.settings import SLOTS, LocalSettings
 from matrix.telemetry.process import SILENT, Telemetry
 
 if TYPE_CHECKING:
-    from matrix.agents.provider import Places
+    from matrix.agents.provider import AgentPlaces
 
 
-def build_provider(name: str, setup: RunSetup, places: Places | None = None) -> Provider:
+def build_provider(name: str, setup: RunSetup, places: AgentPlaces | None = None) -> Provider:
     """The provider of this name, ready to answer; agents are given their ``places``.
 
     Raises:
@@ -99,7 +99,7 @@ def build_host(
     setup: RunSetup,
     send: Callable[[ToGovernor], None],
     telemetry: Telemetry = SILENT,
-    places: Places | None = None,
+    places: AgentPlaces | None = None,
 ) -> ProviderHost:
     """A provider host for some of the run's providers; ``places`` are where agents work."""
     providers: Mapping[str, Provider] = {

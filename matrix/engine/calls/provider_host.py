@@ -43,7 +43,7 @@ from matrix.model.errors import (
 from matrix.model.money import NanoUSD
 from matrix.model.records import Answer, Call, CallKey, Failure, ToolCall, Usage
 from matrix.model.request_digest import check_same_request
-from matrix.providers.base import Provider, Reply
+from matrix.providers.base import Provider, ProviderReply
 from matrix.telemetry.process import SILENT
 
 MAX_WAIT_S = 60.0
@@ -314,7 +314,7 @@ def _acquire(call: Call, entry: ModelEntry) -> Acquire:
     )
 
 
-def _answer(call: Call, reply: Reply, usage: Usage, cost: int) -> Answer:
+def _answer(call: Call, reply: ProviderReply, usage: Usage, cost: int) -> Answer:
     return Answer(
         storable_text(reply.text),
         usage,

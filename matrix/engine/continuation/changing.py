@@ -15,9 +15,9 @@ from matrix.engine.prepare.parameters import ParameterName, check_level, paramet
 from matrix.engine.prepare.registry import ask_kind
 from matrix.engine.session.session_log import SessionLog
 from matrix.judging.listed import OPPONENT, ListedJudge
-from matrix.kinds.context import Log
+from matrix.kinds.context import MessageLog
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kept, Kind, ScenarioPack
+from matrix.kinds.protocol import Binding, Kind, PreviousPlay, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -115,7 +115,7 @@ def change_moment(
     files = _files(moment, variant, {*roles, *_options(kind)}, requested, library, mistakes)
     if checked is None or len(mistakes.found) > before:
         return None
-    kept = Kept(plan, moment.texts)
+    kept = PreviousPlay(plan, moment.texts)
     binding = mistakes.collect(
         lambda: ask_kind(
             kind,
@@ -197,7 +197,7 @@ class _Fork:
         return self.moment.turn
 
     @property
-    def log(self) -> Log:
+    def log(self) -> MessageLog:
         return self.messages
 
     @property

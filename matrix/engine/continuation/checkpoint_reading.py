@@ -12,12 +12,12 @@ from typing import Any
 
 from matrix.engine.prepare.registry import kinds, load_kind
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Kept, Kind
+from matrix.kinds.protocol import Kind, PreviousPlay
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, PathKey, check
 from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
 from matrix.model.moments.checkpoint import Checkpoint
-from matrix.model.moments.checkpoint_file import Checkpoint as CheckpointFile
+from matrix.model.moments.checkpoint_file import CheckpointFile as CheckpointFile
 from matrix.model.spec.run_spec import RunSpec
 
 _STATE: PathKey = ("continuation", "state")
@@ -115,7 +115,7 @@ def _check_session(
     if options is None or mistakes.found:
         return
     try:
-        kind.rebind(Kept(plan, moment.texts), options, plan.roles, library)
+        kind.rebind(PreviousPlay(plan, moment.texts), options, plan.roles, library)
     except BadInput as error:
         mistakes.add(error.mistakes)
     except (LookupError, TypeError, ValueError, AttributeError) as error:

@@ -18,7 +18,7 @@ from matrix.engine.continuation.inheritance import Forked, inherited
 from matrix.engine.prepare.catalogue import stand_ins_of, with_default_limits
 from matrix.engine.prepare.check_caps import check_caps
 from matrix.engine.prepare.estimate import (
-    Interval,
+    CostInterval,
     dearest_call,
     run_time,
     session_cost,
@@ -330,8 +330,8 @@ class Shares(NamedTuple):
 _WHOLE = Shares(1.0, 1.0, 1.0)
 
 
-def _part(cost: Interval, left: Shares) -> Interval:
-    return Interval(
+def _part(cost: CostInterval, left: Shares) -> CostInterval:
+    return CostInterval(
         round(cost.low * left.low),
         round(cost.middle * left.middle),
         round(cost.high * left.high),

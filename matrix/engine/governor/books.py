@@ -58,7 +58,7 @@ def _place(phase: Phase, turn: int) -> tuple[int, int]:
 
 
 @dataclass(slots=True)
-class Totals:
+class RunningTotals:
     """Running totals of the whole run, earlier lives included."""
 
     answered: int
@@ -73,7 +73,7 @@ class Totals:
     trouble: str = ""
 
     @classmethod
-    def after(cls, past: Counters) -> Totals:
+    def after(cls, past: Counters) -> RunningTotals:
         """Go on from where an earlier life ended."""
         return cls(
             past.answered,

@@ -20,8 +20,8 @@ from matrix.engine.governor.books import (
     OpenHold,
     Outbox,
     PartCaps,
+    RunningTotals,
     SessionBook,
-    Totals,
     held_entry,
     presumed_entry,
     role_envelope,
@@ -55,7 +55,7 @@ class CallDesk:
     ) -> None:
         """``books`` and ``out`` are the core's; ``close`` is told of a refused account."""
         self.ledger = Ledger(cap, past.settled, past.presumed, past.overrun)
-        self.totals = Totals.after(past.counters)
+        self.totals = RunningTotals.after(past.counters)
         self.draining = False
         self._parts, self._books, self._out = parts, books, out
         self._envelopes = Envelopes()

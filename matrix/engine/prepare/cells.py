@@ -22,7 +22,7 @@ from matrix.engine.prepare.parameters import (
     parameter_named,
 )
 from matrix.engine.prepare.registry import ask_kind
-from matrix.engine.prepare.spec_parts import Parts
+from matrix.engine.prepare.spec_parts import SpecParts
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, ScenarioPack, UsesFolder
 from matrix.model.documents.mistakes import Mistakes
@@ -58,7 +58,7 @@ class _Bound(NamedTuple):
     binding: Binding
 
 
-def bind_cells(parts: Parts, library: FolderLibrary, mistakes: Mistakes) -> Cells:
+def bind_cells(parts: SpecParts, library: FolderLibrary, mistakes: Mistakes) -> Cells:
     """Every cell that can be bound; what is wrong with the others is collected."""
     result = Cells()
     for pack in parts.packs:
@@ -74,7 +74,7 @@ def bind_cells(parts: Parts, library: FolderLibrary, mistakes: Mistakes) -> Cell
 
 
 def _texts(
-    parts: Parts, pack: ScenarioPack, bound: _Bound, result: Cells, mistakes: Mistakes
+    parts: SpecParts, pack: ScenarioPack, bound: _Bound, result: Cells, mistakes: Mistakes
 ) -> tuple[dict[str, JSON]] | None:
     """All that sessions of a cell refer to: texts and data, and folders by their trees."""
     texts = dict(bound.binding.resources)
@@ -90,7 +90,7 @@ def _texts(
     return (texts,)
 
 
-def _hashed(parts: Parts, pack: ScenarioPack, name: str, path: Path, mistakes: Mistakes) -> str:
+def _hashed(parts: SpecParts, pack: ScenarioPack, name: str, path: Path, mistakes: Mistakes) -> str:
     try:
         if not isinstance(parts.kind, UsesFolder):
             raise FolderRefused(f"sessions of the {parts.kind.name} kind have no working folder")
@@ -130,7 +130,7 @@ def _add(
 
 
 def _bind(
-    parts: Parts,
+    parts: SpecParts,
     pack: ScenarioPack,
     values: Mapping[str, Any],
     library: FolderLibrary,

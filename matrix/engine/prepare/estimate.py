@@ -16,38 +16,40 @@ from matrix.model.records import Usage
 
 
 @dataclass(frozen=True, slots=True)
-class Interval:
+class CostInterval:
     """Low, expected and upper estimate of an amount of money."""
 
     low: NanoUSD
     middle: NanoUSD
     high: NanoUSD
 
-    def __add__(self, other: Interval) -> Interval:
-        return Interval(self.low + other.low, self.middle + other.middle, self.high + other.high)
+    def __add__(self, other: CostInterval) -> CostInterval:
+        return CostInterval(
+            self.low + other.low, self.middle + other.middle, self.high + other.high
+        )
 
-    def times(self, count: int) -> Interval:
+    def times(self, count: int) -> CostInterval:
         """The same ``count`` times over."""
-        return Interval(self.low * count, self.middle * count, self.high * count)
+        return CostInterval(self.low * count, self.middle * count, self.high * count)
 
 
-NOTHING = Interval(0, 0, 0)
+NOTHING = CostInterval(0, 0, 0)
 
 
 def session_cost(
     profile: Sequence[RoleProfile], tariffs: Mapping[str, Tariff]
-) -> dict[str, Interval]:
+) -> dict[str, CostInterval]:
     """Role -> what one session spends on it."""
-    costs: dict[str, Interval] = {}
+    costs: dict[str, CostInterval] = {}
     for use in profile:
         tariff = tariffs[use.model]
         per_call = tariff.cost(Usage(math.ceil(use.input_tokens), math.ceil(use.output_tokens)))
         low, middle, high = (round(calls * per_call) for calls in use.calls)
-        costs[use.role] = costs.get(use.role, NOTHING) + Interval(low, middle, high)
+        costs[use.role] = costs.get(use.role, NOTHING) + CostInterval(low, middle, high)
     return costs
 
 
-def total(costs: Mapping[str, Interval]) -> Interval:
+def total(costs: Mapping[str, CostInterval]) -> CostInterval:
     """Sum over roles."""
     return sum(costs.values(), start=NOTHING)
 
@@ -80,7 +82,7 @@ LOCAL_WRITE_PER_S = 25.0
 cores."""
 
 
-class Span(NamedTuple):
+class TimeInterval(NamedTuple):
     """Low, expected and upper estimate of a time, in seconds."""
 
     low: float
@@ -144,7 +146,7 @@ def run_time(
     sessions: Sequence[tuple[int, Sequence[Work]]],
     open_sessions: int,
     limits: Mapping[str, GroupLimits],
-) -> Span:
+) -> TimeInterval:
     """About how long a run takes: a rule of thumb, for choosing between a coffee and a night.
 
     A session's calls follow one another, but for those that it makes side by side. The run takes
@@ -157,7 +159,9 @@ def run_time(
         open_sessions: Sessions played at the same time.
         limits: Limit group -> its limits.
     """
-    return Span(*(_run_seconds(sessions, open_sessions, limits, index) for index in range(3)))
+    return TimeInterval(
+        *(_run_seconds(sessions, open_sessions, limits, index) for index in range(3))
+    )
 
 
 def _run_seconds(

@@ -11,7 +11,7 @@ from typing import Final
 from matrix.judging.listed import CHOICE, ListedJudge
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kind, NamesScores, Question, RoleProfile
+from matrix.kinds.protocol import Binding, Kind, LabelQuestion, NamesScores, RoleProfile
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -101,9 +101,9 @@ def judges_in(texts: Mapping[str, JSON]) -> list[ListedJudge]:
     return [ListedJudge.model_validate(one) for one in texts.get(LISTED) or ()]
 
 
-def questions_of(texts: Mapping[str, JSON]) -> dict[str, Question]:
+def questions_of(texts: Mapping[str, JSON]) -> dict[str, LabelQuestion]:
     """What people are asked in place of the listed judges of a session, by score."""
-    found: dict[str, Question] = {}
+    found: dict[str, LabelQuestion] = {}
     for judge in judges_in(texts):
         if judge.rubric.answer != CHOICE:
             found[judge.rubric.name] = _question(judge)
@@ -111,33 +111,33 @@ def questions_of(texts: Mapping[str, JSON]) -> dict[str, Question]:
     return found
 
 
-def _criteria(judge: ListedJudge) -> dict[str, Question]:
+def _criteria(judge: ListedJudge) -> dict[str, LabelQuestion]:
     """Its named criteria one by one, where there are several: each is a score of its own."""
     criteria, (low, high) = judge.rubric.criteria, judge.rubric.scale
     if not isinstance(criteria, Mapping) or len(criteria) < 2:
         return {}
     told = judge.rubric.instructions.strip()
     return {
-        f"{judge.rubric.name}.{name}": Question(
+        f"{judge.rubric.name}.{name}": LabelQuestion(
             f"{told}\n{name}: {one.question}", low, high, False, judge.target
         )
         for name, one in criteria.items()
     }
 
 
-def _question(judge: ListedJudge) -> Question:
+def _question(judge: ListedJudge) -> LabelQuestion:
     rubric, target = judge.rubric, judge.target
     told = rubric.instructions.strip()
     if isinstance(rubric.criteria, Mapping):
         listed = "\n".join(f"- {name}: {one.question}" for name, one in rubric.criteria.items())
         low, high = rubric.scale
-        return Question(
+        return LabelQuestion(
             f"{told}\n{listed}\nHow good is it, taken together?", low, high, False, target
         )
     if rubric.criteria:
         listed = "\n".join(f"{n}. {one}" for n, one in enumerate(rubric.criteria, 1))
         told += f"\nIt fails if {rubric.fail_threshold} or more of these are not met:\n{listed}"
-    return Question(f"{told}\nDoes it pass?", 0, 1, True, target)
+    return LabelQuestion(f"{told}\nDoes it pass?", 0, 1, True, target)
 
 
 def _often(judge: ListedJudge) -> tuple[float, float, float]:

@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.prepare.estimate import Interval, Span
+from matrix.engine.prepare.estimate import CostInterval, TimeInterval
 from matrix.engine.prepare.keys import ENV_NAME
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
@@ -104,7 +104,7 @@ def read_plan(run_dir: Path) -> Prepared:
         factors={name: tuple(levels) for name, levels in found["factors"].items()},
         compare_factor=found["compare_factor"],
         scenarios=found.get("scenarios", {}),
-        time=Span(*found.get("time", (0.0, 0.0, 0.0))),
+        time=TimeInterval(*found.get("time", (0.0, 0.0, 0.0))),
         env_file=Path(found.get("env_file", run_dir / ENV_NAME)),
         call_cost=found.get("call_cost", 0),
         stand_ins=_stand_ins(found),
@@ -171,4 +171,4 @@ def _roles_out(cost: CellCost) -> dict[str, list[int]]:
 
 
 def _cost(found: Mapping[str, Any]) -> CellCost:
-    return CellCost({role: Interval(*amounts) for role, amounts in found.items()})
+    return CellCost({role: CostInterval(*amounts) for role, amounts in found.items()})

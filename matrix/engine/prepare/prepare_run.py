@@ -23,7 +23,7 @@ from matrix.engine.prepare.check_caps import check_caps
 from matrix.engine.prepare.check_comparison import check_comparison
 from matrix.engine.prepare.estimate import (
     TYPICAL_STEPS,
-    Span,
+    TimeInterval,
     dearest_call,
     run_time,
     session_cost,
@@ -34,7 +34,7 @@ from matrix.engine.prepare.parameters import check_parameters
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import ask_kind
 from matrix.engine.prepare.spec_files import SpecFile, load_spec
-from matrix.engine.prepare.spec_parts import Parts, read_parts, unreadable_models
+from matrix.engine.prepare.spec_parts import SpecParts, read_parts, unreadable_models
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Binding, ChecksPlans
@@ -87,7 +87,7 @@ def prepare(
     return replace(prepared, notes=(*prepared.notes, *(notes or ())))
 
 
-def _checked_by_kind(parts: Parts, plan: Plan) -> Sequence[str]:
+def _checked_by_kind(parts: SpecParts, plan: Plan) -> Sequence[str]:
     """What a kind says of the whole plan, if it looks at that."""
     kind, packs = parts.kind, {pack.name: pack for pack in parts.packs}
     if not isinstance(kind, ChecksPlans):
@@ -142,7 +142,7 @@ def _where_model(model: str, found: Mapping[str, ModelEntry], mistakes: Mistakes
 
 
 def _assemble(
-    parts: Parts, found: Cells, models: dict[str, ModelEntry], source: str, env_file: Path
+    parts: SpecParts, found: Cells, models: dict[str, ModelEntry], source: str, env_file: Path
 ) -> Prepared:
     spec = parts.spec
     tariffs = {name: entry.tariff for name, entry in models.items()}
@@ -202,7 +202,7 @@ def _time(
     models: Mapping[str, ModelEntry],
     open_sessions: int,
     groups: Mapping[str, GroupLimits],
-) -> Span:
+) -> TimeInterval:
     whole, rest = divmod(plan.sessions, len(found.cells))
     sessions = [
         (whole + (index < rest), work_of(binding.profile, models))

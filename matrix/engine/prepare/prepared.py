@@ -9,7 +9,13 @@ from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate, Estimate, Lessons, RoleCap, SharedEstimate
 from matrix.engine.prepare.catalogue import AGENT, SIMULATED, is_simulated, processes_of
-from matrix.engine.prepare.estimate import NOTHING, Interval, Span, limits_anything, total
+from matrix.engine.prepare.estimate import (
+    NOTHING,
+    CostInterval,
+    TimeInterval,
+    limits_anything,
+    total,
+)
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
 from matrix.model.money import NanoUSD, from_usd
@@ -25,13 +31,13 @@ from matrix.model.spec.run_spec import RunSpec
 class CellCost:
     """Expected cost of one session of a cell, or of a round's shared preparation, by role."""
 
-    roles: Mapping[str, Interval]
+    roles: Mapping[str, CostInterval]
 
     @property
-    def total(self) -> Interval:
+    def total(self) -> CostInterval:
         return total(self.roles)
 
-    def of(self, role: str) -> Interval:
+    def of(self, role: str) -> CostInterval:
         """What one role of it costs."""
         return self.roles.get(role, NOTHING)
 
@@ -75,7 +81,7 @@ class Prepared:
     factors: Mapping[str, tuple[str, ...]]
     compare_factor: str | None
     scenarios: Mapping[str, Mapping[str, JSON]]
-    time: Span
+    time: TimeInterval
     env_file: Path
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
@@ -118,15 +124,15 @@ class Prepared:
         return {provider: processes_of(provider, asked) for provider in sorted(needed)}
 
     @property
-    def round_cost(self) -> Interval:
+    def round_cost(self) -> CostInterval:
         """Expected cost of one whole round, shared preparation included; of the dearest one."""
         return self._round_cost([cost.total for cost in self.cell_costs], self.prelude.total)
 
-    def round_cost_of(self, role: str) -> Interval:
+    def round_cost_of(self, role: str) -> CostInterval:
         """What one whole round is expected to spend on a role, as :attr:`round_cost`."""
         return self._round_cost([one.of(role) for one in self.cell_costs], self.prelude.of(role))
 
-    def _round_cost(self, cells: Sequence[Interval], prelude: Interval) -> Interval:
+    def _round_cost(self, cells: Sequence[CostInterval], prelude: CostInterval) -> CostInterval:
         continued, variants = self.plan.continued, self.plan.variants
         if continued is None:
             return sum(cells, start=prelude)
@@ -137,27 +143,27 @@ class Prepared:
         return max(rounds, key=lambda cost: cost.high).times(continued.repeats)
 
     @property
-    def _all_cells(self) -> Interval:
+    def _all_cells(self) -> CostInterval:
         return sum((cost.total for cost in self.cell_costs), start=NOTHING)
 
     @property
-    def estimate(self) -> Interval:
+    def estimate(self) -> CostInterval:
         """Expected cost of the whole run."""
         whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
-        partial = sum((c.total for c in self.cell_costs[:rest]), start=Interval(0, 0, 0))
+        partial = sum((c.total for c in self.cell_costs[:rest]), start=CostInterval(0, 0, 0))
         if rest:
             partial = partial + self.prelude.total
         return (self._all_cells + self.prelude.total).times(whole) + partial
 
     @property
-    def role_costs(self) -> dict[str, Interval]:
+    def role_costs(self) -> dict[str, CostInterval]:
         """Expected cost of the whole run by role, the shared preparation left out."""
-        roles: dict[str, Interval] = {}
+        roles: dict[str, CostInterval] = {}
         whole, rest = divmod(self.plan.sessions, len(self.plan.cells))
         for index, cost in enumerate(self.cell_costs):
             for role, interval in cost.roles.items():
                 share = interval.times(whole + (index < rest))
-                roles[role] = roles.get(role, Interval(0, 0, 0)) + share
+                roles[role] = roles.get(role, CostInterval(0, 0, 0)) + share
         return roles
 
     @property
@@ -194,7 +200,7 @@ def role_caps_of(prepared: Prepared) -> dict[str, RoleCap]:
     }
 
 
-def _estimates(plan: Plan, totals: Sequence[Interval]) -> list[Estimate]:
+def _estimates(plan: Plan, totals: Sequence[CostInterval]) -> list[Estimate]:
     if plan.continued is None:
         return [CostEstimate(cost.high) for cost in totals]
     lessons = Lessons(plan.round_size)

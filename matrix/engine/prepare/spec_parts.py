@@ -23,7 +23,7 @@ from matrix.model.spec.run_spec import RunSpec, level_name
 from matrix.providers.simulated.settings import SimulationSettings
 
 
-class Parts(NamedTuple):
+class SpecParts(NamedTuple):
     """What a spec says, each part checked by itself.
 
     Attributes:
@@ -43,7 +43,7 @@ class Parts(NamedTuple):
     judges: list[ListedJudge]
 
 
-def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
+def read_parts(library: FolderLibrary, mistakes: Mistakes) -> SpecParts:
     """Read every part of the document, collecting mistakes.
 
     Raises:
@@ -62,7 +62,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> Parts:
     check_factors(spec, roles, mistakes)
     factors = _factors(spec, kind, mistakes)
     _check_effects(spec, factors, mistakes)
-    parts = Parts(
+    parts = SpecParts(
         spec,
         kind,
         roles,

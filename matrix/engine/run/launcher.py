@@ -44,7 +44,7 @@ class Past(NamedTuple):
     error_class: str = ""
 
 
-class Guide(Protocol):
+class LaunchFilter(Protocol):
     """Who says, from the scores so far, which of the planned sessions are not worth playing."""
 
     @property
@@ -101,7 +101,7 @@ class Launcher:
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
     begun: Mapping[str, Mapping[str, NanoUSD]] = field(default_factory=dict)
-    guide: Guide = field(default_factory=Everything)
+    guide: LaunchFilter = field(default_factory=Everything)
     session_cap: NanoUSD | None = None
     role_caps: Mapping[str, RoleCap] = field(default_factory=dict)
     stopped: bool = False

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.estimate import CostInterval
 from matrix.model.money import NanoUSD
 from matrix.stats.estimates.student import t_quantile
 
@@ -23,7 +23,7 @@ NORMAL = 1.96
 
 
 @dataclass(slots=True)
-class Pilot:
+class CostPilot:
     """Costs of ended sessions beside what the plan expected of them.
 
     Attributes:
@@ -43,7 +43,7 @@ class Pilot:
         """A session of this launch order has ended and cost this much."""
         self._costs.append((cost, self.expected[order % len(self.expected)]))
 
-    def projection(self) -> Interval | None:
+    def projection(self) -> CostInterval | None:
         """The cost of the whole run, with a 95 % prediction interval; ``None`` below two sessions.
 
         With n sessions seen that cost C where E was expected, and M still to come that are
@@ -67,7 +67,7 @@ class Pilot:
         between = NORMAL * factor * to_come * self.spread * math.sqrt(1.0 + 1.0 / rounds)
         reach = math.hypot(within, between)
         middle = cost + factor * (to_come + self.preparation)
-        return Interval(max(cost, round(middle - reach)), round(middle), round(middle + reach))
+        return CostInterval(max(cost, round(middle - reach)), round(middle), round(middle + reach))
 
     @property
     def _planned(self) -> NanoUSD:

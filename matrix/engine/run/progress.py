@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
 
-from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import Counters, Picture
 from matrix.model.entries import Looked
@@ -94,7 +94,7 @@ class RunEnd:
     detail: str
     resume_with: str
     progress: Progress
-    pilot: Interval | None = None
+    pilot: CostInterval | None = None
     look: Looked | None = None
     unplayed: int = 0
     saved: NanoUSD = 0

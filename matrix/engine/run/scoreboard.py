@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
-from matrix.engine.run.pilot import Pilot
+from matrix.engine.run.pilot import CostPilot
 from matrix.engine.run.progress import VariantSoFar
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import OUTCOMES, Outcome, SessionPlan
@@ -20,14 +20,14 @@ class Scoreboard:
         self._prepared = prepared
         self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self._variants: dict[str, RunningMean] = {}
-        self._pilot = Pilot(
+        self._pilot = CostPilot(
             [cost.total.middle for cost in prepared.cell_costs],
             prepared.plan.sessions,
             prepared.prelude.total.middle * prepared.plan.rounds,
             _spread(prepared.round_cost),
         )
         self._first_round = {one.session_id for one in prepared.plan.round(0).sessions}
-        self.projection: Interval | None = None
+        self.projection: CostInterval | None = None
 
     @property
     def outcomes(self) -> Mapping[Outcome, int]:
@@ -72,7 +72,7 @@ class Scoreboard:
         low, high = (None, None) if interval is None else (interval.low, interval.high)
         return VariantSoFar(level, running.n, running.mean, low, high)
 
-    def _tell(self, cost: Interval) -> str:
+    def _tell(self, cost: CostInterval) -> str:
         limits = self._prepared.spec.limits
         text = (
             f"after the first round, the whole is expected to cost {show_usd(cost.middle)}, "
@@ -99,6 +99,6 @@ class Scoreboard:
         return min(planned, (int(before) + 1) * in_a_round)
 
 
-def _spread(cost: Interval) -> float:
+def _spread(cost: CostInterval) -> float:
     """The range of a round's cost, taken as two standard deviations to either side."""
     return (cost.high - cost.low) / 4.0 / cost.middle if cost.middle else 0.0

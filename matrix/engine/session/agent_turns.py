@@ -30,7 +30,7 @@ from matrix.model.spec.agents import AgentSpec
 if TYPE_CHECKING:
     from matrix.engine.session.scope import Scope
     from matrix.engine.session.workspace import Workspace, Workspaces
-    from matrix.gateway.address import Address
+    from matrix.gateway.address import GatewayAddress
 
 
 MOST_WRITTEN_AT_ONCE = 4096
@@ -150,7 +150,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
     models = agents.asks[call.model]
     port = PORT if agent.enclosed and agent.network == "none" else None
 
-    async def work(address: Address, working: WorkingTime) -> JSON:
+    async def work(address: GatewayAddress, working: WorkingTime) -> JSON:
         async with agents.places.place(call.key.session_id, apart=call.apart) as place:
             before = await place.store()
             turn = turn_of(agent, call, place.path, address.environment)

@@ -20,7 +20,7 @@ from matrix.engine.prepare.judges import LISTED, judges_in
 from matrix.engine.session.agent_turns import Agents
 from matrix.engine.session.effects import Effects
 from matrix.engine.session.metered import upstreams_of
-from matrix.engine.session.scope import Meter, Request, Scope, Step
+from matrix.engine.session.scope import KindRequest, Meter, Scope, StepResults
 from matrix.engine.session.session_log import SessionLog
 from matrix.engine.session.workspace import Workspaces
 from matrix.engine.wire.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
@@ -59,7 +59,7 @@ from matrix.model.spec.params import layers_of, refused, resolved
 from matrix.telemetry.spans import Spans
 
 if TYPE_CHECKING:
-    from matrix.gateway.desk import Request as MeteredRequest
+    from matrix.gateway.desk import GatewayRequest as MeteredRequest
     from matrix.gateway.upstreams import Upstreams
 
 OF_MODEL_TIME = "minutes of model time"
@@ -181,7 +181,7 @@ class DurableSession:
         )
 
     async def _prelude(self) -> JSON:
-        step = Step("start", 0, len(self.log))
+        step = StepResults("start", 0, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
         with by_the_kind():
             with told_turn(self._spans, self.plan, "start", 0):
@@ -249,7 +249,7 @@ class DurableSession:
     async def _step(
         self, phase: Phase, turn: int, play: Callable[[Context], Awaitable[BaseModel]]
     ) -> BaseModel:
-        step = Step(phase, turn, len(self.log))
+        step = StepResults(phase, turn, len(self.log))
         scope = Scope(self, step, "", self._clock_s)
         with by_the_kind():
             with told_turn(self._spans, self.plan, phase, turn):
@@ -267,7 +267,7 @@ class DurableSession:
         self._store(step, stored, tree)
         return state
 
-    def _store(self, step: Step, state: bytes, tree: str) -> None:
+    def _store(self, step: StepResults, state: bytes, tree: str) -> None:
         done = TurnDone(
             session_id=self.plan.session_id,
             phase=step.phase,
@@ -292,7 +292,13 @@ class DurableSession:
         return self._resources[self.plan.resources[name]]
 
     def metered_call(
-        self, step: Step, slot: str, request: MeteredRequest, content: str, role: str, agent: str
+        self,
+        step: StepResults,
+        slot: str,
+        request: MeteredRequest,
+        content: str,
+        role: str,
+        agent: str,
     ) -> Call:
         """A request that came through an address of the session's, as a call.
 
@@ -300,7 +306,7 @@ class DurableSession:
         """
         raw = request.raw
         if raw is None:
-            own = Request(role, request.model, request.messages, request.params, {}, agent, "")
+            own = KindRequest(role, request.model, request.messages, request.params, {}, agent, "")
             return self.call(step, slot, own)
         key = CallKey(self.plan.session_id, step.phase, step.turn, slot)
         return Call(
@@ -324,7 +330,7 @@ class DurableSession:
             return None
         return AgentSpec(tools=role.tools, model=call.model)
 
-    def call(self, step: Step, slot: str, request: Request) -> Call:
+    def call(self, step: StepResults, slot: str, request: KindRequest) -> Call:
         """The logical request at a slot, with its digest and seed.
 
         Raises:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from matrix.agents.turns import WorkingTime
 from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
 from matrix.engine.wire.setup import ModelEntry
-from matrix.model.entries import Share
+from matrix.model.entries import RoleShare
 from matrix.model.errors import Suspended
 from matrix.model.records import JSON, Answer
 from matrix.model.seeds import content_hash
@@ -18,13 +18,13 @@ from matrix.providers.price_map import bundled
 
 if TYPE_CHECKING:
     from matrix.engine.session.durable_session import DurableSession
-    from matrix.engine.session.scope import Step
-    from matrix.gateway.address import Address
-    from matrix.gateway.desk import Request
+    from matrix.engine.session.scope import StepResults
+    from matrix.gateway.address import GatewayAddress
+    from matrix.gateway.desk import GatewayRequest
     from matrix.gateway.upstreams import Upstream, Upstreams
 
 _DIGITS = 16
-Work = Callable[["Address", WorkingTime], Awaitable[JSON]]
+Work = Callable[["GatewayAddress", WorkingTime], Awaitable[JSON]]
 """What is done while the address is open; is told how long it has worked."""
 
 
@@ -38,7 +38,7 @@ class MeteredCalls:
     def __init__(
         self,
         session: DurableSession,
-        step: Step,
+        step: StepResults,
         slot: str,
         role: str,
         agent: str,
@@ -48,7 +48,7 @@ class MeteredCalls:
         self._session, self._step, self._slot = session, step, slot
         self._role, self._agent, self._models = role, agent, models
         self._seen: Counter[str] = Counter()
-        self._used = Share()
+        self._used = RoleShare()
         self._working: WorkingTime | None = None
 
     async def during(self, work: Work, stand_in: str = "", port: int | None = None) -> JSON:
@@ -80,10 +80,10 @@ class MeteredCalls:
     def result(self, said: JSON) -> JSON:
         """The work's own result; what was used in an earlier life is counted now."""
         if self._working is None:
-            self._session.meter.take(self._role, Share(*said["used"]))
+            self._session.meter.take(self._role, RoleShare(*said["used"]))
         return said["result"]
 
-    async def _ask(self, request: Request) -> Answer:
+    async def _ask(self, request: GatewayRequest) -> Answer:
         content = content_hash(
             [
                 self._role,

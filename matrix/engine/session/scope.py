@@ -22,8 +22,8 @@ from matrix.engine.session.agent_turns import (
 )
 from matrix.engine.session.effects import Act
 from matrix.engine.session.metered import MeteredCalls, Work
-from matrix.kinds.context import ChangedFiles, CommandResult, Context, Log, MeteredAddress
-from matrix.model.entries import Share, Tally
+from matrix.kinds.context import ChangedFiles, CommandResult, Context, MessageLog, MeteredAddress
+from matrix.model.entries import RoleShare, Tally
 from matrix.model.errors import CallFailed, FolderUnavailable, UndeclaredConcurrency
 from matrix.model.records import (
     JSON,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Step:
+class StepResults:
     """What one phase or turn collects until its checkpoint."""
 
     def __init__(self, phase: Phase, turn: int, log_at: int) -> None:
@@ -60,11 +60,11 @@ class Step:
         self.players: list[Player] = []
         self.ended: tuple[Outcome, str] | None = None
 
-    def branch(self) -> Step:
+    def branch(self) -> StepResults:
         """What one child of a parallel block collects."""
-        return Step(self.phase, self.turn, self.log_at)
+        return StepResults(self.phase, self.turn, self.log_at)
 
-    def join(self, branches: Iterable[Step]) -> None:
+    def join(self, branches: Iterable[StepResults]) -> None:
         """Take over what children collected, in list order, whichever came first in time."""
         for branch in branches:
             self.events += branch.events
@@ -73,7 +73,7 @@ class Step:
             self.ended = branch.ended or self.ended
 
 
-class Request(NamedTuple):
+class KindRequest(NamedTuple):
     """What a kind asks for, before the run spec's parameters go over it."""
 
     role: str
@@ -96,7 +96,7 @@ class Meter:
     def add(self, role: str, answer: Answer) -> None:
         self._tally = self._tally.plus(role, answer)
 
-    def take(self, role: str, share: Share) -> None:
+    def take(self, role: str, share: RoleShare) -> None:
         """Add what a role used in an earlier life of the session."""
         self._tally = self._tally.with_share(role, share)
 
@@ -107,7 +107,9 @@ class Meter:
 class Scope:
     """The :class:`Context` of one scope: a turn, or one child of a parallel block."""
 
-    def __init__(self, session: DurableSession, step: Step, prefix: str, clock_s: float) -> None:
+    def __init__(
+        self, session: DurableSession, step: StepResults, prefix: str, clock_s: float
+    ) -> None:
         self._session, self._step, self._prefix = session, step, prefix
         self._clock_s = clock_s
         self._next = 0
@@ -122,7 +124,7 @@ class Scope:
         return self._step.turn
 
     @property
-    def log(self) -> Log:
+    def log(self) -> MessageLog:
         return self._session.log
 
     @property
@@ -166,7 +168,7 @@ class Scope:
                 orjson.dumps([tool._asdict() for tool in tools]).decode() if tools else "",
                 tool_choice if tools else "",
             )
-            request = Request(
+            request = KindRequest(
                 role, model, tuple(messages), asked, params or {}, agent, tag, fields or {}, fresh
             )
             answer = await self._answer(self._session.call(self._step, slot, request))

@@ -7,7 +7,7 @@ from threading import Condition
 from typing import TypeVar
 
 from matrix.engine.wire.link import ServerGone
-from matrix.store.blobs.blob_parts import Part
+from matrix.store.blobs.blob_parts import BlobPart
 from matrix.store.blobs.blob_server import BlobPort
 
 T = TypeVar("T")
@@ -41,11 +41,11 @@ class BlobLine:
         """See :class:`BlobPort`."""
         return self._ask(lambda port: port.keep(digests))
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         """See :class:`BlobPort`."""
         self._ask(lambda port: port.take(sender, parts))
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         """See :class:`BlobPort`."""
         return self._ask(lambda port: port.give(digests, offset))
 

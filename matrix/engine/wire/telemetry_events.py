@@ -17,7 +17,7 @@ from matrix.model.entries import Ended
 from matrix.model.errors import CallFailed, Censored, Suspended
 from matrix.model.money import to_usd
 from matrix.model.records import Call, Phase, SessionPlan
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.telemetry.log import Log, Write
 from matrix.telemetry.process import Telemetry, open_telemetry
 from matrix.telemetry.redaction import Redactor, secrets_in
@@ -55,7 +55,7 @@ class AttemptWatch:
         self._log, self._spans = telemetry.log, telemetry.spans
 
     def answered(
-        self, call: Call, entry: ModelEntry, attempt: int, settle: Settle, reply: Reply
+        self, call: Call, entry: ModelEntry, attempt: int, settle: Settle, reply: ProviderReply
     ) -> None:
         """An attempt brought an answer."""
         if settle.error_class:

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 from matrix.kinds.criteria.chain import before, circle, in_order, needed
 from matrix.kinds.criteria.inputs import read_inputs
-from matrix.kinds.criteria.recorded import Recorded, read_recorded
+from matrix.kinds.criteria.recorded import RecordedFile, read_recorded
 from matrix.kinds.criteria.settings import (
     AS_WRITTEN,
     CRITERIA,
     JUDGE,
     TAKEN,
     AgentEntry,
+    ChainLink,
     CriteriaFile,
     Given,
-    Link,
     Recording,
     Task,
 )
@@ -87,7 +87,7 @@ def read_criteria(request: FileRequest) -> ReadFile:
 class _Chain:
     """Links in order, and the inputs with what is given for them."""
 
-    def __init__(self, links: Sequence[Link], tasks: Sequence[Task]) -> None:
+    def __init__(self, links: Sequence[ChainLink], tasks: Sequence[Task]) -> None:
         self.links, self.tasks = links, tasks
 
 
@@ -96,7 +96,7 @@ def _links(
     requested: Sequence[str],
     tasks: Sequence[Task],
     project: Path,
-    recorded: Recorded | None,
+    recorded: RecordedFile | None,
 ) -> _Chain:
     mistakes, chosen = Mistakes(), []
     fixtures = [name for name, agent in file.agents.items() if _is_given(name, agent, requested)]
@@ -139,7 +139,7 @@ def _fixture(reference: str, task: Task, project: Path) -> str:
 
 
 def _of_recording(
-    recorded: Recorded, task: Task, names: Iterable[str], mistakes: Mistakes
+    recorded: RecordedFile, task: Task, names: Iterable[str], mistakes: Mistakes
 ) -> dict[str, tuple[Recording, ...]]:
     """All that is recorded of an input, whatever the variant and round."""
     there: dict[str, tuple[Recording, ...]] = {}
@@ -153,8 +153,8 @@ def _of_recording(
     return {name: known for name, known in there.items() if name in names}
 
 
-def _link(name: str, agent: AgentEntry, requested: bool) -> Link:
-    return Link(
+def _link(name: str, agent: AgentEntry, requested: bool) -> ChainLink:
+    return ChainLink(
         name=name,
         title=agent.name,
         stage=agent.stage,
@@ -170,7 +170,7 @@ def _link(name: str, agent: AgentEntry, requested: bool) -> Link:
 
 
 def _as_run(
-    request: FileRequest, file: CriteriaFile, chain: _Chain, recorded: Recorded | None
+    request: FileRequest, file: CriteriaFile, chain: _Chain, recorded: RecordedFile | None
 ) -> ReadFile:
     value = request.document.value
     spec = {name: item for name, item in value.items() if name in OF_A_SPEC}
@@ -221,7 +221,7 @@ def _as_run(
     return ReadFile(run, packs)
 
 
-def _agents(value: Mapping[str, Any], links: Sequence[Link]) -> dict[str, JSON]:
+def _agents(value: Mapping[str, Any], links: Sequence[ChainLink]) -> dict[str, JSON]:
     """The commands, services and functions, as a run spec has them."""
     entries = value["agents"]
     found = {
@@ -240,7 +240,7 @@ def _recording_path(request: FileRequest, file: CriteriaFile) -> str:
     return file.recorded or f"{Path(request.document.source).stem}.recorded.json"
 
 
-def _recorded(request: FileRequest, file: CriteriaFile) -> Recorded | None:
+def _recorded(request: FileRequest, file: CriteriaFile) -> RecordedFile | None:
     if USE not in request.given:
         return None
     if RECORD in request.given:

@@ -24,21 +24,21 @@ from matrix.kinds.criteria.settings import (
     AS_WRITTEN,
     CRITERIA,
     JUDGE,
+    ChainLink,
+    CriteriaOptions,
     Given,
-    Link,
-    Options,
     Task,
 )
 from matrix.kinds.criteria.stand_ins import check_recorded, stand_in
-from matrix.kinds.criteria.state import Result, State, share_passed
+from matrix.kinds.criteria.state import AgentResult, CriteriaState, share_passed
 from matrix.kinds.protocol import (
     REPORTED,
     Binding,
     EndedRun,
     FileRequest,
-    Kept,
+    LabelQuestion,
     PackLibrary,
-    Question,
+    PreviousPlay,
     ReadFile,
     RoleInfo,
     RoleProfile,
@@ -75,8 +75,8 @@ class CriteriaKind:
         RoleInfo(AGENT, "sim/gpt-4o-mini", "plays every agent that has no model of its own"),
         RoleInfo(JUDGE, "sim/gpt-4o-mini", "finds which criteria are met", judges=True),
     )
-    options_model = Options
-    state_model = State
+    options_model = CriteriaOptions
+    state_model = CriteriaState
     score_range = (0.0, 1.0)
     lower_is_better: frozenset[str] = frozenset({"judge_disagrees"})
 
@@ -105,7 +105,7 @@ class CriteriaKind:
         library: PackLibrary,
         max_turns: int,
     ) -> Binding:
-        chosen = Options.model_validate(options.model_dump())
+        chosen = CriteriaOptions.model_validate(options.model_dump())
         content = pack.content
         chain, task = _chain(content["chain"]), Task.model_validate(content["task"])
         prompts = _prompts(chain, content["variants"], chosen, library)
@@ -113,14 +113,14 @@ class CriteriaKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,
         pack: ScenarioPack | None = None,
     ) -> Binding:
-        chosen = Options.model_validate(options.model_dump())
-        was = Options.model_validate(kept.plan.options)
+        chosen = CriteriaOptions.model_validate(options.model_dump())
+        was = CriteriaOptions.model_validate(kept.plan.options)
         content = kept.texts if pack is None else pack.content
         chain, task = _chain(content["chain"]), Task.model_validate(content["task"])
         if pack is None and chosen.variant == was.variant:
@@ -137,7 +137,9 @@ class CriteriaKind:
         }
         return tuple(check_recorded(plan, tasks, USE))
 
-    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+    def fork(
+        self, ctx: ForkContext, state: CriteriaState, changes: Mapping[str, JSON]
+    ) -> CriteriaState:
         if "scenario" in changes:
             told = "agents have answered this input already; run the other one"
             raise BadInput([Mistake("scenario", None, "", told)])
@@ -146,10 +148,10 @@ class CriteriaKind:
     async def prelude(self, ctx: Context) -> JSON:
         return None
 
-    async def start(self, ctx: Context) -> State:
-        return State()
+    async def start(self, ctx: Context) -> CriteriaState:
+        return CriteriaState()
 
-    async def turn(self, ctx: Context, state: State) -> State:
+    async def turn(self, ctx: Context, state: CriteriaState) -> CriteriaState:
         """The next agent: its output, or why there is none."""
         chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
         link = chain[ctx.turn - 1]
@@ -161,16 +163,16 @@ class CriteriaKind:
             ctx.end("completed", "every agent has had its turn")
         return state.model_copy(update={"results": (*state.results, result)})
 
-    def questions(self, kept: Kept) -> Mapping[str, Question]:
+    def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Whether the output of each agent passes."""
         task = Task.model_validate(kept.texts["task"])
         return {
-            link.name: Question(_whether_it_passes(link, task), 0, 1, True, link.name)
+            link.name: LabelQuestion(_whether_it_passes(link, task), 0, 1, True, link.name)
             for link in _chain(kept.texts["chain"])
             if link.judged
         }
 
-    async def finish(self, ctx: Context, state: State) -> None:
+    async def finish(self, ctx: Context, state: CriteriaState) -> None:
         """Have the outputs judged, record what passed, and every cell as the report shows it."""
         chain, task = _chain(ctx.resource("chain")), Task.model_validate(ctx.resource("task"))
         pairs = [(link, state.of(link.name) or _never(link)) for link in chain]
@@ -204,25 +206,27 @@ class CriteriaKind:
         return reporting.report_of(run)
 
 
-def _never(link: Link) -> Result:
+def _never(link: ChainLink) -> AgentResult:
     """What is to be said of an agent that the session ended before."""
-    return Result(agent=link.name, outcome="errored", reason="the session ended before its turn")
+    return AgentResult(
+        agent=link.name, outcome="errored", reason="the session ended before its turn"
+    )
 
 
-def _whether_it_passes(link: Link, task: Task) -> str:
+def _whether_it_passes(link: ChainLink, task: Task) -> str:
     """The input, the criteria, and what they make together."""
     listed = "\n".join(f"{n}. {one}" for n, one in enumerate(link.criteria, 1))
     least = f"{link.fail_threshold} or more of these are not met"
     return f"Input {task.id}: {task.text}\n\nIt fails if {least}:\n{listed}\n\nDoes it pass?"
 
 
-def _chain(value: Any) -> list[Link]:
-    return [Link.model_validate(one) for one in value]
+def _chain(value: Any) -> list[ChainLink]:
+    return [ChainLink.model_validate(one) for one in value]
 
 
 def _bound(
     content: Mapping[str, Any],
-    chain: Sequence[Link],
+    chain: Sequence[ChainLink],
     task: Task,
     prompts: Mapping[str, str],
     roles: Mapping[str, str],
@@ -245,7 +249,7 @@ def _bound(
 
 
 def _expected(
-    chain: Sequence[Link], task: Task, prompts: Mapping[str, str], roles: Mapping[str, str]
+    chain: Sequence[ChainLink], task: Task, prompts: Mapping[str, str], roles: Mapping[str, str]
 ) -> list[RoleProfile]:
     found = []
     for link in chain:
@@ -266,9 +270,9 @@ def _expected(
 
 
 def _prompts(
-    chain: Sequence[Link],
+    chain: Sequence[ChainLink],
     variants: Mapping[str, Mapping[str, str]],
-    options: Options,
+    options: CriteriaOptions,
     library: PackLibrary,
 ) -> dict[str, str]:
     """Agent -> its system prompt itself.
@@ -307,14 +311,14 @@ def _prompt(reference: str, library: PackLibrary) -> str:
     return text
 
 
-async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
+async def _played(ctx: Context, link: ChainLink, task: Task, state: CriteriaState) -> AgentResult:
     """What the agent makes of it, or why it does not run."""
     given = stand_in(task, link.name, ctx.plan, ctx.plan.round)
     if given is None and task.recorded:
         told = "nothing is recorded of it in this variant and round, and no agent is called"
-        return Result(agent=link.name, outcome="errored", reason=told)
+        return AgentResult(agent=link.name, outcome="errored", reason=told)
     if given is not None and given.outcome != "ran":
-        return Result(
+        return AgentResult(
             agent=link.name,
             outcome=given.outcome,
             reason=given.reason,
@@ -325,18 +329,18 @@ async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
     if given is None and (missing := _missing(link, state)) is not None:
         what = "is blocked" if missing.outcome == "blocked" else "gave no answer"
         reason = f"{missing.agent} {what}"
-        return Result(agent=link.name, outcome="blocked", reason=reason)
+        return AgentResult(agent=link.name, outcome="blocked", reason=reason)
     if (held := _held_back(ctx, link, state, given)) is not None:
-        return Result(agent=link.name, outcome="skipped", reason=held)
+        return AgentResult(agent=link.name, outcome="skipped", reason=held)
     asked = _asked(ctx, link, task, state)
     digest = content_hash([[one.role, one.content] for one in asked])
     if given is not None and says_nothing(given.output):
         reason = f"its {given.source} output is empty"
-        return Result(agent=link.name, outcome="failed", reason=reason, source=given.source)
+        return AgentResult(agent=link.name, outcome="failed", reason=reason, source=given.source)
     if given is not None:
         other = bool(given.task) and given.task != digest
         at = ctx.log.append(Message(OUTPUTS, link.name, given.output, ctx.turn, given.source))
-        return Result(
+        return AgentResult(
             agent=link.name,
             outcome="ran",
             at=at,
@@ -357,15 +361,17 @@ async def _played(ctx: Context, link: Link, task: Task, state: State) -> Result:
     except CallFailed as failure:
         by_itself = failure.error_class in FAILED_BY_ITSELF
         outcome = "failed" if by_itself else "errored"
-        return Result(agent=link.name, outcome=outcome, reason=str(failure)[:2000], task=digest)
+        return AgentResult(
+            agent=link.name, outcome=outcome, reason=str(failure)[:2000], task=digest
+        )
     if says_nothing(answer.text):  # what reads it would be judged by what nobody said
         told = "its output is empty"
-        return Result(agent=link.name, outcome="failed", reason=told, task=digest)
+        return AgentResult(agent=link.name, outcome="failed", reason=told, task=digest)
     at = ctx.log.append(Message(OUTPUTS, link.name, answer.text, ctx.turn, answer.status))
-    return Result(agent=link.name, outcome="ran", at=at, task=digest)
+    return AgentResult(agent=link.name, outcome="ran", at=at, task=digest)
 
 
-def _missing(link: Link, state: State) -> Result | None:
+def _missing(link: ChainLink, state: CriteriaState) -> AgentResult | None:
     """The first agent that it depends on and that has no output, though it was to have one."""
     for name in before(link):
         one = state.of(name)
@@ -374,7 +380,9 @@ def _missing(link: Link, state: State) -> Result | None:
     return None
 
 
-def _held_back(ctx: Context, link: Link, state: State, given: Given | None) -> str | None:
+def _held_back(
+    ctx: Context, link: ChainLink, state: CriteriaState, given: Given | None
+) -> str | None:
     """Why it does not run though nothing is missing; ``None`` if it does."""
     if link.when is None or given is not None:
         return None
@@ -386,13 +394,13 @@ def _held_back(ctx: Context, link: Link, state: State, given: Given | None) -> s
     return f"{link.when.agent} does not say {link.when.says!r}"
 
 
-def _read(ctx: Context, link: Link, state: State) -> list[tuple[str, str]]:
+def _read(ctx: Context, link: ChainLink, state: CriteriaState) -> list[tuple[str, str]]:
     """The outputs that an agent is given, by whom."""
     there = [(name, state.of(name)) for name in link.reads]
     return [(name, ctx.log[one.at].text) for name, one in there if one is not None and one.at >= 0]
 
 
-def _asked(ctx: Context, link: Link, task: Task, state: State) -> list[ChatMessage]:
+def _asked(ctx: Context, link: ChainLink, task: Task, state: CriteriaState) -> list[ChatMessage]:
     """The request: its prompt, then the input, alone or with what others made of it."""
     prompt, read = str(ctx.resource("prompts")[link.name]), _read(ctx, link, state)
     parts = [f"## From {name}\n\n{text.strip()}" for name, text in read]
@@ -401,14 +409,14 @@ def _asked(ctx: Context, link: Link, task: Task, state: State) -> list[ChatMessa
     return [*system, ChatMessage("user", said)]
 
 
-def _checklist(ctx: Context, link: Link) -> Checklist:
-    options = Options.model_validate(ctx.plan.options)
+def _checklist(ctx: Context, link: ChainLink) -> Checklist:
+    options = CriteriaOptions.model_validate(ctx.plan.options)
     return Checklist(link.criteria, link.fail_threshold, options.judge_instructions)
 
 
 async def _all_judged(
-    ctx: Context, task: Task, state: State, pairs: Sequence[tuple[Link, Result]]
-) -> list[tuple[Link, Result]]:
+    ctx: Context, task: Task, state: CriteriaState, pairs: Sequence[tuple[ChainLink, AgentResult]]
+) -> list[tuple[ChainLink, AgentResult]]:
     """Every result, with what the judge finds of those that have an output; side by side."""
     judged = [(link, one) for link, one in pairs if one.has_output and link.judged]
     if not judged:
@@ -420,7 +428,9 @@ async def _all_judged(
     return [(link, by_name.get(link.name, one)) for link, one in pairs]
 
 
-async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Result) -> Result:
+async def _judged(
+    ctx: Context, link: ChainLink, task: Task, state: CriteriaState, result: AgentResult
+) -> AgentResult:
     """A result with what the judge finds of it."""
     material = [
         Part("Agent", f"{link.title or link.name}{f' ({link.stage})' if link.stage else ''}"),
@@ -444,7 +454,7 @@ async def _judged(ctx: Context, link: Link, task: Task, state: State, result: Re
     return result.judged(one.verdict, one.model)
 
 
-def _tell(ctx: Context, link: Link, result: Result) -> None:
+def _tell(ctx: Context, link: ChainLink, result: AgentResult) -> None:
     word = result.word(link)
     severity = "warning" if word in ("FAIL", "ERROR", "blocked") else ""
     ctx.event("agent", subject=link.name, detail=word, severity=severity)

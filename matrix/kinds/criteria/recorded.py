@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from matrix.kinds.criteria.settings import CRITERIA, JUDGE, Options, Recording
+from matrix.kinds.criteria.settings import CRITERIA, JUDGE, CriteriaOptions, Recording
 from matrix.kinds.criteria.stand_ins import changing
 from matrix.kinds.protocol import EndedRun
 from matrix.model.errors import BadInput, Mistake
@@ -45,7 +45,7 @@ class Pinned(_Part):
     rubric: str
 
 
-class Recorded(_Part):
+class RecordedFile(_Part):
     """The file. Its first form did not say of which variant and round an output is.
 
     ``simulated`` says that simulated models are behind its outputs, whoever judges them.
@@ -81,7 +81,7 @@ class Recorded(_Part):
         return ""
 
 
-def read_recorded(path: Path, source: str) -> Recorded:
+def read_recorded(path: Path, source: str) -> RecordedFile:
     """Read a file of recorded outputs; ``source`` is what a mistake is told of.
 
     Raises:
@@ -91,7 +91,7 @@ def read_recorded(path: Path, source: str) -> Recorded:
         if path.stat().st_size > MAX_BYTES:
             told = f"{path} has more than {MAX_BYTES // 1_000_000} MB"
             raise BadInput([Mistake(source, None, "", told)])
-        found = Recorded.model_validate_json(path.read_bytes())
+        found = RecordedFile.model_validate_json(path.read_bytes())
         if twice := found.twice:
             told = f"{path} has two outputs of {twice}; remove one of them"
             raise BadInput([Mistake(source, None, "", told)])
@@ -112,7 +112,7 @@ def read_recorded(path: Path, source: str) -> Recorded:
         raise BadInput([Mistake(source, None, "", told)]) from None
 
 
-def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Recorded:
+def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> RecordedFile:
     """The outputs of a run, by input, variant and round.
 
     Sessions that differ in nothing but their judge played the same: one of them is kept.
@@ -121,7 +121,7 @@ def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Record
         run: The run.
         sessions: What each of its sessions has reported, with its ``round`` and ``levels``.
     """
-    variant = Options.model_validate(dict(run.options)).variant
+    variant = CriteriaOptions.model_validate(dict(run.options)).variant
     kept: dict[tuple[Any, ...], list[RecordedOutput]] = {}
     for session in sessions:
         levels = changing(session["levels"], variant)
@@ -150,7 +150,7 @@ def recording_of(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> Record
     }
     at = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%dT%H:%M:%SZ}"
     outputs = [one for key in sorted(kept, key=lambda key: key[1:]) for one in kept[key]]
-    return Recorded(
+    return RecordedFile(
         run_id=run.run_id,
         recorded_at=at,
         simulated=run.simulated not in ("", simulated_words([JUDGE], mixed=True)),

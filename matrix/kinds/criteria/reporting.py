@@ -8,13 +8,13 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.kinds.context import Log
+from matrix.kinds.context import MessageLog
 from matrix.kinds.criteria.chain import began
 from matrix.kinds.criteria.file import REPORTS
 from matrix.kinds.criteria.recorded import recording_of
-from matrix.kinds.criteria.settings import Link, Options, Task
+from matrix.kinds.criteria.settings import ChainLink, CriteriaOptions, Task
 from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
-from matrix.kinds.criteria.state import Result
+from matrix.kinds.criteria.state import AgentResult
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
 from matrix.stats.estimates.proportions import wilson_of_groups
 
@@ -26,7 +26,7 @@ _GRID_COLUMNS: Final = 12
 Cell = dict[str, Any]
 
 
-def why(result: Result, link: Link) -> str:
+def why(result: AgentResult, link: ChainLink) -> str:
     """Why a cell is what it is, in words."""
     if result.outcome != "ran":
         return result.reason
@@ -38,15 +38,15 @@ def why(result: Result, link: Link) -> str:
     return f"{_count(result, link)}: {lost}"[:4000]
 
 
-def _count(result: Result, link: Link) -> str:
+def _count(result: AgentResult, link: ChainLink) -> str:
     return f"{len(result.not_met)} of {len(link.criteria)} criteria NOT MET"
 
 
 def cells(
     task: Task,
-    pairs: Sequence[tuple[Link, Result]],
-    rubric: Callable[[Link], str],
-    log: Log,
+    pairs: Sequence[tuple[ChainLink, AgentResult]],
+    rubric: Callable[[ChainLink], str],
+    log: MessageLog,
 ) -> dict[str, Any]:
     """One session as ``reports/criteria/<run_id>.json`` has it."""
     failed = [link.name for link, one in pairs if one.word(link) == "FAIL"]
@@ -59,7 +59,9 @@ def cells(
     }
 
 
-def _cell(link: Link, one: Result, rubric: Callable[[Link], str], log: Log) -> Cell:
+def _cell(
+    link: ChainLink, one: AgentResult, rubric: Callable[[ChainLink], str], log: MessageLog
+) -> Cell:
     return {
         "agent": link.name,
         "stage": link.stage,
@@ -96,7 +98,7 @@ def report_of(run: EndedRun) -> RunReport:
     passed = sum(cell["verdict"] == "PASS" for cell in counted)
     unplayed = [one for one in sessions if not one["agents"]]
     failed = sum(cell["verdict"] != "PASS" for cell in counted) + len(unplayed)
-    options = Options.model_validate(dict(run.options))
+    options = CriteriaOptions.model_validate(dict(run.options))
     changed = list(_changes(tested, options))
     missed = sum(cell["verdict"] == "FAIL" for cell in counted)
     simulated = run.simulated or ("simulated: recorded outputs" * options.simulated_outputs)
@@ -296,7 +298,7 @@ def _line(text: str) -> str:
     return plain if len(plain) <= _WIDEST else plain[:_WIDEST] + " ..."
 
 
-def _changes(tested: Sequence[Cell], options: Options) -> Iterator[str]:
+def _changes(tested: Sequence[Cell], options: CriteriaOptions) -> Iterator[str]:
     """What is other than it was when the outputs were recorded."""
     told = set()
     for cell in tested:

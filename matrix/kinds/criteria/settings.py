@@ -35,7 +35,7 @@ class Condition(_Part):
     )
 
 
-class Link(_Part):
+class ChainLink(_Part):
     """One agent of the chain, as its sessions are given it.
 
     Attributes:
@@ -110,7 +110,7 @@ class Task(_Part):
     recorded: Mapping[str, tuple[Recording, ...]] = {}
 
 
-class Options(_Part):
+class CriteriaOptions(_Part):
     """Options of the criteria kind."""
 
     variant: Name = Field(

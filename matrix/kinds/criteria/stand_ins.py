@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from matrix.kinds.criteria.settings import AGENT, AS_WRITTEN, JUDGE, Given, Link, Task
+from matrix.kinds.criteria.settings import AGENT, AS_WRITTEN, JUDGE, ChainLink, Given, Task
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput
 from matrix.model.plan import Cell, Plan
@@ -73,7 +73,7 @@ class _Lacking(NamedTuple):
 
 
 def check_recorded(
-    plan: Plan, tasks: Mapping[str, tuple[Task, Sequence[Link]]], source: str
+    plan: Plan, tasks: Mapping[str, tuple[Task, Sequence[ChainLink]]], source: str
 ) -> Iterator[str]:
     """See that all that a plan asks for is recorded; what is to be known of it beside that.
 
@@ -105,7 +105,7 @@ JUDGED_AGAIN: Final = (
 )
 
 
-def _lacking_of(cell: Cell, task: Task, links: Sequence[Link], rounds: int) -> _Lacking | None:
+def _lacking_of(cell: Cell, task: Task, links: Sequence[ChainLink], rounds: int) -> _Lacking | None:
     missing = {one.name: _rounds_lacking(task, one.name, cell, rounds) for one in links}
     found = tuple(sorted(set().union(*missing.values())))
     if not found:
@@ -124,7 +124,7 @@ def _rounds_lacking(task: Task, agent: str, cell: Cell, rounds: int) -> set[int]
 
 def _refusal(
     lacking: Mapping[_Lacking, Sequence[str]],
-    tasks: Mapping[str, tuple[Task, Sequence[Link]]],
+    tasks: Mapping[str, tuple[Task, Sequence[ChainLink]]],
     source: str,
 ) -> BadInput:
     mistakes = Mistakes()
@@ -140,7 +140,7 @@ def _refusal(
 
 def _remedy(
     lacking: Mapping[_Lacking, Sequence[str]],
-    tasks: Mapping[str, tuple[Task, Sequence[Link]]],
+    tasks: Mapping[str, tuple[Task, Sequence[ChainLink]]],
 ) -> str:
     fewest = min(min(one.rounds) for one in lacking)
     if fewest and not any(one.all_rounds for one in lacking):

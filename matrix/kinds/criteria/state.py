@@ -8,14 +8,14 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from matrix.judging.criteria import Evaluation, Finding
-from matrix.kinds.criteria.settings import Link
+from matrix.judging.criteria import CriterionFinding, Evaluation
+from matrix.kinds.criteria.settings import ChainLink
 
 Outcome = Literal["ran", "skipped", "failed", "errored", "blocked"]
 Word = Literal["PASS", "FAIL", "ERROR", "skipped", "blocked", "not judged"]
 
 
-class Result(BaseModel):
+class AgentResult(BaseModel):
     """What became of one agent.
 
     Attributes:
@@ -43,7 +43,7 @@ class Result(BaseModel):
     task: str = ""
     other_task: bool = False
     recorded_round: int = -1
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CriterionFinding, ...] = ()
     claimed: str = ""
     reasoning: str = ""
     unjudged: str = ""
@@ -59,7 +59,7 @@ class Result(BaseModel):
         """Whether others can read it."""
         return self.outcome == "ran"
 
-    def judged(self, evaluation: Evaluation, model: str) -> Result:
+    def judged(self, evaluation: Evaluation, model: str) -> AgentResult:
         """With what the judge found."""
         return self.model_copy(
             update={
@@ -70,7 +70,7 @@ class Result(BaseModel):
             }
         )
 
-    def word(self, link: Link) -> Word:
+    def word(self, link: ChainLink) -> Word:
         """What it comes to."""
         if self.outcome == "skipped":
             return "skipped"
@@ -84,19 +84,19 @@ class Result(BaseModel):
             return "ERROR"
         return "FAIL" if len(self.not_met) >= link.fail_threshold else "PASS"
 
-    def disagrees(self, link: Link) -> bool:
+    def disagrees(self, link: ChainLink) -> bool:
         """Whether the judge claimed another verdict than its findings make."""
         return bool(self.findings) and self.claimed != self.word(link)
 
 
-class State(BaseModel):
+class CriteriaState(BaseModel):
     """Between two turns."""
 
     model_config = ConfigDict(frozen=True)
 
-    results: tuple[Result, ...] = ()
+    results: tuple[AgentResult, ...] = ()
 
-    def of(self, agent: str) -> Result | None:
+    def of(self, agent: str) -> AgentResult | None:
         """What became of an agent; ``None`` if it has not had its turn."""
         return next((one for one in self.results if one.agent == agent), None)
 

@@ -10,22 +10,29 @@ from pydantic import BaseModel
 
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_criteria
-from matrix.judging.verdict import Verdict
+from matrix.judging.verdict import RubricVerdict
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.detect.observe import close_tangent
 from matrix.kinds.playtest.export.forking import fork_session
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
 from matrix.kinds.playtest.setup.roles import ROLES
-from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
 from matrix.kinds.playtest.table.scoring import SCORE_NAMES, record_composite, record_counts
-from matrix.kinds.playtest.table.table import Table
+from matrix.kinds.playtest.table.table import TurnTable
 from matrix.kinds.playtest.table.turn import emit, play_turn
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, Question, RoleInfo, ScenarioPack
+from matrix.kinds.protocol import (
+    Binding,
+    LabelQuestion,
+    PackLibrary,
+    PreviousPlay,
+    RoleInfo,
+    ScenarioPack,
+)
 from matrix.model.records import JSON
 
 
@@ -41,8 +48,8 @@ class PlaytestKind:
     version: int = 1
     state_version: int = 1
     roles: tuple[RoleInfo, ...] = ROLES
-    options_model: type[BaseModel] = Options
-    state_model: type[BaseModel] = State
+    options_model: type[BaseModel] = PlaytestOptions
+    state_model: type[BaseModel] = PlaytestState
     score_range: tuple[float, float] = (0.0, 100.0)
     score_names: frozenset[str] = SCORE_NAMES
     lower_is_better: frozenset[str] = frozenset(
@@ -83,12 +90,12 @@ class PlaytestKind:
         Raises:
             BadInput: An option names a prompt or archetype that is not there.
         """
-        checked = Options.model_validate(options.model_dump())
+        checked = PlaytestOptions.model_validate(options.model_dump())
         return bind_cell(pack, checked, roles, library, max_turns)
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,
@@ -99,10 +106,12 @@ class PlaytestKind:
         Raises:
             BadInput: A change names a prompt or archetype that is not there.
         """
-        checked = Options.model_validate(options.model_dump())
+        checked = PlaytestOptions.model_validate(options.model_dump())
         return rebind_session(kept, checked, roles, library, pack)
 
-    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+    def fork(
+        self, ctx: ForkContext, state: PlaytestState, changes: Mapping[str, JSON]
+    ) -> PlaytestState:
         """Carry a state over: models and archetypes at the table are those of the new session.
 
         Raises:
@@ -114,25 +123,27 @@ class PlaytestKind:
         """Draw and cast the round's group: a list of players, as JSON."""
         return await cast_group(ctx)
 
-    async def start(self, ctx: Context) -> State:
+    async def start(self, ctx: Context) -> PlaytestState:
         """Seat the group and play character creation."""
         return await create_characters(ctx)
 
-    async def turn(self, ctx: Context, state: State) -> State:
+    async def turn(self, ctx: Context, state: PlaytestState) -> PlaytestState:
         """Play one turn."""
         return await play_turn(ctx, state)
 
-    def questions(self, kept: Kept) -> Mapping[str, Question]:
+    def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""
         low, high = RUBRIC.scale
-        return {QUALITY + one.name: Question(one.question, low, high) for one in RUBRIC.criteria}
+        return {
+            QUALITY + one.name: LabelQuestion(one.question, low, high) for one in RUBRIC.criteria
+        }
 
-    async def finish(self, ctx: Context, state: State) -> None:
+    async def finish(self, ctx: Context, state: PlaytestState) -> None:
         """Close the books: an open tangent, the judge's verdict, metrics and the composite."""
-        table = Table.of(ctx)
+        table = TurnTable.of(ctx)
         state, findings = close_tangent(state)
         emit(ctx, findings)
-        judged: Sequence[Judged[Verdict]] = ()
+        judged: Sequence[Judged[RubricVerdict]] = ()
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)
             record_criteria(ctx, RUBRIC, judged, QUALITY)

@@ -23,9 +23,9 @@ from matrix.kinds.selftest.settings import (
     SELFTEST,
     SMALL_CAP_USD,
     SYSTEM,
+    AskedModelSettings,
     Case,
-    ModelSettings,
-    Rules,
+    PassRules,
     SelftestFile,
 )
 from matrix.kinds.selftest.statuses import never_reached
@@ -191,7 +191,7 @@ def _read(document: Document) -> ReadFile:
         for path, told in never_reached(file.scenarios, spec.get("agents") or {}, tested):
             statuses.fault(path, told)
     statuses.stop_if_any()
-    rules = {name: value[name] for name in Rules.model_fields if name in value}
+    rules = {name: value[name] for name in PassRules.model_fields if name in value}
     return ReadFile(
         {
             "name": SELFTEST,
@@ -258,7 +258,7 @@ def _params(
     }
 
 
-def _given(settings: ModelSettings) -> Iterator[tuple[str, JSON]]:
+def _given(settings: AskedModelSettings) -> Iterator[tuple[str, JSON]]:
     for name in ("temperature", "max_tokens"):
         if (value := getattr(settings, name)) is not None:
             yield name, value

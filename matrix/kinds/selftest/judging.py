@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from matrix.judging.answers import says_nothing
 from matrix.judging.request import DATA, Part
 from matrix.judging.rubric import Criterion, Rubric, Scale
-from matrix.kinds.selftest.settings import AWAITING, COMPLETE, Rules
+from matrix.kinds.selftest.settings import AWAITING, COMPLETE, PassRules
 
 _ANCHORS: Final[Mapping[str, tuple[str, str, str, str]]] = {
     "format_score": (
@@ -48,7 +48,7 @@ _STEPS: Final = (1.0, 0.7, 0.3, 0.0)
 NAMES: Final = tuple(_WEIGHTS)
 
 
-def rubric_of(rules: Rules) -> Rubric:
+def rubric_of(rules: PassRules) -> Rubric:
     """What is judged; how small deviations of format count is part of it."""
     lenient = "Small deviations of format do not matter: they score 1.0."
     strict = "Every deviation of format matters: even a small one scores 0.3 at most."

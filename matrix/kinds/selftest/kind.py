@@ -18,9 +18,9 @@ from matrix.kinds.protocol import (
     Binding,
     EndedRun,
     FileRequest,
-    Kept,
+    LabelQuestion,
     PackLibrary,
-    Question,
+    PreviousPlay,
     ReadFile,
     RoleInfo,
     RoleProfile,
@@ -45,12 +45,12 @@ from matrix.kinds.selftest.settings import (
     SELFTEST,
     SYSTEM,
     Case,
-    Options,
+    SelftestOptions,
     awaits,
     case_of,
     kept_requests,
 )
-from matrix.kinds.selftest.state import NOTHING_SAID, Said, State, Step
+from matrix.kinds.selftest.state import NOTHING_SAID, AnswerStep, DialogueMessage, SelftestState
 from matrix.model.documents.yaml_documents import Document, check, parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
@@ -82,8 +82,8 @@ class SelftestKind:
         RoleInfo(JUDGE, "sim/gpt-4o-mini", "scores the answer", judges=True),
     )
     tells = ("task_type", "session_id", "task_group_id")
-    options_model = Options
-    state_model = State
+    options_model = SelftestOptions
+    state_model = SelftestState
     score_range = (0.0, 1.0)
     lower_is_better: frozenset[str] = frozenset({"questions"})
     score_names: frozenset[str] = frozenset(
@@ -116,7 +116,7 @@ class SelftestKind:
         library: PackLibrary,
         max_turns: int,
     ) -> Binding:
-        chosen, case = Options.model_validate(options.model_dump()), case_of(pack.content)
+        chosen, case = SelftestOptions.model_validate(options.model_dump()), case_of(pack.content)
         answers = min(1.0 + len(case.reply_flow) * case.requires_reply, float(max_turns))
         calls = {
             GENERATOR: _requests_written(case),
@@ -140,22 +140,24 @@ class SelftestKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,
         pack: ScenarioPack | None = None,
     ) -> Binding:
         own = ScenarioPack(kept.plan.scenario, self.name, "", "", kept.texts["case"])
-        chosen = Options.model_validate(options.model_dump())
-        was = Options.model_validate(kept.plan.options).instructions
+        chosen = SelftestOptions.model_validate(options.model_dump())
+        was = SelftestOptions.model_validate(kept.plan.options).instructions
         bound = self.bind(pack or own, options, roles, library, kept.plan.max_turns)
         if chosen.instructions != was:
             return bound
         texts = {**bound.resources, "instructions": kept.texts["instructions"]}
         return Binding(texts, None, bound.models, bound.profile, turns=bound.turns)
 
-    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+    def fork(
+        self, ctx: ForkContext, state: SelftestState, changes: Mapping[str, JSON]
+    ) -> SelftestState:
         if "scenario" in changes:
             raise BadInput(
                 [Mistake("scenario", None, "", "its request has been answered; run the other case")]
@@ -165,7 +167,7 @@ class SelftestKind:
     async def prelude(self, ctx: Context) -> JSON:
         return None
 
-    async def start(self, ctx: Context) -> State:
+    async def start(self, ctx: Context) -> SelftestState:
         """Give the session a namespace, and have its request written."""
         began_at = float(await ctx.effect("namespace", _now))
         # of this session and this moment alone: variants of a round share their draws
@@ -175,21 +177,24 @@ class SelftestKind:
         if isinstance(made, str):
             ctx.event("request_unusable", detail=made, severity="warning")
             ctx.end("errored", f"the generator wrote no request that can be used: {made}")
-            return State(namespace=namespace_at(began_at, random), trouble=made)
+            return SelftestState(namespace=namespace_at(began_at, random), trouble=made)
         name = namespace_at(began_at, random)
         ctx.event("namespace", subject=name)
         # kept before it is sent, so that a case whose system fails is run again with the same
         begun = {"session_id": name, "prompt": made.prompt, "hints": made.hints}
         ctx.log.append(Message(REPORTED, SELFTEST, orjson.dumps(begun).decode(), ctx.turn))
-        return State(namespace=name, prompt=made.prompt, hints=made.hints)
+        return SelftestState(namespace=name, prompt=made.prompt, hints=made.hints)
 
-    async def turn(self, ctx: Context, state: State) -> State:
+    async def turn(self, ctx: Context, state: SelftestState) -> SelftestState:
         """The request, or the next reply: what the system answers, and how that is judged."""
-        case, options = case_of(ctx.resource("case")), Options.model_validate(ctx.plan.options)
+        case, options = (
+            case_of(ctx.resource("case")),
+            SelftestOptions.model_validate(ctx.plan.options),
+        )
         reply = case.reply_flow[ctx.turn - 2] if ctx.turn > 1 else None
         asked = state.prompt if reply is None else reply.reply
         expected = case.expected_status if reply is None else reply.expected_status
-        said = [*state.said, Said(role="user", content=asked)]
+        said = [*state.said, DialogueMessage(role="user", content=asked)]
         ctx.log.append(Message("table", "user", asked, ctx.turn))
         answer = await ctx.ask(
             SYSTEM,
@@ -204,10 +209,10 @@ class SelftestKind:
         )
         status, known_by, doubt = judging.status_of(answer.status, answer.text)
         ctx.log.append(Message("table", SYSTEM, answer.text, ctx.turn, status))
-        said.append(Said(role="assistant", content=answer.text, carry=answer.carry))
+        said.append(DialogueMessage(role="assistant", content=answer.text, carry=answer.carry))
         more = case.requires_reply and ctx.turn <= len(case.reply_flow)
         awaited = more and awaits(status, expected)
-        step = Step(
+        step = AnswerStep(
             asked=asked,
             answer=answer.text,
             expected=expected,
@@ -224,23 +229,26 @@ class SelftestKind:
             ctx.end("completed", f"the system ended with {status}")
         return state.model_copy(update={"said": tuple(said), "steps": (*state.steps, step)})
 
-    def questions(self, kept: Kept) -> Mapping[str, Question]:
+    def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Whether a case passes, and the four scores of its first answer."""
         case, rubric = (
             case_of(kept.texts["case"]),
-            judging.rubric_of(Options.model_validate(kept.plan.options)),
+            judging.rubric_of(SelftestOptions.model_validate(kept.plan.options)),
         )
         about = f"It tests: {case.description.strip()}\nThe status to end with is "
         about += f"{case.expected_status}.\nIs this answer good enough to pass?"
         low, high = rubric.scale
-        each = {one.name: Question(one.question, low, high) for one in rubric.criteria}
-        return {PASSED: Question(about, 0, 1, verdict=True), **each}
+        each = {one.name: LabelQuestion(one.question, low, high) for one in rubric.criteria}
+        return {PASSED: LabelQuestion(about, 0, 1, verdict=True), **each}
 
-    async def finish(self, ctx: Context, state: State) -> None:
+    async def finish(self, ctx: Context, state: SelftestState) -> None:
         """Record the scores of the request, and the case as the report shows it."""
         if not state.steps:
             return
-        options, case = Options.model_validate(ctx.plan.options), case_of(ctx.resource("case"))
+        options, case = (
+            SelftestOptions.model_validate(ctx.plan.options),
+            case_of(ctx.resource("case")),
+        )
         steps = [await _judged(ctx, state, n, options) for n in range(len(state.steps))]
         state = state.model_copy(update={"steps": tuple(steps)})
         rubric = judging.rubric_of(options)
@@ -317,7 +325,9 @@ async def _generated(ctx: Context, case: Case) -> Generated | str:
     return why
 
 
-async def _judged(ctx: Context, state: State, number: int, options: Options) -> Step:
+async def _judged(
+    ctx: Context, state: SelftestState, number: int, options: SelftestOptions
+) -> AnswerStep:
     """A step with what the judge makes of it; without scores if its answer cannot be read.
 
     Nobody is asked about an answer with nothing in it.

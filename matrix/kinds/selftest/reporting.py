@@ -12,8 +12,8 @@ from matrix.judging.verdict import UNREADABLE
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
-from matrix.kinds.selftest.settings import Case, Rules
-from matrix.kinds.selftest.state import NOTHING_SAID, State, Step, short_of
+from matrix.kinds.selftest.settings import Case, PassRules
+from matrix.kinds.selftest.state import NOTHING_SAID, AnswerStep, SelftestState, short_of
 from matrix.model.records import JSON
 from matrix.stats.estimates.proportions import wilson_of_groups
 
@@ -28,7 +28,7 @@ _ADVICE: Final[Mapping[str, str]] = {
 }
 
 
-def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, Any]:
+def case_found(name: str, case: Case, state: SelftestState, rules: PassRules) -> dict[str, Any]:
     """A case that was played, as ``reports/selftest/<run_id>.json`` has it."""
     first, replies = state.steps[0], state.steps[1:]
     unsent = len(case.reply_flow) - len(replies) if case.requires_reply else 0
@@ -70,7 +70,7 @@ def case_found(name: str, case: Case, state: State, rules: Rules) -> dict[str, A
     }
 
 
-def _scores(step: Step) -> dict[str, float | None]:
+def _scores(step: AnswerStep) -> dict[str, float | None]:
     total = step.overall
     return {
         **{name: step.scores.get(name) for name in NAMES},
@@ -80,8 +80,8 @@ def _scores(step: Step) -> dict[str, float | None]:
 
 def report_of(run: EndedRun) -> RunReport:
     """Both files, and what is said after the summary."""
-    rules = Rules.model_validate(
-        {name: run.options[name] for name in Rules.model_fields if name in run.options}
+    rules = PassRules.model_validate(
+        {name: run.options[name] for name in PassRules.model_fields if name in run.options}
     )
     cases = [_whole(session, run) for session in run.sessions]
     passed = sum(case["pass"] is True for case in cases)
@@ -179,7 +179,7 @@ def _rate(cases: Sequence[Mapping[str, Any]], passed: int) -> str:
 
 
 def _page(
-    run: EndedRun, at: datetime, rules: Rules, cases: Sequence[Mapping[str, Any]], passed: int
+    run: EndedRun, at: datetime, rules: PassRules, cases: Sequence[Mapping[str, Any]], passed: int
 ) -> Iterator[str]:
     judged = sum(case["pass"] is not None for case in cases)
     rate = f"{passed / judged:.0%}" if judged else "none judged"
@@ -238,7 +238,7 @@ def _got(case: Mapping[str, Any]) -> str:
     return f"{case['actual_status']}" + (f": {said}" if said else "")
 
 
-def _advice(lost: Sequence[Mapping[str, Any]], rules: Rules) -> Iterator[str]:
+def _advice(lost: Sequence[Mapping[str, Any]], rules: PassRules) -> Iterator[str]:
     for name, what in _ADVICE.items():
         weak = [
             case["id"]

@@ -39,7 +39,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Rules(_Part):
+class PassRules(_Part):
     """When a case passes."""
 
     strictness: Share = Field(
@@ -77,7 +77,7 @@ class Rules(_Part):
         return self
 
 
-class Options(Rules):
+class SelftestOptions(PassRules):
     """Options of the self-test kind."""
 
     instructions: str = Field(
@@ -162,7 +162,7 @@ class NamedCase(Case):
     )
 
 
-class ModelSettings(_Part):
+class AskedModelSettings(_Part):
     """The generator or the judge."""
 
     model: str | None = Field(default=None, min_length=1, description="Model or agent.")
@@ -170,7 +170,7 @@ class ModelSettings(_Part):
     max_tokens: int | None = Field(default=None, ge=1, description="Most tokens of an answer.")
 
 
-class SelftestFile(Rules):
+class SelftestFile(PassRules):
     """``config/selftest.yaml``, without keys of a run spec."""
 
     version: Literal[1] = Field(default=1, description="Version of this form.")
@@ -180,8 +180,12 @@ class SelftestFile(Rules):
     system: str | None = Field(
         default=None, min_length=1, description="The system under test: an agent, or a model."
     )
-    generator: ModelSettings = Field(default=ModelSettings(), description="Who writes requests.")
-    judge: ModelSettings = Field(default=ModelSettings(), description="Who scores answers.")
+    generator: AskedModelSettings = Field(
+        default=AskedModelSettings(), description="Who writes requests."
+    )
+    judge: AskedModelSettings = Field(
+        default=AskedModelSettings(), description="Who scores answers."
+    )
     scenarios: tuple[NamedCase, ...] = Field(min_length=1, description="The cases.")
 
 

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.answers import says_nothing
 from matrix.kinds.selftest.judging import overall, questions_in
-from matrix.kinds.selftest.settings import AWAITING, Rules
+from matrix.kinds.selftest.settings import AWAITING, PassRules
 from matrix.model.decimals import rounded
 from matrix.model.records import ChatMessage
 
@@ -32,7 +32,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
-class Said(_Part):
+class DialogueMessage(_Part):
     """One message between the user and the system."""
 
     role: Literal["user", "assistant"]
@@ -45,7 +45,7 @@ class Said(_Part):
         return ChatMessage(self.role, self.content, carry=self.carry)
 
 
-class Step(_Part):
+class AnswerStep(_Part):
     """One answer: to the request, or to a reply.
 
     Attributes:
@@ -88,13 +88,13 @@ class Step(_Part):
         """How many questions it asks."""
         return questions_in(self.answer)
 
-    def passed(self, rules: Rules) -> bool | None:
+    def passed(self, rules: PassRules) -> bool | None:
         """Whether it passes; ``None`` if it was not judged and nothing else fails it."""
         if self.faults(rules):
             return False
         return None if self.overall is None else True
 
-    def faults(self, rules: Rules) -> list[str]:
+    def faults(self, rules: PassRules) -> list[str]:
         """Why it does not pass, in words."""
         if self.empty:
             return [NOTHING_SAID]
@@ -113,12 +113,12 @@ class Step(_Part):
         return found
 
 
-class State(_Part):
+class SelftestState(_Part):
     """Between two turns."""
 
     namespace: str
     prompt: str = ""
     hints: str = ""
     trouble: str = ""
-    said: tuple[Said, ...] = ()
-    steps: tuple[Step, ...] = ()
+    said: tuple[DialogueMessage, ...] = ()
+    steps: tuple[AnswerStep, ...] = ()

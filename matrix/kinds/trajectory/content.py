@@ -13,8 +13,14 @@ from matrix.kinds.context import Context
 from matrix.kinds.protocol import MATERIAL
 from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
-from matrix.kinds.trajectory.settings import JUDGE, Content, Scenario
-from matrix.kinds.trajectory.state import UNCERTAIN, UNJUDGED, UNREADABLE, Result, State
+from matrix.kinds.trajectory.settings import JUDGE, Content, TrajectoryScenario
+from matrix.kinds.trajectory.state import (
+    UNCERTAIN,
+    UNJUDGED,
+    UNREADABLE,
+    AssertionResult,
+    TrajectoryState,
+)
 from matrix.model.errors import CallFailed
 from matrix.model.records import Message
 from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
@@ -33,7 +39,9 @@ def form_of(rubric: str) -> Form[LineVerdict]:
     return verdict_form(f"{TOLD}\n\n{rubric}")
 
 
-def model_of(requested: str, level: str, scenario: Scenario, agents: frozenset[str]) -> str:
+def model_of(
+    requested: str, level: str, scenario: TrajectoryScenario, agents: frozenset[str]
+) -> str:
     """Who judges an assertion that asks for a model of its own.
 
     The adapter says what a name stands for. Else agents and simulated models go by their names; a
@@ -108,7 +116,11 @@ def keep_material(ctx: Context, result: str, shown: Sequence[tuple[str, str]]) -
 
 
 def parts_of(
-    ctx: Context, check: Content, result: Result, scenario: Scenario, state: State
+    ctx: Context,
+    check: Content,
+    result: AssertionResult,
+    scenario: TrajectoryScenario,
+    state: TrajectoryState,
 ) -> Iterator[Part]:
     """What the judge is shown, part by part."""
     if scenario.description:
@@ -127,11 +139,11 @@ def parts_of(
 async def judged(
     ctx: Context,
     checks: Mapping[str, Content],
-    result: Result,
-    scenario: Scenario,
-    state: State,
+    result: AssertionResult,
+    scenario: TrajectoryScenario,
+    state: TrajectoryState,
     agents: frozenset[str],
-) -> Result:
+) -> AssertionResult:
     """A result with its judge's verdict: asked again once if it cannot be read, then UNCERTAIN."""
     check = checks[result.id]
     form, level = form_of(check.text), ctx.plan.roles[JUDGE]

@@ -18,7 +18,7 @@ from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPac
 from matrix.kinds.text_files import real
 from matrix.kinds.trajectory.content import model_of
 from matrix.kinds.trajectory.points import all_ids
-from matrix.kinds.trajectory.scenario import EXPECTED, Places, read_scenario, scenarios_in
+from matrix.kinds.trajectory.scenario import EXPECTED, ScenarioPlaces, read_scenario, scenarios_in
 from matrix.kinds.trajectory.settings import (
     AGENT,
     JUDGE,
@@ -28,7 +28,7 @@ from matrix.kinds.trajectory.settings import (
     TURN_TIMEOUT_S,
     AdapterFile,
     Content,
-    Scenario,
+    TrajectoryScenario,
 )
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
@@ -136,7 +136,7 @@ def read_adapter(request: FileRequest) -> ReadFile:
     assert pinned is not None
     assert scaffolds is not None
     assert settings is not None
-    places = Places(rubrics[0], CODE in given, file.judge_models, pinned[0])
+    places = ScenarioPlaces(rubrics[0], CODE in given, file.judge_models, pinned[0])
     packs: dict[str, ScenarioPack] = {}
     for name, folder in picked(given, folders).items():
         pack = mistakes.collect(partial(read_scenario, folder, name, places))
@@ -327,7 +327,10 @@ def _with_namesakes(packs: Mapping[str, ScenarioPack]) -> dict[str, ScenarioPack
 
 def _with_judges_told(pack: ScenarioPack, run: Mapping[str, Any]) -> ScenarioPack:
     """A pack with a note for every model that an assertion asks for and does not get."""
-    scenario, agents = Scenario.model_validate(pack.content["scenario"]), frozenset(run["agents"])
+    scenario, agents = (
+        TrajectoryScenario.model_validate(pack.content["scenario"]),
+        frozenset(run["agents"]),
+    )
     asked = Counter(
         check.model
         for _, check in all_ids(scenario)

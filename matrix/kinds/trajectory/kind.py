@@ -17,9 +17,9 @@ from matrix.kinds.protocol import (
     Binding,
     EndedRun,
     FileRequest,
-    Kept,
+    LabelQuestion,
     PackLibrary,
-    Question,
+    PreviousPlay,
     ReadFile,
     RoleInfo,
     RoleProfile,
@@ -31,7 +31,7 @@ from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_
 from matrix.kinds.trajectory.assertions.hypotheses import gone_after, hypotheses_of, is_demoted
 from matrix.kinds.trajectory.assertions.own_checks import assertions_of
 from matrix.kinds.trajectory.assertions.pinned import compared, pin
-from matrix.kinds.trajectory.assertions.structural import Assertion, Scene
+from matrix.kinds.trajectory.assertions.structural import Assertion, AssertionContext
 from matrix.kinds.trajectory.content import (
     judged,
     keep_material,
@@ -59,7 +59,7 @@ from matrix.kinds.trajectory.points import (
     shown_of,
     words_of,
 )
-from matrix.kinds.trajectory.scenario import Places, read_scenario
+from matrix.kinds.trajectory.scenario import ScenarioPlaces, read_scenario
 from matrix.kinds.trajectory.settings import (
     AGENT,
     FINAL,
@@ -68,9 +68,9 @@ from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
     Content,
     Expected,
-    Options,
-    Scenario,
-    Turn,
+    ScenarioTurn,
+    TrajectoryOptions,
+    TrajectoryScenario,
 )
 from matrix.kinds.trajectory.state import (
     CONTENT,
@@ -78,8 +78,8 @@ from matrix.kinds.trajectory.state import (
     PASS,
     STRUCTURAL,
     TURN_ENDED,
-    Result,
-    State,
+    AssertionResult,
+    TrajectoryState,
     share,
 )
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
@@ -112,8 +112,8 @@ class TrajectoryKind:
         RoleInfo(JUDGE, DEFAULT_LEVEL, "decides what the folder itself cannot show", judges=True),
     )
     tells = ("date", "input_name", "scenario")
-    options_model = Options
-    state_model = State
+    options_model = TrajectoryOptions
+    state_model = TrajectoryState
     score_range = (0.0, 1.0)
     lower_is_better: frozenset[str] = frozenset()
     folder_limits = FolderLimits()
@@ -131,7 +131,7 @@ class TrajectoryKind:
         return read_adapter(request)
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
-        return read_scenario(folder, name, Places())
+        return read_scenario(folder, name, ScenarioPlaces())
 
     def bind(
         self,
@@ -141,8 +141,8 @@ class TrajectoryKind:
         library: PackLibrary,
         max_turns: int,
     ) -> Binding:
-        chosen = Options.model_validate(options.model_dump())
-        scenario = Scenario.model_validate(pack.content["scenario"])
+        chosen = TrajectoryOptions.model_validate(options.model_dump())
+        scenario = TrajectoryScenario.model_validate(pack.content["scenario"])
         agents = frozenset(pack.content.get("agents") or ())
         folders = {name: Path(place) for name, place in pack.content["folders"].items()}
         if (scaffold := _scaffold(pack, chosen, library)) is not None:
@@ -151,18 +151,20 @@ class TrajectoryKind:
 
     def rebind(
         self,
-        kept: Kept,
+        kept: PreviousPlay,
         options: BaseModel,
         roles: Mapping[str, str],
         library: PackLibrary,
         pack: ScenarioPack | None = None,
     ) -> Binding:
-        chosen = Options.model_validate(options.model_dump())
-        scenario = Scenario.model_validate(kept.texts["scenario"])
+        chosen = TrajectoryOptions.model_validate(options.model_dump())
+        scenario = TrajectoryScenario.model_validate(kept.texts["scenario"])
         agents = frozenset(kept.texts["agents"])
         return _bound(scenario, chosen, roles, agents, kept.plan.max_turns, {})
 
-    def fork(self, ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+    def fork(
+        self, ctx: ForkContext, state: TrajectoryState, changes: Mapping[str, JSON]
+    ) -> TrajectoryState:
         faults = {
             "scenario": "the agent has worked on its inputs already; run the other one",
             "scaffold": "sessions began with theirs; run again with the other one",
@@ -174,7 +176,7 @@ class TrajectoryKind:
     async def prelude(self, ctx: Context) -> JSON:
         return None
 
-    async def start(self, ctx: Context) -> State:
+    async def start(self, ctx: Context) -> TrajectoryState:
         """Lay out what sessions begin with."""
         if SCAFFOLD in ctx.resource("folders"):
             await ctx.copy_folder(SCAFFOLD)
@@ -185,9 +187,9 @@ class TrajectoryKind:
         layers = layers_of(scenario, options)
         told = {"begun": scenario.name, "inputs": ctx.resource("inputs"), "layers": layers}
         ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), 0))
-        return State(demoted=demoted)
+        return TrajectoryState(demoted=demoted)
 
-    async def turn(self, ctx: Context, state: State) -> State:
+    async def turn(self, ctx: Context, state: TrajectoryState) -> TrajectoryState:
         """One input: what the agent makes of it, and what the folder shows afterwards."""
         scenario, options = _scenario(ctx), _options(ctx)
         turn = scenario.turns[ctx.turn - 1]
@@ -236,8 +238,12 @@ class TrajectoryKind:
         )
 
     async def _asked(
-        self, ctx: Context, turn: Turn, scenario: Scenario, options: Options
-    ) -> tuple[Message, Result | None]:
+        self,
+        ctx: Context,
+        turn: ScenarioTurn,
+        scenario: TrajectoryScenario,
+        options: TrajectoryOptions,
+    ) -> tuple[Message, AssertionResult | None]:
         """What the agent says; with a result where its turn failed, and the weeks go on."""
         prompt = prompt_of(turn, ctx.turn, len(scenario.turns), options)
         try:
@@ -252,7 +258,7 @@ class TrajectoryKind:
             if failure.error_class not in FAILED_BY_ITSELF:
                 raise
             why = str(failure)[:2000]
-            failed = Result(
+            failed = AssertionResult(
                 id=f"t{ctx.turn:02d}.{TURN_ENDED}",
                 turn=ctx.turn,
                 layer=STRUCTURAL,
@@ -265,13 +271,13 @@ class TrajectoryKind:
         return Message("table", AGENT, answer.text, ctx.turn, answer.status), None
 
     async def _looked(
-        self, ctx: Context, state: State, view: View, expected: Expected, *, final: bool
-    ) -> list[Result]:
+        self, ctx: Context, state: TrajectoryState, view: View, expected: Expected, *, final: bool
+    ) -> list[AssertionResult]:
         """What the structural assertions show; those of content with what they will be shown."""
         scenario, options = _scenario(ctx), _options(ctx)
         known: Mapping[str, Assertion] = assertions_of(scenario.code)
-        scene = Scene(view, options.layout, frozenset(state.demoted), state.gone)
-        number, found = (0 if final else ctx.turn), list[Result]()
+        scene = AssertionContext(view, options.layout, frozenset(state.demoted), state.gone)
+        number, found = (0 if final else ctx.turn), list[AssertionResult]()
         for name, check in ids_of(expected, number):
             if isinstance(check, Content):
                 if options.skip_content:
@@ -280,7 +286,7 @@ class TrajectoryKind:
                     material_of, view, check, final, options.judged_chars
                 )
                 found.append(
-                    Result(
+                    AssertionResult(
                         id=name,
                         turn=number,
                         layer=CONTENT,
@@ -292,7 +298,7 @@ class TrajectoryKind:
                 continue
             seen = await asyncio.to_thread(known[check.name].check, scene, check.argument)
             found.append(
-                Result(
+                AssertionResult(
                     id=name,
                     turn=number,
                     layer=STRUCTURAL,
@@ -304,23 +310,23 @@ class TrajectoryKind:
             )
         return found
 
-    def questions(self, kept: Kept) -> Mapping[str, Question]:
+    def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Whether each judged assertion holds."""
-        scenario = Scenario.model_validate(kept.texts["scenario"])
+        scenario = TrajectoryScenario.model_validate(kept.texts["scenario"])
         found = {}
         for name, check in all_ids(scenario):
             if isinstance(check, Content):
                 told = "\n".join(f"{key}: {text}" for key, text in check.context.items())
                 question = f"{check.text}\n\n{told}\n\nDoes it pass?"
-                found[name] = Question(question, 0, 1, True, name)
+                found[name] = LabelQuestion(question, 0, 1, True, name)
         return found
 
-    async def finish(self, ctx: Context, state: State) -> None:
+    async def finish(self, ctx: Context, state: TrajectoryState) -> None:
         """Ask the judges, and record what every assertion came to."""
         scenario, agents = _scenario(ctx), frozenset(ctx.resource("agents"))
         checks = {n: one for n, one in all_ids(scenario) if isinstance(one, Content)}
         waiting = [one for one in state.results if one.layer == CONTENT]
-        verdicts: dict[str, Result] = {}
+        verdicts: dict[str, AssertionResult] = {}
         if waiting:
             asked = await ctx.parallel(
                 [
@@ -353,7 +359,9 @@ class TrajectoryKind:
         return reporting.report_of(run)
 
 
-def _of_pinned(ctx: Context, now: dict[str, JSON], scenario: Scenario) -> list[Result]:
+def _of_pinned(
+    ctx: Context, now: dict[str, JSON], scenario: TrajectoryScenario
+) -> list[AssertionResult]:
     """The final state as a later run is compared with it, and how it differs from the pinned."""
     text = orjson.dumps({"pin": now}).decode()
     ctx.log.append(Message(REPORTED, TRAJECTORY, text, ctx.turn))
@@ -361,7 +369,7 @@ def _of_pinned(ctx: Context, now: dict[str, JSON], scenario: Scenario) -> list[R
         return []
     other = compared(scenario.pinned, now)
     return [
-        Result(
+        AssertionResult(
             id=f"{FINAL}.{reporting.AS_PINNED}",
             turn=0,
             layer=STRUCTURAL,
@@ -382,13 +390,13 @@ async def _view(ctx: Context, before: Mapping[str, int]) -> View:
     return View(ctx.workspace, now, before, changed, old)
 
 
-def _tell(ctx: Context, one: Result) -> None:
+def _tell(ctx: Context, one: AssertionResult) -> None:
     severity = "" if one.word == PASS else "warning"
     told = f"{one.word}: {one.why}" if one.why else one.word
     ctx.event("assertion", subject=one.id, detail=told, value=one.counts, severity=severity)
 
 
-def _record(ctx: Context, results: list[Result]) -> None:
+def _record(ctx: Context, results: list[AssertionResult]) -> None:
     """The scores of a session: all assertions, each layer, each kind of assertion, each judge."""
     for layer in (STRUCTURAL, CONTENT):
         of_layer = [one for one in results if one.layer == layer]
@@ -409,15 +417,15 @@ def _record(ctx: Context, results: list[Result]) -> None:
     ctx.score("score", share(results))
 
 
-def _scenario(ctx: Context) -> Scenario:
-    return Scenario.model_validate(ctx.resource("scenario"))
+def _scenario(ctx: Context) -> TrajectoryScenario:
+    return TrajectoryScenario.model_validate(ctx.resource("scenario"))
 
 
-def _options(ctx: Context) -> Options:
-    return Options.model_validate(ctx.plan.options)
+def _options(ctx: Context) -> TrajectoryOptions:
+    return TrajectoryOptions.model_validate(ctx.plan.options)
 
 
-def _scaffold(pack: ScenarioPack, options: Options, library: PackLibrary) -> Path | None:
+def _scaffold(pack: ScenarioPack, options: TrajectoryOptions, library: PackLibrary) -> Path | None:
     """The folder that sessions begin with.
 
     Raises:
@@ -439,8 +447,8 @@ def _scaffold(pack: ScenarioPack, options: Options, library: PackLibrary) -> Pat
 
 
 def _bound(
-    scenario: Scenario,
-    options: Options,
+    scenario: TrajectoryScenario,
+    options: TrajectoryOptions,
     roles: Mapping[str, str],
     agents: frozenset[str],
     max_turns: int,

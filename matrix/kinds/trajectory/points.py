@@ -11,10 +11,10 @@ from matrix.kinds.trajectory.settings import (
     FINAL,
     Content,
     Expected,
-    Options,
-    Scenario,
+    ScenarioTurn,
     Structural,
-    Turn,
+    TrajectoryOptions,
+    TrajectoryScenario,
 )
 from matrix.kinds.trajectory.state import CONTENT, STRUCTURAL
 
@@ -22,7 +22,7 @@ INBOX: Final = "inbox"
 """Where in the working folder a turn's folder of files is put."""
 
 
-def prompt_of(turn: Turn, number: int, turns: int, options: Options) -> str:
+def prompt_of(turn: ScenarioTurn, number: int, turns: int, options: TrajectoryOptions) -> str:
     """What the agent is asked; the input itself is filled in last, and never looked into."""
     prompts = options.prompts
     text = prompts.command if turn.command else prompts.folder if turn.folder else prompts.artifact
@@ -48,7 +48,7 @@ def ids_of(expected: Expected, turn: int) -> Iterator[tuple[str, Any]]:
         yield f"{where}.{name}{more}", check
 
 
-def all_ids(scenario: Scenario, last: int = 0) -> Iterator[tuple[str, Any]]:
+def all_ids(scenario: TrajectoryScenario, last: int = 0) -> Iterator[tuple[str, Any]]:
     """Every assertion of a scenario with its id, in order; those up to a turn, if one is given."""
     turns = scenario.turns[: last or None]
     for number, turn in enumerate(turns, 1):
@@ -57,7 +57,7 @@ def all_ids(scenario: Scenario, last: int = 0) -> Iterator[tuple[str, Any]]:
         yield from ids_of(scenario.final, 0)
 
 
-def layers_of(scenario: Scenario, options: Options) -> dict[str, str]:
+def layers_of(scenario: TrajectoryScenario, options: TrajectoryOptions) -> dict[str, str]:
     """What a run of a scenario is to show, whether it gets so far or not: id -> layer."""
     return {
         name: CONTENT if isinstance(check, Content) else STRUCTURAL
@@ -73,11 +73,11 @@ def words_of(argument: Any) -> str:
     return argument if isinstance(argument, str) else orjson.dumps(argument).decode()
 
 
-def head_of(turn: Turn) -> str:
+def head_of(turn: ScenarioTurn) -> str:
     """What stands over an input in a transcript."""
     return f"{turn.name}, {turn.date}" if turn.date and turn.date not in turn.name else turn.name
 
 
-def shown_of(turn: Turn) -> str:
+def shown_of(turn: ScenarioTurn) -> str:
     """An input as a transcript has it."""
     return turn.text or f"the folder {turn.name}, as {INBOX}/{turn.folder}"

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
-from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, Options
+from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.estimates.proportions import wilson
 
@@ -78,7 +78,7 @@ class Rate(NamedTuple):
 
 def report_of(run: EndedRun) -> RunReport:
     """The files about a run, and what is said after its summary."""
-    options = Options.model_validate(dict(run.options))
+    options = TrajectoryOptions.model_validate(dict(run.options))
     sessions = [_session(one) for one in run.sessions]
     rates = [*_rates(sessions)]
     unplayed = [one for one in sessions if one["outcome"] in ("", "errored", "censored")]
@@ -232,7 +232,7 @@ def _lines(
     sessions: Sequence[Mapping[str, Any]],
     rates: Sequence[Rate],
     unplayed: Sequence[Mapping[str, Any]],
-    options: Options,
+    options: TrajectoryOptions,
 ) -> Iterator[str]:
     yield from _suite(rates)
     for rate in sorted(rates, key=lambda one: (one.holds is True, -one.flaky, one.id)):

@@ -23,9 +23,9 @@ from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
     Expected,
-    Scenario,
+    ScenarioTurn,
     Thresholds,
-    Turn,
+    TrajectoryScenario,
 )
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, PathKey, parse_document
@@ -47,7 +47,7 @@ _FRONT_DATE: Final = re.compile(r"\A---[ \t]*\n(?:.*\n)*?date:[ \t]*(\d{4}-\d{2}
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class ScenarioPlaces:
     """Where a scenario's parts are looked for beside its own folder, and what is allowed.
 
     Attributes:
@@ -84,7 +84,7 @@ def _half(folder: Path) -> bool:
     return (folder / INPUTS).is_dir()
 
 
-def read_scenario(folder: Path, name: str, places: Places) -> ScenarioPack:
+def read_scenario(folder: Path, name: str, places: ScenarioPlaces) -> ScenarioPack:
     """Read and check a scenario.
 
     Raises:
@@ -94,7 +94,7 @@ def read_scenario(folder: Path, name: str, places: Places) -> ScenarioPack:
 
 
 class _Reader:
-    def __init__(self, folder: Path, name: str, places: Places) -> None:
+    def __init__(self, folder: Path, name: str, places: ScenarioPlaces) -> None:
         self._folder, self._name, self._places = folder, name, places
         self._source = f"{name}/{EXPECTED}"
         self._notes: list[str] = []
@@ -124,7 +124,7 @@ class _Reader:
         self._mistakes.stop_if_any()
         said = document.value.get("description")
         description = said.strip() if isinstance(said, str) else ""
-        scenario = Scenario(
+        scenario = TrajectoryScenario(
             name=self._name,
             description=description,
             turns=turns,
@@ -190,7 +190,7 @@ class _Reader:
         except ValidationError:
             return Thresholds()
 
-    def _turns(self) -> tuple[Turn, ...]:
+    def _turns(self) -> tuple[ScenarioTurn, ...]:
         files = self._inputs()
         entries = self._entries()
         by_file: dict[str, tuple[int, Mapping[str, Any]]] = {}
@@ -309,7 +309,9 @@ class _Reader:
             number = said if isinstance(said, int) else found[0] + 1
         return (float("inf") if number is None else float(number), name)
 
-    def _turn(self, name: str, path: Path, found: tuple[int, Mapping[str, Any]] | None) -> Turn:
+    def _turn(
+        self, name: str, path: Path, found: tuple[int, Mapping[str, Any]] | None
+    ) -> ScenarioTurn:
         expected, date = Expected(), ""
         if found is not None:
             index, entry = found
@@ -326,7 +328,9 @@ class _Reader:
             self._refuse(f"{self._name}/{INPUTS}/{name}", links_out_of(path))
             self._folders[path.name] = str(real(path))
             date = date or _date_in(name)
-            return Turn(name=name, kind=kind, date=date, folder=path.name, expected=expected)
+            return ScenarioTurn(
+                name=name, kind=kind, date=date, folder=path.name, expected=expected
+            )
         text = read_text(path, MAX_INPUT, source=f"{self._name}/{INPUTS}/{name}")
         if not text.strip() or "\0" in text:
             told = "is empty" if not text.strip() else "is no text"
@@ -335,13 +339,15 @@ class _Reader:
         date = date or (front[1] if front else _date_in(name))
         command = text.strip().startswith("/") and len(text.strip().splitlines()) == 1
         said = text.strip() if command else text
-        return Turn(name=name, kind=kind, date=date, text=said, command=command, expected=expected)
+        return ScenarioTurn(
+            name=name, kind=kind, date=date, text=said, command=command, expected=expected
+        )
 
-    def _command(self, index: int, entry: Mapping[str, Any]) -> Turn:
+    def _command(self, index: int, entry: Mapping[str, Any]) -> ScenarioTurn:
         said, path = entry["command"], ("turns", index)
         if not isinstance(said, str) or not said.strip():
             self._mistakes.fault((*path, "command"), f"found {said!r}; it is a text: /review")
-        return Turn(
+        return ScenarioTurn(
             name=str(said).strip(),
             kind="command",
             date=str(entry.get("date") or ""),

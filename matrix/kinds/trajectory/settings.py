@@ -65,7 +65,7 @@ class Prompts(_Part):
     )
 
 
-class Options(_Part):
+class TrajectoryOptions(_Part):
     """Options of the trajectory kind."""
 
     scaffold: str = Field(
@@ -126,7 +126,7 @@ class Expected(_Part):
     content: tuple[Content, ...] = ()
 
 
-class Turn(_Part):
+class ScenarioTurn(_Part):
     """One turn: what comes in, and what is expected of the folder afterwards.
 
     Attributes:
@@ -152,7 +152,7 @@ class Thresholds(_Part):
     content: Share = Field(default=0.8, description="Of content assertions.")
 
 
-class Scenario(_Part):
+class TrajectoryScenario(_Part):
     """A scenario as its sessions are given it.
 
     Attributes:
@@ -162,7 +162,7 @@ class Scenario(_Part):
 
     name: str
     description: str = ""
-    turns: tuple[Turn, ...]
+    turns: tuple[ScenarioTurn, ...]
     final: Expected = Expected()
     thresholds: Thresholds = Thresholds()
     code: str = ""

@@ -20,7 +20,7 @@ UNREADABLE: Final = "JudgeUnreadable"
 """Class of a judge's answer that could not be read: it counts as UNCERTAIN, and is told apart."""
 
 
-class Result(BaseModel):
+class AssertionResult(BaseModel):
     """What one assertion came to.
 
     Attributes:
@@ -57,7 +57,7 @@ class Result(BaseModel):
         return {PASS: 1.0, FAIL: 0.0, UNCERTAIN: 0.0}.get(self.word)
 
 
-class State(BaseModel):
+class TrajectoryState(BaseModel):
     """Between turns.
 
     Attributes:
@@ -71,7 +71,7 @@ class State(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    results: tuple[Result, ...] = ()
+    results: tuple[AssertionResult, ...] = ()
     demoted: tuple[str, ...] = ()
     asked_at: tuple[int, ...] = ()
     said_at: tuple[int, ...] = ()
@@ -80,7 +80,7 @@ class State(BaseModel):
     gone: tuple[Gone, ...] = ()
 
 
-def share(results: Iterable[Result]) -> float | None:
+def share(results: Iterable[AssertionResult]) -> float | None:
     """The share that holds; ``None`` where there is none, or one has no verdict."""
     counted = [one.counts for one in results]
     if not counted or any(one is None for one in counted):

@@ -37,7 +37,7 @@ _HOLDS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
 Literals: TypeAlias = str | float | bool
 
 
-class Comparison(NamedTuple):
+class ConditionTerm(NamedTuple):
     """``table.column op value``; ``at`` is its place in the text, from 1."""
 
     table: str
@@ -54,7 +54,7 @@ class Joined(NamedTuple):
     parts: tuple[Condition, ...]
 
 
-Condition: TypeAlias = Comparison | Joined
+Condition: TypeAlias = ConditionTerm | Joined
 
 
 def parse_condition(text: str, source: str) -> Condition:
@@ -84,9 +84,9 @@ def parse_condition(text: str, source: str) -> Condition:
     return found
 
 
-def comparisons(condition: Condition) -> Iterator[Comparison]:
+def comparisons(condition: Condition) -> Iterator[ConditionTerm]:
     """Every comparison in it, in order."""
-    if isinstance(condition, Comparison):
+    if isinstance(condition, ConditionTerm):
         yield condition
         return
     for part in condition.parts:
@@ -98,7 +98,7 @@ def holds(condition: Condition, row: Mapping[tuple[str, str], Any]) -> bool:
 
     Values must be of types that compare; see the columns' declarations.
     """
-    if isinstance(condition, Comparison):
+    if isinstance(condition, ConditionTerm):
         value = row[condition.table, condition.column]
         return value is not None and _HOLDS[condition.op](value, condition.value)
     join = all if condition.word == "and" else any
@@ -118,7 +118,7 @@ def _condition(node: ast.expr, text: str, source: str, mistakes: list[Mistake]) 
 
 def _comparison(
     node: ast.Compare, text: str, source: str, mistakes: list[Mistake]
-) -> Comparison | None:
+) -> ConditionTerm | None:
     left, right, op = node.left, node.comparators[0], _OPERATORS.get(type(node.ops[0]))
     before = len(mistakes)
     named = isinstance(left, ast.Attribute) and isinstance(left.value, ast.Name)
@@ -135,7 +135,7 @@ def _comparison(
         return None
     assert isinstance(left, ast.Attribute)
     assert isinstance(left.value, ast.Name)
-    return Comparison(left.value.id, left.attr, op, value, _place(left, text))
+    return ConditionTerm(left.value.id, left.attr, op, value, _place(left, text))
 
 
 def _literal(node: ast.expr) -> Literals | None:

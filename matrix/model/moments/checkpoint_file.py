@@ -16,7 +16,7 @@ from pydantic import Field
 
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, StoreError
-from matrix.model.moments.continuation import MANY, Continuation, Count, Part, Short, Words
+from matrix.model.moments.continuation import MANY, ContinuationData, Count, FilePart, Short, Words
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Largest file that is written or read."""
@@ -27,7 +27,7 @@ FORMAT: Final = 2
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")]
 
 
-class PlayerAgent(Part):
+class PlayerAgent(FilePart):
     """A member of the group."""
 
     archetype: Short
@@ -39,7 +39,7 @@ class PlayerAgent(Part):
     mood: Short = ""
 
 
-class Group(Part):
+class GroupRecord(FilePart):
     """Who sits at the table."""
 
     players: tuple[PlayerAgent, ...] = Field(max_length=100)
@@ -47,19 +47,19 @@ class Group(Part):
     size: Count
 
 
-class SessionConfig(Part):
+class SessionConfig(FilePart):
     """What the session was set up with."""
 
     story: Short
     storyGuide: Words
     systemPrompt: Words
     narratorModel: Short
-    group: Group
+    group: GroupRecord
     maxTurns: Count
     seed: Count
 
 
-class HistoryMessage(Part):
+class HistoryMessage(FilePart):
     """A line of the conversation. ``private`` names the player it passed to or from alone."""
 
     role: Literal["narrator", "spokesperson", "player"]
@@ -71,7 +71,7 @@ class HistoryMessage(Part):
     private: Short | None = None
 
 
-class Tangent(Part):
+class Tangent(FilePart):
     """A tangent; one under way has no end yet."""
 
     startTurn: Count
@@ -82,7 +82,7 @@ class Tangent(Part):
     segueQuality: float | None
 
 
-class PrivateMoment(Part):
+class PrivateMoment(FilePart):
     """What the narrator told one player alone, and whether it paid off."""
 
     turn: Count
@@ -93,7 +93,7 @@ class PrivateMoment(Part):
     payoffTurn: Count | None = None
 
 
-class Checkpoint(Part):
+class CheckpointFile(FilePart):
     """A session after a turn. ``timestamp`` is in milliseconds since 1970."""
 
     format: Literal[1, 2] = FORMAT
@@ -107,10 +107,10 @@ class Checkpoint(Part):
     detectedPulses: tuple[Count, ...] = Field(max_length=MANY)
     detectedTangents: tuple[Tangent, ...] = Field(max_length=MANY)
     privateMoments: tuple[PrivateMoment, ...] = Field(max_length=MANY)
-    continuation: Continuation
+    continuation: ContinuationData
 
 
-def to_bytes(checkpoint: Checkpoint) -> bytes:
+def to_bytes(checkpoint: CheckpointFile) -> bytes:
     """The file's content: JSON that people can read.
 
     Raises:
@@ -127,7 +127,7 @@ def to_bytes(checkpoint: Checkpoint) -> bytes:
     return data
 
 
-def from_bytes(data: bytes, source: str) -> Checkpoint:
+def from_bytes(data: bytes, source: str) -> CheckpointFile:
     """Read a file's content.
 
     Raises:
@@ -145,13 +145,13 @@ def from_bytes(data: bytes, source: str) -> Checkpoint:
     if isinstance(found, int) and found > FORMAT:
         told = f"found {found}; this version of matrix reads formats up to {FORMAT}: upgrade it"
         raise BadInput([Mistake(source, None, "format", told)])
-    checkpoint = check(Document(source, value, {}, {}), Checkpoint)
+    checkpoint = check(Document(source, value, {}, {}), CheckpointFile)
     if mistakes := list(_contradictions(checkpoint, source)):
         raise BadInput(mistakes)
     return checkpoint
 
 
-def _contradictions(checkpoint: Checkpoint, source: str) -> list[Mistake]:
+def _contradictions(checkpoint: CheckpointFile, source: str) -> list[Mistake]:
     """What the fields allow one by one, but not together."""
     there = checkpoint.continuation
     mistakes = [

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Final
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from matrix.model.entries import Share, Tally, TurnDone
+from matrix.model.entries import RoleShare, Tally, TurnDone
 from matrix.model.moments.checkpoint import HeldContents
 from matrix.model.records import (
     JSON,
@@ -41,20 +41,20 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class Part(BaseModel):
+class FilePart(BaseModel):
     """Base of every part of the file: immutable, and unknown keys are mistakes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class ContinuedTally(Part):
+class ContinuedTally(FilePart):
     """What the session had used: seconds of model time; per role calls, tokens in and out, cost."""
 
     clock_s: float = Field(ge=0)
     roles: Mapping[Short, tuple[Count, Count, Count, Count]] = Field(max_length=100)
 
 
-class ContinuedPlan(Part):
+class ContinuedPlan(FilePart):
     """The session's plan; texts are in ``resources`` by content hash."""
 
     session_id: Short
@@ -79,7 +79,7 @@ class ContinuedPlan(Part):
     params: Mapping[Short, Any] = Field(default_factory=dict)
 
 
-class ContinuedFolder(Part):
+class ContinuedFolder(FilePart):
     """A working folder: its tree, and by content hash every blob that it is made of, as base64."""
 
     tree: Hash
@@ -96,7 +96,7 @@ class ContinuedFolder(Part):
         return [digest for digest, text in self.blobs.items() if not _holds(text, digest)]
 
 
-class Continuation(Part):
+class ContinuationData(FilePart):
     """Everything that playing on takes.
 
     ``spec`` is the run's resolved spec, which files of format 1 have not; ``folder`` the session's
@@ -142,7 +142,7 @@ class Continuation(Part):
             players=tuple(Player(*item) for item in self.players),
             tally=Tally(
                 self.tally.clock_s,
-                {role: Share(*share) for role, share in self.tally.roles.items()},
+                {role: RoleShare(*share) for role, share in self.tally.roles.items()},
             ),
             ended=self.ended,
             versions=(self.kindVersion, self.stateVersion),
@@ -188,7 +188,7 @@ def continuation_of(
     prelude: JSON,
     resources: Mapping[str, JSON],
     blobs: Mapping[str, bytes],
-) -> Continuation:
+) -> ContinuationData:
     """What playing on from a checkpoint takes.
 
     Args:
@@ -219,4 +219,4 @@ def continuation_of(
         "spec": spec,
         "folder": {"tree": done.tree, "blobs": packed} if done.tree else None,
     }
-    return Continuation.model_validate(value)
+    return ContinuationData.model_validate(value)

@@ -12,14 +12,14 @@ import orjson
 from matrix.dialects.usage import usage_from
 from matrix.model.errors import MalformedAnswer
 from matrix.model.records import ToolCall, Usage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.litellm_adapter.asking import carry_of, whole_text
 from matrix.providers.litellm_adapter.errors import AnswerRefused
 
 _LITELLM_PREFIX = "llm_provider-"
 
 
-def reply_of(response: Any, duration_s: float, target: str, provider: str = "") -> Reply:
+def reply_of(response: Any, duration_s: float, target: str, provider: str = "") -> ProviderReply:
     """The reply in a response of ``litellm.acompletion``; ``provider`` is litellm's name of it.
 
     Raises:
@@ -43,7 +43,7 @@ def reply_of(response: Any, duration_s: float, target: str, provider: str = "") 
         raise MalformedAnswer(_why_empty(target, finish), usage=usage)
     answered_by = str(getattr(response, "model", None) or "")
     answered_by = answered_by.removeprefix(target.partition("/")[0] + "/")
-    return Reply(
+    return ProviderReply(
         whole_text(text),
         usage,
         duration_s,

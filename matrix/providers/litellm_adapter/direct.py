@@ -24,7 +24,7 @@ from matrix.dialects.requests import under_name
 from matrix.dialects.shapes import ENDPOINTS
 from matrix.model.errors import MalformedAnswer, RequestRejected
 from matrix.model.records import CallParams, RawRequest
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.litellm_adapter.answers import only_limits, usage_in, without_usage
 from matrix.providers.litellm_adapter.asking import Message, parameters_of
 from matrix.providers.litellm_adapter.connections import CODED, Connections, HttpAnswer
@@ -122,7 +122,9 @@ class Direct:
         self._refuse(answer, route.config, model, provider)
         return self._read(answer, route, plan, body, options), answer.headers
 
-    async def pass_through(self, endpoint: Endpoint, api_key: str | None, raw: RawRequest) -> Reply:
+    async def pass_through(
+        self, endpoint: Endpoint, api_key: str | None, raw: RawRequest
+    ) -> ProviderReply:
         """Send a request as its client wrote it; only the key is ours.
 
         Raises:
@@ -152,7 +154,7 @@ class Direct:
             told = said.error or cut
             raise MalformedAnswer(f"{model}: {told}", usage=said.usage, written=said.written)
         shown = without_usage_event(answer.body) if raw.hides_usage else answer.body
-        return Reply(
+        return ProviderReply(
             shown.decode(errors="replace"),
             said.usage,
             0.0,

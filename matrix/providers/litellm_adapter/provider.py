@@ -11,7 +11,7 @@ from typing import Any
 
 from matrix.model.errors import AuthenticationFailed, RequestRejected
 from matrix.model.records import Call, RawRequest
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.litellm_adapter.answers import limit_headers, only_limits, reply_of
 from matrix.providers.litellm_adapter.asking import (
     mentions_json,
@@ -97,7 +97,7 @@ class LiteLLMProvider:
         }
         self._routes: dict[str, Route | None] = {}
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Answer one attempt of a call; the time waited for a free connection is not counted.
 
         Raises:
@@ -110,7 +110,7 @@ class LiteLLMProvider:
             with watching(self._connections) as wire:
                 return await self._asked(model, call, wire)
 
-    async def _asked(self, model: _Model, call: Call, wire: Wire) -> Reply:
+    async def _asked(self, model: _Model, call: Call, wire: Wire) -> ProviderReply:
         started = self._clock()
         try:
             if call.raw is not None:
@@ -157,7 +157,7 @@ class LiteLLMProvider:
             )
         return response, limit_headers(response)
 
-    async def _send_raw(self, model: _Model, call: Call, raw: RawRequest) -> Reply:
+    async def _send_raw(self, model: _Model, call: Call, raw: RawRequest) -> ProviderReply:
         async with asyncio.timeout(call.timeout_s or self._settings.timeout_s):
             return await self._direct.pass_through(model.endpoint, model.api_key, raw)
 

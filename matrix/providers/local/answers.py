@@ -22,7 +22,7 @@ _DONE: Final = b"[DONE]"
 _TOO_LONG: Final = "exceed_context_size_error"
 
 
-class Said(NamedTuple):
+class LocalAnswer(NamedTuple):
     """A whole answer. ``usage`` is ``None`` if llama.cpp reported none."""
 
     text: str
@@ -55,7 +55,7 @@ class StreamReader:
                 return
         raise MalformedAnswer(f"{self._name}: {line[:200]!r} in the middle of an answer")
 
-    def finish(self) -> Said:
+    def finish(self) -> LocalAnswer:
         """The whole answer, once the stream has ended.
 
         Raises:
@@ -66,7 +66,7 @@ class StreamReader:
         text = "".join(self._pieces)
         if not text.strip():
             raise MalformedAnswer(f"{self._name}: an answer without text ({self._finish})")
-        return Said(text, self._finish, self._usage)
+        return LocalAnswer(text, self._finish, self._usage)
 
     def _take(self, raw: bytes) -> None:
         if raw == _DONE:
@@ -81,7 +81,7 @@ class StreamReader:
             self._finish = choice.get("finish_reason") or self._finish
 
 
-def read_stream(lines: Iterable[bytes], name: str) -> Said:
+def read_stream(lines: Iterable[bytes], name: str) -> LocalAnswer:
     """The answer in the lines of an event stream.
 
     Raises:

@@ -10,7 +10,7 @@ import aiohttp
 
 from matrix.model.errors import ProviderUnavailable
 from matrix.model.records import ChatMessage
-from matrix.providers.local.answers import Said, StreamReader, refusal
+from matrix.providers.local.answers import LocalAnswer, StreamReader, refusal
 from matrix.providers.local.server import LoadedModel
 
 COUNTS_KEPT: Final = 4_096
@@ -26,7 +26,7 @@ _SAMPLE: Final = (
 """A conversation from which the chat format's own tokens are measured."""
 
 
-class Limits(NamedTuple):
+class ModelLimits(NamedTuple):
     """What a loaded model can hold.
 
     Attributes:
@@ -44,10 +44,10 @@ class LlamaClient:
     def __init__(self, model: LoadedModel, name: str) -> None:
         """``name`` is the model's, for messages."""
         self._model, self._name = model, name
-        self._limits: Limits | None = None
+        self._limits: ModelLimits | None = None
         self._counts: OrderedDict[str, int] = OrderedDict()
 
-    async def limits(self) -> Limits:
+    async def limits(self) -> ModelLimits:
         """What the model can hold; asked once."""
         if self._limits is None:
             async with self._session() as session:
@@ -63,7 +63,7 @@ class LlamaClient:
                 int(props["default_generation_settings"]["n_ctx"]),
                 int(models["data"][0]["meta"]["n_ctx_train"]),
             )
-            self._limits = Limits(context, -(-(whole - sum(bare)) // len(_SAMPLE)) + 1)
+            self._limits = ModelLimits(context, -(-(whole - sum(bare)) // len(_SAMPLE)) + 1)
         return self._limits
 
     async def sizes(self, texts: Sequence[str]) -> list[int]:
@@ -81,7 +81,7 @@ class LlamaClient:
             self._counts.popitem(last=False)
         return found
 
-    async def chat(self, body: Mapping[str, Any]) -> Said:
+    async def chat(self, body: Mapping[str, Any]) -> LocalAnswer:
         """One answer.
 
         Raises:

@@ -10,9 +10,9 @@ from typing import ClassVar, Final, NamedTuple
 
 from matrix.model.errors import ProviderTimeout, ProviderUnavailable
 from matrix.model.records import Call, ChatMessage
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.local.asking import chat_body, seed_for
-from matrix.providers.local.client import Limits, LlamaClient
+from matrix.providers.local.client import LlamaClient, ModelLimits
 from matrix.providers.local.fitting import Fitted, answer_room, clean, fit, without_middle
 from matrix.providers.local.server import SHARED, LoadedModel, Loader
 from matrix.providers.local.settings import LocalSettings
@@ -56,10 +56,10 @@ class LocalModelProvider:
         self._settings = settings or LocalSettings()
         self._loader, self._clock = loader, clock
         self._models: dict[Path, _Model] = {}
-        self._under_way: set[asyncio.Task[Reply]] = set()
+        self._under_way: set[asyncio.Task[ProviderReply]] = set()
         self._closed = False
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Answer attempt number ``attempt`` of a call; each attempt draws anew.
 
         Raises:
@@ -93,7 +93,7 @@ class LocalModelProvider:
         if self._closed:
             raise ProviderUnavailable("the local models of this process have been closed")
 
-    async def _complete(self, call: Call, attempt: int) -> Reply:
+    async def _complete(self, call: Call, attempt: int) -> ProviderReply:
         model = self._model(call.model)
         limit_s = call.timeout_s or self._settings.timeout_s
         async with model.slots:
@@ -114,10 +114,10 @@ class LocalModelProvider:
                 raise ProviderTimeout(f"{call.model}: no answer within {limit_s:g} s") from None
             took = self._clock() - started
         if not with_tools:
-            return Reply(said.text, said.usage, took, said.finish_reason, prompt.headers)
+            return ProviderReply(said.text, said.usage, took, said.finish_reason, prompt.headers)
         calls, text = read_call(said.text, call.seed)
         finish = "tool_calls" if calls else said.finish_reason
-        return Reply(text, said.usage, took, finish, prompt.headers, tool_calls=calls)
+        return ProviderReply(text, said.usage, took, finish, prompt.headers, tool_calls=calls)
 
     def _model(self, name: str) -> _Model:
         weights = find_weights(self._settings.models.get(name, name))
@@ -194,7 +194,7 @@ async def _prompt(client: LlamaClient, asked: Sequence[ChatMessage], max_tokens:
     return _Prompt(kept, fitted.left_out, max(0, before - after))
 
 
-def _surely_fits(messages: Sequence[ChatMessage], limits: Limits, room: int) -> bool:
+def _surely_fits(messages: Sequence[ChatMessage], limits: ModelLimits, room: int) -> bool:
     """Whether counting can be saved: no tokenizer makes more tokens than UTF-8 bytes."""
     most = sum(len(message.content.encode()) + limits.overhead for message in messages)
     return most <= room

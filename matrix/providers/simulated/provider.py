@@ -17,7 +17,7 @@ from matrix.kinds.selftest.settings import ASSISTANT
 from matrix.model.records import Call, ChatMessage, ToolCall, Usage
 from matrix.model.seeds import stream
 from matrix.model.spec.params import typical_reasoning
-from matrix.providers.base import Reply
+from matrix.providers.base import ProviderReply
 from matrix.providers.simulated.calling import tools_called
 from matrix.providers.simulated.faults import Faults, uniform
 from matrix.providers.simulated.notebook import keeps_a_notebook, next_step
@@ -96,7 +96,7 @@ class SimulatedProvider:
         self._traits = TraitsByCell(settings)
         self._faults = Faults(settings.faults)
 
-    async def complete(self, call: Call, attempt: int) -> Reply:
+    async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Answer attempt number ``attempt`` (from 1) of ``call``.
 
         Raises:
@@ -121,7 +121,7 @@ class SimulatedProvider:
         tool_calls = tools_called(call) if call.params.tools else ()
         return tool_calls, "" if tool_calls else answer(call, self._traits.of(call.cell))
 
-    def reply_to(self, call: Call) -> Reply:
+    def reply_to(self, call: Call) -> ProviderReply:
         """The reply to a call that does not fail, without waiting for it."""
         tool_calls, text = self._said(call)
         finish = "tool_calls" if tool_calls else "stop"
@@ -140,7 +140,7 @@ class SimulatedProvider:
             read = tokens_in(call.messages) + tokens_out(call.params.tools)
             usage = Usage(input=read, output=output, reasoning=thought)
         took = latency_s(self._settings.latency, output, call.seed)
-        return Reply(text, usage, took, finish, tool_calls=tool_calls)
+        return ProviderReply(text, usage, took, finish, tool_calls=tool_calls)
 
 
 def answer(call: Call, traits: Traits) -> str:

@@ -17,13 +17,13 @@ from matrix.stats.verdicts.sensitivity import Sensitivity
 from matrix.stats.verdicts.sequential import lead_after_looks
 
 if TYPE_CHECKING:
-    from matrix.report.compare.compare import Judged
+    from matrix.report.compare.compare import MatchupVerdict
 
 NOTABLE_P = 0.1
 """McNemar's mid-p below which shares of sessions at their limit of turns are called different."""
 
 
-def cautions_of(judged: Judged) -> tuple[str, ...]:
+def cautions_of(judged: MatchupVerdict) -> tuple[str, ...]:
     """Sentences that belong beside the verdict, the weightiest first; empty where there are none.
 
     Args:
@@ -38,7 +38,7 @@ def cautions_of(judged: Judged) -> tuple[str, ...]:
     )
 
 
-def _at_cap(judged: Judged) -> Iterator[str]:
+def _at_cap(judged: MatchupVerdict) -> Iterator[str]:
     """That the plan was looked at where its cap ended it, and what was played since."""
     matchup = judged.matchup
     if matchup.looked_at_cap is None:
@@ -57,7 +57,7 @@ def _at_cap(judged: Judged) -> Iterator[str]:
     )
 
 
-def _unscored(judged: Judged) -> Iterator[str]:
+def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions without a score by variant, and whether they could change who wins."""
     verdict, names = judged.verdict, judged.matchup.variants
     counts = {names[one.index]: one.unscored for one in verdict.variants if one.unscored}
@@ -92,7 +92,7 @@ def _most_shaken(found: tuple[Sensitivity, ...]) -> Sensitivity | None:
     )
 
 
-def _at_limit(judged: Judged) -> Iterator[str]:
+def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
     """Shares of sessions that had all their turns, where they differ by more than chance."""
     matchup, table = judged.matchup, judged.table
     cube = matchup.cube(table, matchup.at_limit.astype(float)) == 1.0
@@ -119,7 +119,7 @@ def _p_mid(cube: npt.NDArray[np.bool_], kept: npt.NDArray[np.bool_], a: int, b: 
     return mcnemar(int((of_a & ~of_b).sum()), int((of_b & ~of_a).sum())).p_mid
 
 
-def _overstated(judged: Judged) -> Iterator[str]:
+def _overstated(judged: MatchupVerdict) -> Iterator[str]:
     """After an early stop: that the lead is overstated, and by how much."""
     verdict = judged.verdict
     if verdict.kind != "winner" or verdict.rules.engine == "fixed" or verdict.decisive is None:
@@ -147,7 +147,7 @@ def _overstated(judged: Judged) -> Iterator[str]:
     )
 
 
-def _two_widths(judged: Judged) -> Iterator[str]:
+def _two_widths(judged: MatchupVerdict) -> Iterator[str]:
     """Why one interval of a pair leaves 0 out, and the other does not."""
     verdict, names = judged.verdict, judged.matchup.variants
     if verdict.kind != "winner" or len(names) < 3:

@@ -142,7 +142,7 @@ def compare(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class MatchupVerdict:
     """A matchup with its verdict on one metric: what every section of a comparison starts from.
 
     Attributes:
@@ -175,7 +175,9 @@ class Judged:
         return self.verdict.kind == "equivalent" and self.verdict.rules.delta != declared
 
 
-def judge(matchup: Matchup, metric: str | None = None, margin: float | None = None) -> Judged:
+def judge(
+    matchup: Matchup, metric: str | None = None, margin: float | None = None
+) -> MatchupVerdict:
     """Give the verdict on one metric, the declared one if left out.
 
     Raises:
@@ -199,10 +201,10 @@ def judge(matchup: Matchup, metric: str | None = None, margin: float | None = No
         # a cap is no reason to look: adding rounds and looking again errs .08 to .16 of the time
         over &= table.prefix_length >= matchup.n_whole
     verdict = verdict_of(table, rules, plan_over=over)
-    return voided(Judged(matchup, chosen, table, left_out, outside, verdict))
+    return voided(MatchupVerdict(matchup, chosen, table, left_out, outside, verdict))
 
 
-def comparison_of(judged: Judged) -> FactorComparison:
+def comparison_of(judged: MatchupVerdict) -> FactorComparison:
     """The table, the verdict and the sentence that says it."""
     matchup, verdict, metric = judged.matchup, judged.verdict, judged.metric
     return FactorComparison(
@@ -222,7 +224,7 @@ def comparison_of(judged: Judged) -> FactorComparison:
     )
 
 
-def _sentence(judged: Judged) -> str:
+def _sentence(judged: MatchupVerdict) -> str:
     if judged.void is not None:
         return judged.void.sentence
     matchup, metric = judged.matchup, judged.metric
@@ -276,7 +278,7 @@ PAIRS_OF_SESSIONS = (
 """What a comparison with sessions as its unit rests on; the figures are those of the docs."""
 
 
-def _rests_on(judged: Judged) -> str:
+def _rests_on(judged: MatchupVerdict) -> str:
     matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
     unit = matchup.unit
     parts = [

@@ -19,7 +19,7 @@ from matrix.stats import (
     krippendorff_alpha,
     wilson,
 )
-from matrix.store.shared.labels import JudgeId, Label, Transcript
+from matrix.store.shared.labels import JudgeId, Label, LabelledTranscript
 
 ENOUGH: Final = 20
 """Labelled transcripts from which a judge counts as checked."""
@@ -102,7 +102,7 @@ class JudgeCheck:
 
 
 def check_judge(
-    metric: str, labels: Iterable[Label], variants: Mapping[Transcript, str] | None = None
+    metric: str, labels: Iterable[Label], variants: Mapping[LabelledTranscript, str] | None = None
 ) -> JudgeCheck:
     """Compare what judges and people say of the same transcripts.
 
@@ -115,7 +115,7 @@ def check_judge(
         variants: Session that was judged -> variant.
     """
     mine = [one for one in labels if one.metric == metric and one.value is not None]
-    places: dict[tuple[Transcript, JudgeId], list[Label]] = {}
+    places: dict[tuple[LabelledTranscript, JudgeId], list[Label]] = {}
     for one in mine:
         places.setdefault((one.transcript, one.judge), []).append(one)
     told = [group for group in places.values() if group[-1].judge_value is not None]

@@ -16,14 +16,14 @@ from matrix.store.reading.reader import RunTables
 from matrix.store.shared.labels import (
     JudgeId,
     Label,
-    Transcript,
+    LabelledTranscript,
     judges_of,
     people_say,
     read_labels,
 )
 
 if TYPE_CHECKING:
-    from matrix.report.compare.compare import Judged
+    from matrix.report.compare.compare import MatchupVerdict
 
 LEAST = 3
 """Labelled sessions of a variant from which its mean is told with an interval."""
@@ -85,7 +85,7 @@ def _powered(
     return powered_mean(people, judge, elsewhere, judge_weight=clipped, bounds=bounds)
 
 
-def names_of_transcripts(tables: RunTables) -> dict[str, tuple[Transcript, ...]]:
+def names_of_transcripts(tables: RunTables) -> dict[str, tuple[LabelledTranscript, ...]]:
     """Session -> what its transcript is labelled under.
 
     Itself, and where a run judges another's sessions again, the session there.
@@ -93,10 +93,12 @@ def names_of_transcripts(tables: RunTables) -> dict[str, tuple[Transcript, ...]]
     run, branched = tables.run, tables.run.branched
     again = branched.run_id if branched is not None and branched.mode == "rejudge" else ""
     frame = tables.frame("sessions", ["session_id", "parent_session_id"])
-    found: dict[str, tuple[Transcript, ...]] = {}
+    found: dict[str, tuple[LabelledTranscript, ...]] = {}
     for own, parent in zip(frame.session_id, frame.parent_session_id, strict=True):
-        there = [Transcript(again, str(parent))] if again and isinstance(parent, str) else []
-        found[str(own)] = (*there, Transcript(run.run_id, str(own)))
+        there = (
+            [LabelledTranscript(again, str(parent))] if again and isinstance(parent, str) else []
+        )
+        found[str(own)] = (*there, LabelledTranscript(run.run_id, str(own)))
     return found
 
 
@@ -135,7 +137,7 @@ def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
     return [name for name in there if name.partition(".")[0] not in apart]
 
 
-def by_people(judged: Judged) -> ByPeople | None:
+def by_people(judged: MatchupVerdict) -> ByPeople | None:
     """The variants by labels of their sessions; ``None`` without labels of two variants."""
     matchup, metric = judged.matchup, judged.metric
     labels = [one for one in labels_beside(matchup.sources) if one.metric == metric]

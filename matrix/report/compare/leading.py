@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 
 Floats = npt.NDArray[np.float64]
 
@@ -25,7 +25,7 @@ class Lead:
     second: int
 
 
-def leading_pair(judged: Judged, against: int | None = None) -> Lead | None:
+def leading_pair(judged: MatchupVerdict, against: int | None = None) -> Lead | None:
     """The variant that is ahead and its closest rival; ``None`` with fewer than two means.
 
     Beaten variants are rivals only if nobody else is left. With a baseline, the pair is the best of
@@ -48,12 +48,12 @@ def leading_pair(judged: Judged, against: int | None = None) -> Lead | None:
     return Lead(ranked[0], ranked[1]) if len(ranked) > 1 else None
 
 
-def cube_of(judged: Judged, values: Floats) -> Floats:
+def cube_of(judged: MatchupVerdict, values: Floats) -> Floats:
     """A value of every session of the complete prefix, [rounds, strata, variants]; NaN if none."""
     return judged.matchup.cube(judged.table, values)
 
 
-def costs_by_round(judged: Judged) -> Floats:
+def costs_by_round(judged: MatchupVerdict) -> Floats:
     """Mean cost of a session in US dollars, [rounds of the prefix, variants]; failures included.
 
     Sessions lost to infrastructure are left out, as they are of scores; NaN for a variant that has
@@ -63,7 +63,7 @@ def costs_by_round(judged: Judged) -> Floats:
     return _mean_cost(cube_of(judged, judged.matchup.cost_usd), kept)
 
 
-def paired_costs(judged: Judged, a: int, b: int) -> Floats:
+def paired_costs(judged: MatchupVerdict, a: int, b: int) -> Floats:
     """Mean costs of two variants over the pairs of which neither was lost, [rounds, 2]."""
     cost = cube_of(judged, judged.matchup.cost_usd)[:, :, [a, b]]
     kept = np.repeat(judged.table.at_risk(a, b)[:, :, None], 2, axis=2)

@@ -20,7 +20,7 @@ from matrix.stats.rounds.rules import VerdictKind
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from matrix.report.compare.compare import Judged
+    from matrix.report.compare.compare import MatchupVerdict
     from matrix.report.compare.judge_bias import BiasDifference
     from matrix.report.compare.judge_check import Standing
     from matrix.stats import Comparison, Interval
@@ -112,7 +112,7 @@ class Void:
         }
 
 
-def voided(judged: Judged) -> Judged:
+def voided(judged: MatchupVerdict) -> MatchupVerdict:
     """The same, without a winner or an equivalence that its labels undo.
 
     Args:
@@ -156,12 +156,12 @@ def standing_beside(standing: Standing | None, void: Void | None) -> Standing | 
     return replace(standing, word="void", sentence=told)
 
 
-def _undone(judged: Judged, error: BiasDifference) -> bool:
+def _undone(judged: MatchupVerdict, error: BiasDifference) -> bool:
     """Whether a claim of this verdict about two variants falls with what the judge errs by."""
     return any(_falls(judged, pair, error) for pair in _claimed(judged, error))
 
 
-def _claimed(judged: Judged, error: BiasDifference) -> Iterator[Comparison]:
+def _claimed(judged: MatchupVerdict, error: BiasDifference) -> Iterator[Comparison]:
     """What the verdict claims of these two, as ``error.first`` minus ``error.second``."""
     verdict, names = judged.verdict, judged.matchup.variants
     pairs = verdict.claims if verdict.kind == "winner" else verdict.comparisons
@@ -173,7 +173,7 @@ def _claimed(judged: Judged, error: BiasDifference) -> Iterator[Comparison]:
             yield pair if pair.b == first else pair.reversed()
 
 
-def _falls(judged: Judged, pair: Comparison, error: BiasDifference) -> bool:
+def _falls(judged: MatchupVerdict, pair: Comparison, error: BiasDifference) -> bool:
     assert pair.interval is not None
     assert pair.difference is not None
     found, rules = pair.difference - error.difference, judged.verdict.rules

@@ -20,7 +20,14 @@ from matrix.report.text import (
     models_told,
     plural,
 )
-from matrix.stats import FailureContrast, Gate, GateKind, Interval, failure_contrast, gate_paired
+from matrix.stats import (
+    FailureContrast,
+    GateDecision,
+    GateKind,
+    Interval,
+    failure_contrast,
+    gate_paired,
+)
 from matrix.stats.estimates.figures import percent
 from matrix.stats.gates.gate import gate_of_interval
 from matrix.stats.rounds.round_table import RoundTable
@@ -55,7 +62,7 @@ class Regression:
     metric: str
     baseline: str
     rounds: int
-    scores: Gate | None
+    scores: GateDecision | None
     unscored: tuple[int, int]
     failures: FailureContrast
     failure_margin: float
@@ -109,7 +116,9 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     return replace(found, sentence=_sentence(found, matchup))
 
 
-def _with_rates(scores: Gate, table: RoundTable, rules: Rules, *, better: bool) -> Gate:
+def _with_rates(
+    scores: GateDecision, table: RoundTable, rules: Rules, *, better: bool
+) -> GateDecision:
     """Of yes/no scores: as far as both the rounds and the rates of their pairs let the gate go.
 
     Round means of rates near 0 or 1 are too skewed for t, and may have no spread at all.
@@ -150,7 +159,7 @@ def _joined(scores: GateKind, failures: GateKind) -> GateKind:
 
 
 def _extra(
-    scores: Gate | None, failures: FailureContrast, rounds: int, margin: float
+    scores: GateDecision | None, failures: FailureContrast, rounds: int, margin: float
 ) -> int | None:
     more = failures.rounds_to_pass(rounds, margin)
     if scores is None:

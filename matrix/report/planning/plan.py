@@ -8,7 +8,7 @@ import orjson
 
 from matrix.admission.tariffs import ATTO_PER_NANO
 from matrix.engine.prepare.checkup import guessed_agents
-from matrix.engine.prepare.estimate import Interval
+from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.gateway import GATEWAY
@@ -290,7 +290,7 @@ def _form(agent: AgentSpec) -> str:
     return "command in a sandbox" + (", network open" if agent.network == "open" else "")
 
 
-def _money(amount: Interval) -> str:
+def _money(amount: CostInterval) -> str:
     return f"{show_usd(amount.middle)}, from {show_usd(amount.low)} to {show_usd(amount.high)}"
 
 
@@ -377,5 +377,5 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
     }
 
 
-def _interval_usd(amount: Interval) -> dict[str, float]:
+def _interval_usd(amount: CostInterval) -> dict[str, float]:
     return {"low": to_usd(amount.low), "middle": to_usd(amount.middle), "high": to_usd(amount.high)}

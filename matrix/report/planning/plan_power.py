@@ -7,14 +7,14 @@ from math import ceil
 
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.records import JSON
-from matrix.report.planning.planning import Pilot, Question, Shown, gate_pairs, shown_by
+from matrix.report.planning.planning import Pilot, PowerQuestion, Shown, gate_pairs, shown_by
 from matrix.report.planning.planning_text import cannot_win, failing, gate_words
 from matrix.report.text import metric_value, plural
 from matrix.stats import PowerGoal
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 
-def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> Question | None:
+def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> PowerQuestion | None:
     """What a plan can show, as a question, with effects in standard deviations without a pilot.
 
     ``None`` if nothing is compared. Of a continuation the unit is the moment that is gone on from,
@@ -35,7 +35,7 @@ def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> Question
     goal = PowerGoal(
         alpha=round(1.0 - spec.compare.confidence, 12), n_variants=variants, engine=spec.engine
     )
-    return Question(
+    return PowerQuestion(
         goal=goal,
         sd=1.0 if pilot is None else pilot.sd,
         rounds=rounds,
@@ -65,7 +65,7 @@ def power_facts(prepared: Prepared, pilot: Pilot | None = None) -> list[tuple[st
     return rows
 
 
-def _can_show(shown: Shown, question: Question) -> str:
+def _can_show(shown: Shown, question: PowerQuestion) -> str:
     if shown.effect is None and shown.rounds >= MIN_ROUNDS:
         return (
             f"no winner that could be promised, whatever the scores: if {failing(question)}, the "

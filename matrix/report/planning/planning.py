@@ -62,7 +62,7 @@ class Pilot:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class PowerQuestion:
     """A plan and what is asked about it.
 
     Attributes:
@@ -152,7 +152,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PowerAnswer:
     """What a question came to.
 
     Attributes:
@@ -169,7 +169,7 @@ class Answer:
         table: Effects around the answer.
     """
 
-    question: Question
+    question: PowerQuestion
     needed: Need | None
     shown: Shown | None
     gate_pairs: int
@@ -180,7 +180,7 @@ class Answer:
     table: tuple[Need, ...]
 
 
-def answer(question: Question) -> Answer:
+def answer(question: PowerQuestion) -> PowerAnswer:
     """Answer a question, with a small table around the answer."""
     goal, gate = question.goal, gate_pairs(question)
     planned = _planned_rounds(question)
@@ -192,7 +192,7 @@ def answer(question: Question) -> Answer:
     columns = tuple(
         dict.fromkeys(max(MIN_ROUNDS, ceil(share * (around or 1))) for share in ROUNDS_AROUND)
     )
-    return Answer(
+    return PowerAnswer(
         question=question,
         needed=None if question.effect is None else _need(question, question.effect, columns),
         shown=shown,
@@ -205,7 +205,7 @@ def answer(question: Question) -> Answer:
     )
 
 
-def gate_pairs(question: Question) -> int:
+def gate_pairs(question: PowerQuestion) -> int:
     """Pairs without a failure that the failure gate takes."""
     goal = question.goal
     pairs = failure_gate_pairs(
@@ -218,7 +218,7 @@ def gate_pairs(question: Question) -> int:
     return pairs
 
 
-def shown_by(question: Question, rounds: int) -> Shown:
+def shown_by(question: PowerQuestion, rounds: int) -> Shown:
     """What a number of rounds of the question's plan can show."""
     passed = _gate_chance(question, rounds)
     # the scores must be shown all the surer, as both have to come out
@@ -238,14 +238,14 @@ def _looks(goal: PowerGoal) -> bool:
     return goal.engine != "fixed"
 
 
-def _planned_rounds(question: Question) -> int | None:
+def _planned_rounds(question: PowerQuestion) -> int | None:
     if question.budget_nano is None or not question.round_nano:
         return question.rounds
     paid = rounds_for(question.budget_nano, question.round_nano)
     return paid if question.rounds is None else min(paid, question.rounds)
 
 
-def _rounds(question: Question, effect: float | None, sd: float | None = None) -> RoundsToWin:
+def _rounds(question: PowerQuestion, effect: float | None, sd: float | None = None) -> RoundsToWin:
     """Rounds for an effect, or for the gate alone; ``sd`` is the question's if left out."""
     return rounds_to_win(
         question.goal,
@@ -258,7 +258,7 @@ def _rounds(question: Question, effect: float | None, sd: float | None = None) -
     )
 
 
-def _gate_chance(question: Question, rounds: int) -> float:
+def _gate_chance(question: PowerQuestion, rounds: int) -> float:
     if not question.failure_rate:
         return 1.0
     return gate_of(
@@ -270,7 +270,7 @@ def _gate_chance(question: Question, rounds: int) -> float:
     ).chance(rounds)
 
 
-def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
+def _need(question: PowerQuestion, effect: float, columns: Sequence[int]) -> Need:
     rounds = _rounds(question, effect)
     cost = None if question.round_nano is None else rounds.total * question.round_nano
     opens = ceil(gate_pairs(question) / question.pairs)  # before, nobody can be named
@@ -283,14 +283,14 @@ def _need(question: Question, effect: float, columns: Sequence[int]) -> Need:
     return Need(effect, rounds, rounds.total * question.sessions_per_round, cost, powers)
 
 
-def _gate_at_rate(question: Question) -> int | None:
+def _gate_at_rate(question: PowerQuestion) -> int | None:
     if not question.failure_rate:
         return None
     found = _rounds(question, None).total
     return None if found >= MOST_ROUNDS else found
 
 
-def _at_worst(question: Question) -> int | None:
+def _at_worst(question: PowerQuestion) -> int | None:
     if question.pilot is None or question.effect is None:
         return None
     return _rounds(question, question.effect, question.pilot.sd_range[1]).total

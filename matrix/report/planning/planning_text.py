@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
-from matrix.report.planning.planning import Answer, Need, Question, Shown
+from matrix.report.planning.planning import Need, PowerAnswer, PowerQuestion, Shown
 from matrix.report.text import (
     WIDTH,
     columns,
@@ -24,13 +24,13 @@ _ENGINES = {
 }
 
 
-def answer_as_text(answer: Answer, *, width: int = WIDTH) -> str:
+def answer_as_text(answer: PowerAnswer, *, width: int = WIDTH) -> str:
     """The answer in plain sentences, what it rests on, and a small table around it."""
     parts = [wrapped(sentence, width=width) for sentence in _sentences(answer)]
     return "\n".join([*parts, facts(_facts(answer), width=width), "", _table(answer)])
 
 
-def _sentences(answer: Answer) -> list[str]:
+def _sentences(answer: PowerAnswer) -> list[str]:
     told = []
     if answer.needed is not None:
         told.append(_needed(answer.needed, answer.question))
@@ -41,7 +41,7 @@ def _sentences(answer: Answer) -> list[str]:
     return told
 
 
-def _needed(need: Need, question: Question) -> str:
+def _needed(need: Need, question: PowerQuestion) -> str:
     rounds = plural(need.rounds.total, question.unit)
     return (
         f"A difference of {_value(need.effect)} "
@@ -50,7 +50,7 @@ def _needed(need: Need, question: Question) -> str:
     )
 
 
-def _shown(shown: Shown, question: Question) -> str:
+def _shown(shown: Shown, question: PowerQuestion) -> str:
     start = f"{plural(shown.rounds, question.unit)} ({plural(shown.sessions, 'session')})"
     cost = _money(shown.cost_nano)
     if question.budget_nano is not None:
@@ -68,7 +68,7 @@ def _shown(shown: Shown, question: Question) -> str:
     return f"{start} can show a difference of {size} or more, {chance}{cost}."
 
 
-def cannot_win(question: Question, rounds: int, gate_pairs: int) -> str:
+def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
     """Why so many rounds cannot name a winner by its scores alone, and what would help."""
     pairs = rounds * question.pairs
     needed = -(-gate_pairs // question.pairs)
@@ -82,7 +82,7 @@ def cannot_win(question: Question, rounds: int, gate_pairs: int) -> str:
     )
 
 
-def _facts(answer: Answer) -> list[tuple[str, str]]:
+def _facts(answer: PowerAnswer) -> list[tuple[str, str]]:
     question = answer.question
     goal, unit = question.goal, question.unit
     rows = []
@@ -106,12 +106,12 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     return rows + _from(answer)
 
 
-def failing(question: Question) -> str:
+def failing(question: PowerQuestion) -> str:
     """How many sessions are expected to fail, and why."""
     return f"{100 * question.failure_rate:.2g} % fail, as in that run"
 
 
-def gate_words(question: Question, pairs: int, rounds: int) -> str:
+def gate_words(question: PowerQuestion, pairs: int, rounds: int) -> str:
     """What the failure gate takes, as pairs and as rounds."""
     return (
         f"{pairs} pairs without a failure = {plural(rounds, question.unit)}, to show at most "
@@ -119,7 +119,7 @@ def gate_words(question: Question, pairs: int, rounds: int) -> str:
     )
 
 
-def _from(answer: Answer) -> list[tuple[str, str]]:
+def _from(answer: PowerAnswer) -> list[tuple[str, str]]:
     question = answer.question
     if (pilot := question.pilot) is None:
         return [("spread", f"{_value(question.sd)} from {question.unit} to {question.unit}")]
@@ -134,7 +134,7 @@ def _from(answer: Answer) -> list[tuple[str, str]]:
     return [("spread", text)]
 
 
-def _table(answer: Answer) -> str:
+def _table(answer: PowerAnswer) -> str:
     question, priced = answer.question, answer.question.round_nano is not None
     headers = ["difference", "rounds", "sessions", *(["cost"] if priced else [])]
     headers += [f"with {n:,}" for n in answer.columns]
@@ -161,7 +161,7 @@ def _money(nano: int | None) -> str:
     return "" if nano is None else f", about {show_usd(nano)}"
 
 
-def answer_as_data(answer: Answer) -> JSON:
+def answer_as_data(answer: PowerAnswer) -> JSON:
     """The same for programs."""
     question, pilot = answer.question, answer.question.pilot
     return {

@@ -12,7 +12,7 @@ from matrix.kinds.playtest.kind import KIND as PLAYTEST
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Contents
-from matrix.model.moments.checkpoint_file import Checkpoint
+from matrix.model.moments.checkpoint_file import CheckpointFile
 from matrix.model.moments.continuation import continuation_of
 from matrix.model.records import JSON
 from matrix.store.blobs.carrying import exported
@@ -41,7 +41,7 @@ class RunContent(NamedTuple):
     files: Contents
 
 
-def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> Checkpoint:
+def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> CheckpointFile:
     """The session as it stood after ``turn``.
 
     Args:
@@ -68,7 +68,7 @@ def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON
     speaker = next((player.name for player in done.players if player.is_spokesperson), "")
     playtest = plan.kind == PLAYTEST.name
     state = orjson.loads(done.state)
-    return Checkpoint(
+    return CheckpointFile(
         run=run.run_id,
         turn=turn,
         timestamp=times[turn],

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
-from matrix.model.moments.checkpoint_file import Checkpoint
+from matrix.model.moments.checkpoint_file import CheckpointFile
 from matrix.model.money import show_usd
 from matrix.model.records import Event, Message
 from matrix.report.text import aside_of, duration, harmless, noted, one_line
@@ -24,7 +24,7 @@ _TOLD = {
 }
 
 
-def session_as_markdown(session: Transcript, last: Checkpoint, *, simulated: str) -> str:
+def session_as_markdown(session: Transcript, last: CheckpointFile, *, simulated: str) -> str:
     """The report of a session.
 
     Args:
@@ -47,7 +47,7 @@ def session_as_markdown(session: Transcript, last: Checkpoint, *, simulated: str
     return harmless("\n".join(parts).rstrip() + "\n")
 
 
-def _config(session: Transcript, last: Checkpoint, simulated: str) -> Iterator[str]:
+def _config(session: Transcript, last: CheckpointFile, simulated: str) -> Iterator[str]:
     config, plan = last.sessionConfig, session.plan
     yield "## Config\n"
     yield f"- Session: {plan.session_id} of run {last.run}"
@@ -61,7 +61,7 @@ def _config(session: Transcript, last: Checkpoint, simulated: str) -> Iterator[s
         yield f"  - {role}: {used}, {show_usd(share.cost)}"
 
 
-def _group(last: Checkpoint) -> Iterator[str]:
+def _group(last: CheckpointFile) -> Iterator[str]:
     yield "\n## Group\n"
     yield "| Player | Archetype | Model |"
     yield "|--------|-----------|-------|"
@@ -70,7 +70,7 @@ def _group(last: Checkpoint) -> Iterator[str]:
         yield f"| {_cell(agent.name)}{speaker} | {_cell(agent.archetype)} | {_cell(agent.model)} |"
 
 
-def _summary(session: Transcript, last: Checkpoint) -> Iterator[str]:
+def _summary(session: Transcript, last: CheckpointFile) -> Iterator[str]:
     over = [tangent for tangent in last.detectedTangents if tangent.endTurn is not None]
     average = (
         f" (avg {sum(t.length for t in over) / len(over):.1f} turns to recover)" if over else ""
@@ -88,7 +88,7 @@ def _summary(session: Transcript, last: Checkpoint) -> Iterator[str]:
             yield f"- Score: {in_digits(score.value, 1)}"
 
 
-def _expected(last: Checkpoint) -> str:
+def _expected(last: CheckpointFile) -> str:
     there = last.continuation
     scenario = there.resources.get(there.plan.resources.get("scenario", ""))
     found = scenario.get("pulses_expected") if isinstance(scenario, dict) else None

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from matrix.model.errors import BadInput, Mistake, did_you_mean
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import Lead
 from matrix.report.compare.matchup import Matchup
 from matrix.report.text import plural
@@ -95,7 +95,7 @@ def chosen_breakdown(matchup: Matchup, by: str | None) -> str | None:
     raise BadInput([Mistake("--by", None, "", told)])
 
 
-def breakdown_of(judged: Judged, lead: Lead, by: str) -> Breakdown:
+def breakdown_of(judged: MatchupVerdict, lead: Lead, by: str) -> Breakdown:
     """The leading pair at each level."""
     scores = judged.table.scores
     labels = np.array(judged.matchup.within[by], dtype=object)
@@ -115,7 +115,7 @@ def _row(level: str, scores: Floats, lead: Lead) -> BreakdownRow:
     return BreakdownRow(level, int(known.sum()), one, two, one - two)
 
 
-def elsewhere_of(judged: Judged, lead: Lead | None) -> Elsewhere:
+def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
     """A claim about scenarios like these, with the scenario as its unit; refused below five."""
     matchup, verdict = judged.matchup, judged.verdict
     level = pairwise_level(verdict.rules.alpha, len(matchup.variants))

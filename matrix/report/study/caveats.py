@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from matrix.model.metrics import OF_FAILURES_TOO
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.unscored import unscored_of, unscored_told
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
@@ -17,7 +17,7 @@ ENOUGH_LEFT = 0.05
 """Share of pairs left out for want of a value from which that is a caveat."""
 
 
-def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
+def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
     """All that applies, the most serious first.
 
     Args:
@@ -36,7 +36,7 @@ def caveats_of(judged: Judged, margin: float | None) -> tuple[str, ...]:
     )
 
 
-def _undeclared(judged: Judged) -> Iterator[str]:
+def _undeclared(judged: MatchupVerdict) -> Iterator[str]:
     """Whether what is compared was declared before launch, in every run that takes part."""
     matchup = judged.matchup
     plans = [tables.run.plan for tables in matchup.sources]
@@ -56,7 +56,7 @@ def _undeclared(judged: Judged) -> Iterator[str]:
         )
 
 
-def _late_margin(judged: Judged, margin: float | None) -> Iterator[str]:
+def _late_margin(judged: MatchupVerdict, margin: float | None) -> Iterator[str]:
     declared = judged.matchup.spec.compare.margin
     if margin is None or margin == declared:
         return
@@ -67,7 +67,7 @@ def _late_margin(judged: Judged, margin: float | None) -> Iterator[str]:
     )
 
 
-def _peeked(judged: Judged) -> Iterator[str]:
+def _peeked(judged: MatchupVerdict) -> Iterator[str]:
     """Sections that look once do not allow for a run that was stopped by looking."""
     spec = judged.matchup.spec
     if spec.engine == "fixed" or judged.verdict.rules.engine != "fixed":
@@ -78,7 +78,7 @@ def _peeked(judged: Judged) -> Iterator[str]:
     )
 
 
-def _unscored(judged: Judged) -> Iterator[str]:
+def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     """Whose sessions have no score though they came to an end; of none but such, another says."""
     found = unscored_of(judged.matchup, judged.metric)
     told = unscored_told(found, judged.metric)
@@ -86,7 +86,7 @@ def _unscored(judged: Judged) -> Iterator[str]:
         yield told
 
 
-def _values(judged: Judged) -> Iterator[str]:
+def _values(judged: MatchupVerdict) -> Iterator[str]:
     """Metrics that have no value, or one and the same, in sessions that should have one."""
     matchup, table = judged.matchup, judged.table
     values = matchup.values(judged.metric)
@@ -115,7 +115,7 @@ def _values(judged: Judged) -> Iterator[str]:
         yield f"The runs have no complete {matchup.unit} in common, so nothing can be paired."
 
 
-def _approximate(judged: Judged) -> Iterator[str]:
+def _approximate(judged: MatchupVerdict) -> Iterator[str]:
     """Variants whose own interval may cover less than it says."""
     names = judged.matchup.variants
     found = [names[one.index] for one in judged.verdict.variants if one.approximate]
@@ -126,13 +126,13 @@ def _approximate(judged: Judged) -> Iterator[str]:
         )
 
 
-def _moved(judged: Judged) -> Iterator[str]:
+def _moved(judged: MatchupVerdict) -> Iterator[str]:
     """Models whose name stood for something else in one part of what is compared."""
     for model, names in moved_models(judged.matchup.sources).items():
         yield f"{moved_alias(model, names)}."
 
 
-def _schemas(judged: Judged) -> Iterator[str]:
+def _schemas(judged: MatchupVerdict) -> Iterator[str]:
     """Tables that were written by versions with other columns."""
     found = {
         version

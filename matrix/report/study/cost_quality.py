@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import Lead, costs_by_round, paired_costs
 from matrix.stats import (
     CostRatio,
@@ -80,7 +80,9 @@ class CostQuality:
     strict: float
 
 
-def cost_quality_of(judged: Judged, lead: Lead, rng: np.random.Generator) -> CostQuality | None:
+def cost_quality_of(
+    judged: MatchupVerdict, lead: Lead, rng: np.random.Generator
+) -> CostQuality | None:
     """Cost beside quality; ``None`` where the metric is money itself, or no money was spent.
 
     Args:
@@ -131,7 +133,7 @@ def _ratio(first: Floats, second: Floats, rng: np.random.Generator, alpha: float
 
 
 def _dominates(
-    judged: Judged, sides: Floats, one: int, other: int, ratio: CostRatio, alpha: float
+    judged: MatchupVerdict, sides: Floats, one: int, other: int, ratio: CostRatio, alpha: float
 ) -> bool:
     """Whether ``one`` is shown to be no worse than ``other`` and cheaper, each at ``alpha``."""
     names = judged.matchup.variants
@@ -151,7 +153,7 @@ def _dominates(
 
 
 def _frontier(
-    judged: Judged, means: Floats, costs: Floats, rng: np.random.Generator
+    judged: MatchupVerdict, means: Floats, costs: Floats, rng: np.random.Generator
 ) -> tuple[list[bool] | None, list[float] | None]:
     if not len(means):
         return None, None
@@ -170,7 +172,7 @@ def _inverse(ratio: CostRatio) -> CostRatio:
 
 
 def _row(
-    judged: Judged,
+    judged: MatchupVerdict,
     costs: Floats,
     index: int,
     ratio: CostRatio | None,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from matrix.model.seeds import derive_seed
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.stats.rounds.round_table import FloatArray, RoundTable
 from matrix.stats.verdicts.decision import decision_aid
 
@@ -49,7 +49,7 @@ class Risk:
     rounds: int
 
 
-def risk_of(judged: Judged, costs: tuple[float | None, ...]) -> Risk | None:
+def risk_of(judged: MatchupVerdict, costs: tuple[float | None, ...]) -> Risk | None:
     """The risk of each variant; ``None`` where something is shown, or nothing can be said.
 
     Nothing is said where many scores of those that can still win are missing; one that is out has

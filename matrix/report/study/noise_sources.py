@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 import numpy.typing as npt
 
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.stats import (
     AGREEMENT_WARN_BELOW,
     Noise,
@@ -93,7 +93,7 @@ class Agreement:
     whole: float | None = None
 
 
-def noise_of(judged: Judged, repeats: Floats) -> NoiseReport | None:
+def noise_of(judged: MatchupVerdict, repeats: Floats) -> NoiseReport | None:
     """Sources of noise; ``None`` with fewer than two whole rounds, or in a branch.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.stats import MIN_ROUNDS, Comparison, holm
 from matrix.stats.verdicts.ruling import inside
 
@@ -42,7 +42,7 @@ class PairRow:
     finding: str
 
 
-def pair_rows(judged: Judged, against: int | None = None) -> tuple[PairRow, ...]:
+def pair_rows(judged: MatchupVerdict, against: int | None = None) -> tuple[PairRow, ...]:
     """All pairs, or those with a baseline, the better mean first; the latter with Holm's p."""
     pairs = [
         pair
@@ -53,7 +53,7 @@ def pair_rows(judged: Judged, against: int | None = None) -> tuple[PairRow, ...]
     return tuple(rows if against is None else _with_holm(rows, judged.verdict.rules.alpha))
 
 
-def _row(judged: Judged, pair: Comparison) -> PairRow:
+def _row(judged: MatchupVerdict, pair: Comparison) -> PairRow:
     better = pair if judged.sign * (pair.difference or 0.0) >= 0 else pair.reversed()
     names, interval = judged.matchup.variants, better.interval
     sequential = judged.verdict.rules.engine == "open-ended"
@@ -72,7 +72,7 @@ def _row(judged: Judged, pair: Comparison) -> PairRow:
     )
 
 
-def _finding(judged: Judged, pair: Comparison) -> str:
+def _finding(judged: MatchupVerdict, pair: Comparison) -> str:
     """What a pair shows, b being the one with the better mean."""
     verdict = judged.verdict
     if pair.n < MIN_ROUNDS or not pair.enough_discordant:

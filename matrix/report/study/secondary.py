@@ -7,7 +7,7 @@ from math import exp
 
 import numpy as np
 
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import Lead
 from matrix.stats import (
     MIN_ROUNDS,
@@ -89,7 +89,7 @@ class _Test:
     untested: str
 
 
-def secondary_of(judged: Judged, lead: Lead) -> Secondary:
+def secondary_of(judged: MatchupVerdict, lead: Lead) -> Secondary:
     """Test every other metric on the leading pair, and correct for their number."""
     names, rules = judged.matchup.variants, judged.verdict.rules
     tests = [
@@ -116,7 +116,7 @@ def secondary_of(judged: Judged, lead: Lead) -> Secondary:
     )
 
 
-def _test(judged: Judged, lead: Lead, metric: str) -> _Test:
+def _test(judged: MatchupVerdict, lead: Lead, metric: str) -> _Test:
     table, left_out = judged.matchup.round_table(metric)
     first, second = table.paired(lead.first, lead.second).T
     result = paired_t(second, first, judged.verdict.rules.alpha)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
-from matrix.report.compare.compare import Judged
+from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import cube_of
 from matrix.report.text import plural
 from matrix.store.run.run_folder import resume_command
@@ -36,7 +36,7 @@ class Settling:
     sentence: str
 
 
-def settling_of(judged: Judged) -> Settling:
+def settling_of(judged: MatchupVerdict) -> Settling:
     """What it would take to settle this, at this run's cost of a round."""
     verdict = judged.verdict
     each = _round_nano(judged)
@@ -75,7 +75,7 @@ def settling_of(judged: Judged) -> Settling:
     return Settling(rounds, verdict.winner_rounds, cost, each, told)
 
 
-def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
+def _to_win(judged: MatchupVerdict, rounds: int, each: NanoUSD | None) -> str:
     """What a winner takes, where that is more than any verdict does."""
     wins = judged.verdict.winner_rounds
     if wins is None or wins <= rounds:
@@ -84,7 +84,7 @@ def _to_win(judged: Judged, rounds: int, each: NanoUSD | None) -> str:
     return f", and {wins:,}{cost} to name a winner"
 
 
-def _anew(judged: Judged, each: NanoUSD | None) -> str:
+def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
     requested = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
@@ -103,7 +103,7 @@ def _anew(judged: Judged, each: NanoUSD | None) -> str:
     )
 
 
-def _plan(judged: Judged) -> str:
+def _plan(judged: MatchupVerdict) -> str:
     run = judged.matchup.sources[0].run.run_id
     return f"`matrix power --from {run}` plans it in full, with the failures that were seen."
 
@@ -115,7 +115,7 @@ def _so_many(rounds: int, unit: str, each: NanoUSD | None) -> str:
     return f"{counted} (about {show_usd(rounds * each)}, at {show_usd(each)} a {unit} so far)"
 
 
-def _round_nano(judged: Judged) -> NanoUSD | None:
+def _round_nano(judged: MatchupVerdict) -> NanoUSD | None:
     """Mean cost of a round of the variants that are still in the run, preludes included."""
     table = judged.table
     if not table.prefix_length:
@@ -125,7 +125,7 @@ def _round_nano(judged: Judged) -> NanoUSD | None:
     return round(cost / table.prefix_length * _overhead(judged) * NANO_PER_USD)
 
 
-def _overhead(judged: Judged) -> float:
+def _overhead(judged: MatchupVerdict) -> float:
     """What a run cost in all, over what its sessions did: they share preludes."""
     matchup = judged.matchup
     if len(matchup.sources) != 1:

@@ -9,7 +9,13 @@ import numpy as np
 from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.seeds import derive_seed
-from matrix.report.compare.compare import FactorComparison, Judged, VariantRow, comparison_of, judge
+from matrix.report.compare.compare import (
+    FactorComparison,
+    MatchupVerdict,
+    VariantRow,
+    comparison_of,
+    judge,
+)
 from matrix.report.compare.judge_check import Standing
 from matrix.report.compare.labelled import ByPeople, by_people, judged_parts, standing_in
 from matrix.report.compare.leading import leading_pair
@@ -145,7 +151,9 @@ def study_of(
     return _assembled(judged, margin, chosen_by, baseline)
 
 
-def _assembled(judged: Judged, margin: float | None, by: str | None, baseline: int | None) -> Study:
+def _assembled(
+    judged: MatchupVerdict, margin: float | None, by: str | None, baseline: int | None
+) -> Study:
     matchup = judged.matchup
     lead = leading_pair(judged, baseline)
     # Always the same draws: the same tables give the same figures.
@@ -183,7 +191,7 @@ def _metric(matchup: Matchup, metric: str | None) -> str:
     return "score" if asked == COMPOSITE and COMPOSITE not in matchup.measured() else asked
 
 
-def _judged(matchup: Matchup, metric: str, margin: float | None) -> Judged:
+def _judged(matchup: Matchup, metric: str, margin: float | None) -> MatchupVerdict:
     """The verdict; refused where no session that ended has a value.
 
     Raises:

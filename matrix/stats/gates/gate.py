@@ -37,7 +37,7 @@ GateReason = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Gate:
+class GateDecision:
     """Whether a candidate may replace a baseline.
 
     Attributes:
@@ -89,7 +89,7 @@ def gate_paired(
     alpha: float = 0.05,
     *,
     higher_is_better: bool = True,
-) -> Gate:
+) -> GateDecision:
     """Gate on round means of two variants over the same rounds, by the paired t.
 
     Args:
@@ -112,7 +112,7 @@ def gate_of_interval(
     rounds: int,
     *,
     higher_is_better: bool = True,
-) -> Gate:
+) -> GateDecision:
     """Gate by an interval at ``1 - 2 alpha`` that was made elsewhere; else as `gate_paired`."""
     return _gate(difference, interval, margin, (rounds, rounds), higher_is_better, MIN_ROUNDS)
 
@@ -140,7 +140,7 @@ def gate_unpaired(
     alpha: float = 0.05,
     *,
     higher_is_better: bool = True,
-) -> Gate:
+) -> GateDecision:
     """Gate on two runs without common rounds, by Welch's t.
 
     Args:
@@ -165,7 +165,7 @@ def gate_rates(
     alpha: float = 0.05,
     *,
     higher_is_better: bool = True,
-) -> Gate:
+) -> GateDecision:
     """Gate on two independent pass rates, by Newcombe's interval.
 
     With no failure on either side it passes from 52 sessions each on for a margin of 5 points, and
@@ -225,7 +225,7 @@ def _gate(
     sizes: tuple[int, int],
     higher_is_better: bool,
     least: int,
-) -> Gate:
+) -> GateDecision:
     gain = interval if interval is None or higher_is_better else interval.negated()
     kind: GateKind = "not_enough_data"
     reason: GateReason
@@ -244,7 +244,7 @@ def _gate(
         lead = difference if higher_is_better else -difference
         reason, extra = "interval too wide", _extra(lead, gain, margin, min(sizes))
     worse = kind == "pass" and gain is not None and gain.high < 0
-    return Gate(kind, reason, difference, interval, margin, worse, *sizes, extra)
+    return GateDecision(kind, reason, difference, interval, margin, worse, *sizes, extra)
 
 
 def _extra(lead: float, gain: Interval, margin: float, n: int) -> int:

@@ -18,7 +18,7 @@ from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.means import ROUNDING
 from matrix.stats.estimates.samples import finite_sample, refuse
 from matrix.stats.estimates.student import t_quantile
-from matrix.stats.gates.gate import Gate
+from matrix.stats.gates.gate import GateDecision
 
 RatioMethod = Literal["jackknife", "bootstrap-t"]
 
@@ -131,7 +131,7 @@ def cost_per_completed(total_nano: int, completed: int) -> int | None:
     return (2 * total_nano + completed) // (2 * completed) if completed else None
 
 
-def dominates(quality: Gate, cost: CostRatio) -> bool:
+def dominates(quality: GateDecision, cost: CostRatio) -> bool:
     """Whether the second variant is as good and cheaper.
 
     Both parts must hold, each at its own error rate, so no correction is needed.

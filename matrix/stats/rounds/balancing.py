@@ -60,7 +60,7 @@ def balanced(values: FloatArray, known: BoolArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Balance:
+class BalancedMeans:
     """The mean over scenarios after each of P rounds; all arrays of shape [P].
 
     Attributes:
@@ -80,7 +80,7 @@ class Balance:
     df: FloatArray
 
 
-def balance(values: FloatArray) -> Balance:
+def balance(values: FloatArray) -> BalancedMeans:
     """Mean over scenarios, its standard error and degrees of freedom after each round.
 
     Args:
@@ -99,7 +99,7 @@ def balance(values: FloatArray) -> Balance:
     squares, freedom = _errors(shifted, known, apart, counts, weights)
     rounds = _rounds(known, used)
     usable = (counts >= 2).any(axis=1)
-    return Balance(
+    return BalancedMeans(
         rounds=rounds,
         pairs=np.asarray(np.where(used, counts, 0).sum(axis=1), np.int64),
         mean=np.asarray(np.where(used, first + apart, 0.0).sum(axis=1) / scenarios),

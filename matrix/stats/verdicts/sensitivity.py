@@ -23,7 +23,7 @@ from matrix.stats.verdicts.comparisons import Comparison
 from matrix.stats.verdicts.ruling import inside
 
 if TYPE_CHECKING:
-    from matrix.stats.verdicts.sequential import Finding
+    from matrix.stats.verdicts.sequential import LookOutcome
 
 STEPS = 40
 """Halvings in the search for where a claim turns: to 1e-12 of the range of scores."""
@@ -53,7 +53,7 @@ class Sensitivity:
     overturned: bool
 
 
-def sensitivities(finding: Finding, table: RoundTable, rules: Rules) -> tuple[Sensitivity, ...]:
+def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tuple[Sensitivity, ...]:
     """Of each comparison that a winner or equivalence rests on; none for other verdicts.
 
     Args:

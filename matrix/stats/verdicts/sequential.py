@@ -55,7 +55,7 @@ class Beaten:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LookOutcome:
     """What the looks came to; fields as in `matrix.stats.verdicts.verdict.Verdict`."""
 
     ruling: Ruling
@@ -65,7 +65,7 @@ class Finding:
     beaten: tuple[Beaten, ...]
 
 
-def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
+def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> LookOutcome:
     """Make all looks at ``table`` and tell the first that decides, or how things stand at the last.
 
     **Out of the race.** Variant b is beaten by a at the first look that shows a's score to be
@@ -112,7 +112,7 @@ def look(table: RoundTable, rules: Rules, *, plan_over: bool) -> Finding:
     found = tuple(pair.comparison(last) for pair in tracks.values())
     claimed = tuple(pair.comparison(last, by_itself=True) for pair in claims.values())
     ruling = _undecided(claims, claimed, found, beaten, table, rules, plan_over=plan_over)
-    return Finding(ruling, found, claimed, None, beaten)
+    return LookOutcome(ruling, found, claimed, None, beaten)
 
 
 def lead_after_looks(
@@ -243,7 +243,7 @@ def _won(
     beaten: Sequence[Beaten],
     won: tuple[int, int],
     rules: Rules,
-) -> Finding:
+) -> LookOutcome:
     """The winner of the look at a prefix of some rounds, from what that look saw."""
     end, winner = won
     found = tuple(track.comparison(end) for track in tracks.values())
@@ -251,12 +251,12 @@ def _won(
     by_then = tuple(one for one in beaten if one.at <= end)
     failing = {one.variant for one in by_then if one.why != "score"}
     left = set(_left(tracks, by_then))
-    return Finding(crowned(claimed, winner, left, failing, rules), found, claimed, end, by_then)
+    return LookOutcome(crowned(claimed, winner, left, failing, rules), found, claimed, end, by_then)
 
 
 def _equal(
     tracks: Tracks, claims: Tracks, beaten: Sequence[Beaten], end: int, rules: Rules
-) -> Finding:
+) -> LookOutcome:
     """Equivalence at the look at a prefix of ``end`` rounds, from what that look saw."""
     found = tuple(track.comparison(end) for track in tracks.values())
     claimed = tuple(track.comparison(end, by_itself=True) for track in claims.values())
@@ -266,7 +266,7 @@ def _equal(
         among, ahead = found, left[0] if len(left) == 1 else None
     else:
         among, ahead = _of(left, found), None
-    return Finding(equivalent_among(among, rules, ahead), found, claimed, end, by_then)
+    return LookOutcome(equivalent_among(among, rules, ahead), found, claimed, end, by_then)
 
 
 def _undecided(

@@ -21,7 +21,7 @@ from matrix.stats.rounds.rules import Flag, Reason, Rules, VerdictKind
 from matrix.stats.verdicts.comparisons import Comparison, fixed_n_comparisons
 from matrix.stats.verdicts.ruling import Ruling, crowned, decide, too_early
 from matrix.stats.verdicts.sensitivity import Sensitivity, sensitivities
-from matrix.stats.verdicts.sequential import Beaten, Finding, look, without_scores
+from matrix.stats.verdicts.sequential import Beaten, LookOutcome, look, without_scores
 
 DEFAULT_RULES = Rules()
 
@@ -167,11 +167,11 @@ def fixed_n_verdict(
         plan_over = table.prefix_length == table.n_rounds_planned
     early = too_early(table, rules, plan_over=plan_over)
     if early is not None:
-        return _assembled(table, rules, Finding(early, found, claims, None, ()))
+        return _assembled(table, rules, LookOutcome(early, found, claims, None, ()))
     failing = _out(found, table, rules, strict)
     ruling = _ruled(found, claims, failing, table, rules)
     decided = table.prefix_length if ruling.kind in ("winner", "equivalent") else None
-    return _assembled(table, rules, Finding(ruling, found, claims, decided, failing))
+    return _assembled(table, rules, LookOutcome(ruling, found, claims, decided, failing))
 
 
 def _out(
@@ -210,7 +210,7 @@ def _is_over(table: RoundTable, plan_over: bool | None) -> bool:
     return table.open_sessions == 0 if plan_over is None else plan_over
 
 
-def _assembled(table: RoundTable, rules: Rules, finding: Finding) -> Verdict:
+def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict:
     """The verdict with its summaries, flags and denominators."""
     ruling = finding.ruling
     seen = table if finding.decided_at is None else table.up_to(finding.decided_at)

@@ -25,7 +25,7 @@ _OVERHEAD: Final = 256
 """Bytes that a part takes besides its data, roughly."""
 
 
-class Part(NamedTuple):
+class BlobPart(NamedTuple):
     """Bytes of a blob's file from ``offset`` on; ``last`` if the file ends with them."""
 
     digest: str
@@ -34,7 +34,7 @@ class Part(NamedTuple):
     last: bool
 
 
-def parts_of(blobs: BlobStore, digests: Iterable[str], offset: int = 0) -> Iterator[Part]:
+def parts_of(blobs: BlobStore, digests: Iterable[str], offset: int = 0) -> Iterator[BlobPart]:
     """Some blobs in parts, in order.
 
     Args:
@@ -51,16 +51,16 @@ def parts_of(blobs: BlobStore, digests: Iterable[str], offset: int = 0) -> Itera
             data = source.read(PART_BYTES)
             while True:
                 after = source.read(PART_BYTES)
-                yield Part(digest, offset, data, not after)
+                yield BlobPart(digest, offset, data, not after)
                 if not after:
                     break
                 offset, data = offset + len(data), after
         offset = 0
 
 
-def messages(parts: Iterable[Part]) -> Iterator[list[Part]]:
+def messages(parts: Iterable[BlobPart]) -> Iterator[list[BlobPart]]:
     """Parts in messages of bounded length, each of at least one."""
-    message: list[Part] = []
+    message: list[BlobPart] = []
     size = 0
     for part in parts:
         length = len(part.data) + _OVERHEAD
@@ -87,7 +87,7 @@ class Intake:
         """
         self._blobs, self._disk, self._sender, self._damaged = blobs, disk, sender, damaged
 
-    def take(self, parts: Sequence[Part]) -> None:
+    def take(self, parts: Sequence[BlobPart]) -> None:
         """Take parts; a blob that is whole has its name at the return.
 
         Raises:
@@ -101,7 +101,7 @@ class Intake:
                 except OSError as error:
                     raise self._blobs.refused(error) from None
 
-    def _put(self, part: Part) -> None:
+    def _put(self, part: BlobPart) -> None:
         path = self._blobs.unfinished() / f"{self._sender}-{part.digest}"
         path.touch()
         try:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
-from matrix.store.blobs.blob_parts import Intake, Part, messages, parts_of
+from matrix.store.blobs.blob_parts import BlobPart, Intake, messages, parts_of
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.run.disk import Disk
 
@@ -31,7 +31,7 @@ class BlobPort(Protocol):
         """
         ...
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         """Parts of blobs of one sender, whose name is its own.
 
         Raises:
@@ -40,7 +40,7 @@ class BlobPort(Protocol):
         """
         ...
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         """The first parts of some blobs, at least one; ``offset`` is in the first one's file.
 
         Raises:
@@ -61,10 +61,10 @@ class BlobServer:
         """See :class:`BlobPort`."""
         return self._blobs.keep(digests)
 
-    def take(self, sender: str, parts: Sequence[Part]) -> None:
+    def take(self, sender: str, parts: Sequence[BlobPart]) -> None:
         """See :class:`BlobPort`."""
         Intake(self._blobs, self._disk, sender, _DAMAGED).take(parts)
 
-    def give(self, digests: Sequence[str], offset: int) -> list[Part]:
+    def give(self, digests: Sequence[str], offset: int) -> list[BlobPart]:
         """See :class:`BlobPort`."""
         return next(messages(parts_of(self._blobs, digests, offset)))

@@ -54,20 +54,20 @@ MAX_SEQ: Final = 2**62
 """Above every sequence number."""
 
 
-class Reading(Protocol):
+class RowQuery(Protocol):
     """Runs one query and gives all its rows."""
 
     def __call__(self, sql: str, values: Sequence[object] = (), /) -> list[tuple[Any, ...]]: ...
 
 
-class Row(NamedTuple):
+class JournalRow(NamedTuple):
     """A decoded entry and its place in the sequence."""
 
     seq: int
     entry: Entry
 
 
-class Kept(NamedTuple):
+class StoredFold(NamedTuple):
     """What somebody has made of the entries up to a place, kept beside them."""
 
     up_to: int
@@ -175,7 +175,7 @@ class JournalWriter:
         rows = _session_rows(self._read, self._press, session_id, MAX_SEQ)
         return [row.entry for row in rows]
 
-    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[JournalRow]:
         """Entries with ``after < seq``, in order, optionally of some kinds only."""
         return _rows(self._read, self._press, after, self._seq, kinds)
 
@@ -191,7 +191,7 @@ class JournalWriter:
         except sqlite3.Error as error:
             raise store_error(error, self._path) from None
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> StoredFold | None:
         """What was kept by this name; nothing if the journal has lost entries since."""
         return _kept(self._read, name, self._seq)
 
@@ -278,15 +278,17 @@ class JournalReader:
         ((last,),) = self._rows_of("SELECT COALESCE(MAX(seq), 0) FROM entries")
         return int(last)
 
-    def rows(self, after: int, up_to: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+    def rows(
+        self, after: int, up_to: int, kinds: Iterable[int] | None = None
+    ) -> Iterator[JournalRow]:
         """Entries with ``after < seq <= up_to``, in order, optionally of some kinds only."""
         return _rows(self._rows_of, self._press, after, up_to, kinds)
 
-    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[Row]:
+    def since(self, after: int, kinds: Iterable[int] | None = None) -> Iterator[JournalRow]:
         """Entries with ``after < seq``, in order, optionally of some kinds only."""
         return self.rows(after, self.last_seq(), kinds)
 
-    def kept(self, name: str) -> Kept | None:
+    def kept(self, name: str) -> StoredFold | None:
         """As :meth:`JournalWriter.kept`."""
         return _kept(self._rows_of, name, self.last_seq())
 
@@ -294,7 +296,7 @@ class JournalReader:
         """Every entry of one session, in order."""
         return [row.entry for row in self.session_rows(session_id)]
 
-    def session_rows(self, session_id: str, *, before: int = MAX_SEQ) -> Iterator[Row]:
+    def session_rows(self, session_id: str, *, before: int = MAX_SEQ) -> Iterator[JournalRow]:
         """Entries of one session with ``seq < before``, in order."""
         return _session_rows(self._rows_of, self._press, session_id, before)
 
@@ -365,14 +367,14 @@ def _require_readable(path: Path, version: str | None) -> None:
         )
 
 
-def _dictionary(read: Reading) -> bytes:
+def _dictionary(read: RowQuery) -> bytes:
     found = read("SELECT value FROM meta WHERE key = ?", (_DICTIONARY,))
     return bytes(found[0][0]) if found else b""
 
 
 def _rows(
-    read: Reading, press: Press, after: int, up_to: int, kinds: Iterable[int] | None
-) -> Iterator[Row]:
+    read: RowQuery, press: Press, after: int, up_to: int, kinds: Iterable[int] | None
+) -> Iterator[JournalRow]:
     requested = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
     sql = (
         "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
@@ -381,25 +383,27 @@ def _rows(
     step = 2000
     while after < up_to:
         for seq, kind, session_id, body in read(sql, (after, min(after + step, up_to))):
-            yield Row(seq, _entry(press, kind, session_id, body))
+            yield JournalRow(seq, _entry(press, kind, session_id, body))
         after += step
 
 
-def _kept(read: Reading, name: str, last_seq: int) -> Kept | None:
+def _kept(read: RowQuery, name: str, last_seq: int) -> StoredFold | None:
     found = read("SELECT value FROM meta WHERE key = ?", (_KEPT + name,))
     if not found:
         return None
     up_to, value = orjson.loads(found[0][0])
-    return Kept(up_to, value) if up_to <= last_seq else None
+    return StoredFold(up_to, value) if up_to <= last_seq else None
 
 
-def _session_rows(read: Reading, press: Press, session_id: str, before: int) -> Iterator[Row]:
+def _session_rows(
+    read: RowQuery, press: Press, session_id: str, before: int
+) -> Iterator[JournalRow]:
     rows = read(
         "SELECT e.seq, e.kind, e.body FROM entries e JOIN sessions s ON s.id = e.session "
         "WHERE s.session_id = ? AND e.seq < ? ORDER BY e.seq",
         (session_id, before),
     )
-    return (Row(seq, _entry(press, kind, session_id, body)) for seq, kind, body in rows)
+    return (JournalRow(seq, _entry(press, kind, session_id, body)) for seq, kind, body in rows)
 
 
 def _entry(press: Press, kind: int, session_id: str, body: bytes) -> Entry:

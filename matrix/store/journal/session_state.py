@@ -40,7 +40,7 @@ class Placed(NamedTuple):
     settled: Settled
 
 
-class Totals(NamedTuple):
+class SessionTotals(NamedTuple):
     """What a session has used up to some point."""
 
     calls: int = 0
@@ -50,12 +50,12 @@ class Totals(NamedTuple):
     clock_s: float = 0.0
 
     @classmethod
-    def of(cls, tally: Tally) -> Totals:
+    def of(cls, tally: Tally) -> SessionTotals:
         """The totals over all roles."""
         return cls(tally.calls, tally.tokens_in, tally.tokens_out, tally.cost, tally.clock_s)
 
 
-class Step(NamedTuple):
+class CheckpointStep(NamedTuple):
     """A checkpoint as far as later rows need it; counts are of the whole session up to it."""
 
     rank: tuple[int, int]
@@ -63,10 +63,10 @@ class Step(NamedTuple):
     turn: int
     messages: int
     events: int
-    totals: Totals
+    totals: SessionTotals
 
 
-_BEGINNING: Final = Step((-1, 0), 0, 0, 0, 0, Totals())
+_BEGINNING: Final = CheckpointStep((-1, 0), 0, 0, 0, 0, SessionTotals())
 
 
 def rank(phase: Phase, turn: int) -> tuple[int, int]:
@@ -127,7 +127,7 @@ class SessionState:
     keep_turns: bool = False
     plan: SessionPlan | None = None
     started_at: float | None = None
-    steps: list[Step] = field(default_factory=list)
+    steps: list[CheckpointStep] = field(default_factory=list)
     checkpoint: TurnDone | None = None
     turns: list[TurnDone] = field(default_factory=list)
     attempts: Attempts = field(default_factory=Attempts)
@@ -147,12 +147,12 @@ class SessionState:
         return sum(self.spent_by_role.values())
 
     @property
-    def last(self) -> Step:
+    def last(self) -> CheckpointStep:
         """The newest checkpoint."""
         return self.steps[-1] if self.steps else _BEGINNING
 
     @property
-    def before_last(self) -> Step:
+    def before_last(self) -> CheckpointStep:
         """The checkpoint that the newest one was reached from."""
         return self.steps[-2] if len(self.steps) > 1 else _BEGINNING
 
@@ -215,13 +215,13 @@ class SessionState:
             superseded.append(self.steps.pop().seq)
         base = self.last
         self.steps.append(
-            Step(
+            CheckpointStep(
                 place,
                 seq,
                 base.turn if entry.phase == "finish" else entry.turn,
                 base.messages + len(entry.messages),
                 base.events + len(entry.events),
-                Totals.of(entry.tally),
+                SessionTotals.of(entry.tally),
             )
         )
         if self.keep_turns:

@@ -17,7 +17,7 @@ from matrix.store.run.run_folder import RUN_FILE, RunFile
 from matrix.store.run.schema import RunInfo
 from matrix.store.tables.folders import WORK_FOLDER
 from matrix.store.tables.parquet import VERSION_KEY, arrow_schema, conform
-from matrix.store.tables.parts import Part, parts_in
+from matrix.store.tables.parts import PublishedPart, parts_in
 from matrix.store.tables.tables import table_named
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ class RunTables:
             return self.run.info
         return RunInfo(self.run_dir.name, "", "", ())
 
-    def _parts(self, name: str) -> list[Part]:
+    def _parts(self, name: str) -> list[PublishedPart]:
         """Parts in the table's folder; while it is being swapped, those of the old folder."""
         folder = self.run_dir / name
         found = (
@@ -216,7 +216,7 @@ class RunTables:
 
 
 def _read(
-    parts: Sequence[Part],
+    parts: Sequence[PublishedPart],
     declared: pa.Schema,
     columns: Sequence[str] | None,
     only: Mapping[str, str],

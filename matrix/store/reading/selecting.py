@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from matrix.model.documents.conditions import Comparison, Condition, comparisons, holds
+from matrix.model.documents.conditions import Condition, ConditionTerm, comparisons, holds
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.store.reading.checkpoints import PARENTS
 from matrix.store.reading.reader import RunTables
@@ -88,7 +88,7 @@ def _turned() -> str:
     )
 
 
-def _wrong(tables: RunTables, part: Comparison) -> str:
+def _wrong(tables: RunTables, part: ConditionTerm) -> str:
     """What is wrong with one comparison, if anything is."""
     known = {name: table for name, table in TABLES.items() if name in _turned() or name == SESSIONS}
     table = next((table for name, table in known.items() if name == part.table), None)
@@ -104,7 +104,7 @@ def _wrong(tables: RunTables, part: Comparison) -> str:
     return _incomparable(column, part)
 
 
-def _incomparable(column: Column, part: Comparison) -> str:
+def _incomparable(column: Column, part: ConditionTerm) -> str:
     requested = {"text": "a text", "id": "a text", "integer": "a number", "number": "a number"}
     kind = requested.get(column.type, "true or false" if column.type == "flag" else "")
     found = (

@@ -41,7 +41,7 @@ class JudgeId(NamedTuple):
     rubric: str
 
 
-class Transcript(NamedTuple):
+class LabelledTranscript(NamedTuple):
     """What was said in a session. Ids of sessions are those of another run of the same spec."""
 
     run: str
@@ -72,14 +72,14 @@ class Label(BaseModel):
     at: AwareDatetime
 
     @property
-    def place(self) -> Transcript:
+    def place(self) -> LabelledTranscript:
         """The session whose judge's value stands beside it."""
-        return Transcript(self.run, self.session)
+        return LabelledTranscript(self.run, self.session)
 
     @property
-    def transcript(self) -> Transcript:
+    def transcript(self) -> LabelledTranscript:
         """The session in which what was labelled was said."""
-        return Transcript(self.of_run, self.of) if self.of else self.place
+        return LabelledTranscript(self.of_run, self.of) if self.of else self.place
 
     @property
     def judge(self) -> JudgeId:
@@ -192,7 +192,7 @@ def judged_values(
 
 
 def people_say(
-    labels: Iterable[Label], metric: str, names: Sequence[Sequence[Transcript]]
+    labels: Iterable[Label], metric: str, names: Sequence[Sequence[LabelledTranscript]]
 ) -> NDArray[np.float64]:
     """The mean of what people say of each session, NaN where nobody has said anything.
 
@@ -201,14 +201,16 @@ def people_say(
         metric: The score.
         names: For each session what its transcript is labelled under.
     """
-    said: dict[Transcript, dict[str, float]] = {}
+    said: dict[LabelledTranscript, dict[str, float]] = {}
     for label in labels:
         if label.metric == metric and label.value is not None:
             said.setdefault(label.place, {})[label.rater] = label.value
     return np.array([_mean(said, ids) for ids in names], dtype=np.float64)
 
 
-def _mean(said: Mapping[Transcript, Mapping[str, float]], names: Sequence[Transcript]) -> float:
+def _mean(
+    said: Mapping[LabelledTranscript, Mapping[str, float]], names: Sequence[LabelledTranscript]
+) -> float:
     by_rater: dict[str, float] = {}
     for name in names:
         by_rater |= said.get(name, {})

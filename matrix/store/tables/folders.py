@@ -25,7 +25,7 @@ from matrix.store.run.disk import Disk
 from matrix.store.run.schema import Row, RunInfo, TableName
 from matrix.store.tables.merging import FAN_IN, merged
 from matrix.store.tables.parquet import arrow_schema, arrow_table, sorted_by, write_tables
-from matrix.store.tables.parts import Part, parts_in
+from matrix.store.tables.parts import PublishedPart, parts_in
 from matrix.store.tables.tables import TABLES
 
 WORK_FOLDER: Final = ".publish"
@@ -42,7 +42,7 @@ class TableFolders:
         self._info = info
         self._disk = disk
         self._schemas = {name: arrow_schema(table, info) for name, table in TABLES.items()}
-        self._parts: dict[TableName, list[Part]] = {}
+        self._parts: dict[TableName, list[PublishedPart]] = {}
 
     @property
     def published(self) -> int:
@@ -88,7 +88,7 @@ class TableFolders:
 
     def publish(self, rows: Mapping[TableName, Sequence[Row]], up_to: int) -> None:
         """Make rows visible that cover the entries after :attr:`published` up to ``up_to``."""
-        waiting: list[tuple[TableName, Part, Path]] = []
+        waiting: list[tuple[TableName, PublishedPart, Path]] = []
         try:
             for name in TABLES:
                 mark = self._mark(name)
@@ -155,7 +155,7 @@ class TableFolders:
         self._disk.sync_folder(self._work)
         self._disk.remove(old)
 
-    def _retract_from(self, name: TableName, part: Part, gone: Sequence[int]) -> None:
+    def _retract_from(self, name: TableName, part: PublishedPart, gone: Sequence[int]) -> None:
         values = pa.array(gone, pa.int64())
         column = pq.read_table(part.path, columns=["seq"], partitioning=None)["seq"]
         if not pc.any(pc.is_in(column, value_set=values)).as_py():
@@ -195,9 +195,9 @@ class TableFolders:
     def _mark(self, name: TableName) -> int:
         return self._parts[name][-1].last
 
-    def _part(self, name: TableName, first: int, last: int) -> Part:
+    def _part(self, name: TableName, first: int, last: int) -> PublishedPart:
         path = self._folder(name) / f"part-{first:012d}-{last:012d}.parquet"
-        return Part(first, last, path, False)
+        return PublishedPart(first, last, path, False)
 
     def _sorted(self, name: TableName, rows: Sequence[Row]) -> pa.Table:
         table = arrow_table(self._schemas[name], self._info.run_id, rows)
@@ -236,7 +236,7 @@ def _remove_all(paths: Iterable[Path]) -> None:
         path.unlink(missing_ok=True)
 
 
-def _tiled(parts: Sequence[Part]) -> bool:
+def _tiled(parts: Sequence[PublishedPart]) -> bool:
     """Whether parts follow one another without gap or overlap, from the beginning."""
     expected = 0
     for part in parts:

@@ -18,8 +18,8 @@ from matrix.model.entries import Acted, Ended, Entry, Looked, Opened, Settled, T
 from matrix.model.errors import StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.journal.codec import ACTED, ENDED, OPENED, SETTLED, TURN_DONE
-from matrix.store.journal.journal import Row as JournalRow
-from matrix.store.journal.session_state import SessionState, Totals
+from matrix.store.journal.journal import JournalRow as JournalRow
+from matrix.store.journal.session_state import SessionState, SessionTotals
 from matrix.store.run.schema import Row, RunInfo, TableName
 from matrix.store.tables.rows import (
     call_row,
@@ -54,7 +54,7 @@ _ROWS_OF: Final[Mapping[type[Entry], tuple[TableName, ...]]] = {
 """Tables with the rows that a later entry of this type can supersede."""
 
 
-class Projection:
+class ProjectedRows:
     """Rows of all tables for a stretch of the journal."""
 
     def __init__(self, info: RunInfo, look_back: LookBack) -> None:
@@ -162,7 +162,7 @@ class Projection:
             outcome=entry.outcome,
             error_class=entry.error_class,
             turns=entry.turns,
-            totals=Totals.of(entry.tally),
+            totals=SessionTotals.of(entry.tally),
             score=entry.score,
             reason=entry.reason,
             started_at=state.started_at,

@@ -22,11 +22,11 @@ import pyarrow as pa
 from matrix.model.errors import RunLocked, StoreError
 from matrix.model.records import SessionPlan
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.journal.journal import Row as JournalRow
+from matrix.store.journal.journal import JournalRow as JournalRow
 from matrix.store.run.disk import Disk
 from matrix.store.run.schema import Row, RunInfo
 from matrix.store.tables.folders import WORK_FOLDER, TableFolders
-from matrix.store.tables.projection import PROJECTED, Projection
+from matrix.store.tables.projection import PROJECTED, ProjectedRows
 from matrix.store.tables.tables import TABLES
 
 _LOOK_EVERY_S: Final = 0.1
@@ -73,7 +73,7 @@ class Publisher:
         self._pace = pace or Pace()
         self._reader: JournalReader | None = None
         self._folders = TableFolders(run_dir, info, disk or Disk())
-        self._projection = Projection(info, self._look_back)
+        self._projection = ProjectedRows(info, self._look_back)
         self._read_to = 0
         with self._storing():
             (run_dir / WORK_FOLDER).mkdir(parents=True, exist_ok=True)
@@ -225,7 +225,7 @@ class Publisher:
         self._start_over()
 
     def _start_over(self) -> None:
-        self._projection = Projection(self._info, self._look_back)
+        self._projection = ProjectedRows(self._info, self._look_back)
         self._read_to = self._folders.published
 
     def _look_back(self, session_id: str, before: int) -> Iterator[JournalRow]:

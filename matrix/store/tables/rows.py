@@ -14,7 +14,7 @@ from matrix.model.money import to_usd
 from matrix.model.records import JSON, Outcome, SessionPlan
 from matrix.model.request_digest import content_of
 from matrix.model.spec.aliases import simulated_roles
-from matrix.store.journal.session_state import Totals
+from matrix.store.journal.session_state import SessionTotals
 from matrix.store.run.schema import Row, RunInfo
 
 _SCORED: Final[frozenset[Outcome]] = frozenset({"completed", "timeout"})
@@ -27,7 +27,7 @@ def session_row(
     outcome: Outcome,
     error_class: str,
     turns: int,
-    totals: Totals,
+    totals: SessionTotals,
     score: float | None,
     reason: str,
     started_at: float | None,
@@ -67,7 +67,7 @@ def session_row(
     )
 
 
-def turn_row(seq: int, entry: TurnDone, before: Totals, after: Totals) -> Row:
+def turn_row(seq: int, entry: TurnDone, before: SessionTotals, after: SessionTotals) -> Row:
     """A row of ``turns``, from the session's totals before and after the checkpoint."""
     cost = after.cost - before.cost
     return (

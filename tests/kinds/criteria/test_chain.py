@@ -7,25 +7,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.criteria.chain import before, began, circle, in_order, needed, says
-from matrix.kinds.criteria.settings import Condition, Link
+from matrix.kinds.criteria.settings import ChainLink, Condition
 
 NAMES = [f"a{n}" for n in range(7)]
 
 
 @st.composite
-def chains(draw: st.DrawFn) -> dict[str, Link]:
+def chains(draw: st.DrawFn) -> dict[str, ChainLink]:
     """Links that read only such as come before them, written in any order."""
     links = []
     for place, name in enumerate(NAMES):
         reads = draw(st.lists(st.sampled_from(NAMES[:place] or [""]), unique=True, max_size=3))
         waits = draw(st.sampled_from([None, *NAMES[:place]]))
         when = None if waits is None else Condition(agent=waits, says="x")
-        links.append(Link(name=name, reads=tuple(filter(None, reads)), when=when))
+        links.append(ChainLink(name=name, reads=tuple(filter(None, reads)), when=when))
     return {link.name: link for link in draw(st.permutations(links))}
 
 
 @given(chains())
-def test_everybody_comes_after_those_it_depends_on(chain: dict[str, Link]) -> None:
+def test_everybody_comes_after_those_it_depends_on(chain: dict[str, ChainLink]) -> None:
     order = in_order(chain)
     assert sorted(order) == sorted(chain)
     for name in order:
@@ -34,7 +34,7 @@ def test_everybody_comes_after_those_it_depends_on(chain: dict[str, Link]) -> No
 
 @given(chains(), st.sampled_from(NAMES), st.sets(st.sampled_from(NAMES)))
 def test_what_is_needed_is_closed_but_for_what_is_given(
-    chain: dict[str, Link], requested: str, there: set[str]
+    chain: dict[str, ChainLink], requested: str, there: set[str]
 ) -> None:
     found = needed(chain, [requested], there)
     assert requested in found
@@ -45,7 +45,7 @@ def test_what_is_needed_is_closed_but_for_what_is_given(
 
 @given(chains(), st.sets(st.sampled_from(NAMES)))
 def test_a_failure_began_where_nothing_before_it_failed(
-    chain: dict[str, Link], failed: set[str]
+    chain: dict[str, ChainLink], failed: set[str]
 ) -> None:
     begun = began(failed, chain)
     assert set(begun) <= failed
@@ -57,14 +57,14 @@ def test_a_failure_began_where_nothing_before_it_failed(
 
 def test_agents_that_wait_for_each_other_are_told_in_a_circle() -> None:
     chain = {
-        "a": Link(name="a", reads=("b",)),
-        "b": Link(name="b", when=Condition(agent="c", says="x")),
-        "c": Link(name="c", reads=("a",)),
+        "a": ChainLink(name="a", reads=("b",)),
+        "b": ChainLink(name="b", when=Condition(agent="c", says="x")),
+        "c": ChainLink(name="c", reads=("a",)),
     }
     found = circle(chain)
     assert found[0] == found[-1]
     assert set(found) == {"a", "b", "c"}
-    assert circle({"a": Link(name="a")}) == []
+    assert circle({"a": ChainLink(name="a")}) == []
 
 
 @pytest.mark.parametrize(

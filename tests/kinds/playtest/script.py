@@ -11,7 +11,7 @@ from typing import Any
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.setup import prompts
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding
 from matrix.model.records import SessionPlan
 from tests.kinds.fakes import Asked
@@ -46,7 +46,7 @@ def binding(scenario: str = SCENARIO, options: str = "{}", max_turns: int = 60) 
     folder = library.folder("playtest", scenario)
     assert folder is not None
     pack = KIND.read_pack(folder, scenario)
-    return KIND.bind(pack, Options.model_validate_json(options), {}, library, max_turns)
+    return KIND.bind(pack, PlaytestOptions.model_validate_json(options), {}, library, max_turns)
 
 
 def plan(

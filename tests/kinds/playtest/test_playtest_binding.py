@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding
 from matrix.model.errors import BadInput
 from matrix.model.seeds import content_hash
@@ -29,7 +29,7 @@ def bind(
     folder = library.folder("playtest", SCENARIO)
     assert folder is not None
     pack = KIND.read_pack(folder, SCENARIO)
-    return KIND.bind(pack, Options.model_validate(options), roles or {}, library, max_turns)
+    return KIND.bind(pack, PlaytestOptions.model_validate(options), roles or {}, library, max_turns)
 
 
 def mistakes(roles: dict[str, str] | None = None, **options: Any) -> list[str]:
@@ -134,11 +134,11 @@ def test_all_mistakes_of_a_cell_come_at_once() -> None:
 )
 def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
-        Options.model_validate(options)
+        PlaytestOptions.model_validate(options)
 
 
 def test_every_option_is_described() -> None:
-    for model in (Options, *[Options.model_fields["weights"].annotation]):
+    for model in (PlaytestOptions, *[PlaytestOptions.model_fields["weights"].annotation]):
         assert model is not None
         assert all(field.description for field in model.model_fields.values())
 

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.detect.classify import SCHEMA, Label, label_from_text, parse_label
+from matrix.kinds.playtest.detect.classify import (
+    SCHEMA,
+    Classification,
+    label_from_text,
+    parse_label,
+)
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 from tests.kinds.playtest.script import PROSE, label
 
@@ -19,7 +24,7 @@ RELAY = "We go in."
 
 def test_a_full_answer_is_read_whole() -> None:
     text = label(pulse="The train leaves", segue="natural", segue_quality=4, group_off_story=True)
-    assert parse_label(text) == Label(
+    assert parse_label(text) == Classification(
         "pulse", 0.9, "The train leaves", "", True, "natural", 4.0, False
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.setup.group import draw_group
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.vocabulary import MOODS
 from tests.kinds.fakes import make_prelude
 from tests.kinds.playtest.script import Script, binding, plan
@@ -23,7 +23,7 @@ NAMES = ("Agnes", "Bruno", "Cyril", "Delphine", "Emil", "Farida", "Gwen", "Hecto
 def test_a_group_has_a_size_within_bounds_and_members_from_the_pool(
     seed: int, low: int, more: int
 ) -> None:
-    options = Options(group_size_min=low, group_size_max=min(8, low + more))
+    options = PlaytestOptions(group_size_min=low, group_size_max=min(8, low + more))
     group = draw_group(seed, options, POOL, NAMES)
     assert low <= len(group.players) <= min(8, low + more)
     assert 0 <= group.spokesperson < len(group.players)
@@ -33,13 +33,15 @@ def test_a_group_has_a_size_within_bounds_and_members_from_the_pool(
 
 @given(st.integers(0, 2**60))
 def test_the_draw_depends_on_the_seed_and_the_group_options_only(seed: int) -> None:
-    plain = draw_group(seed, Options(), POOL, NAMES)
-    other = Options(prompt="pulse-aware", stuck_after=9, with_judge=False, recent_messages=1)
+    plain = draw_group(seed, PlaytestOptions(), POOL, NAMES)
+    other = PlaytestOptions(
+        prompt="pulse-aware", stuck_after=9, with_judge=False, recent_messages=1
+    )
     assert draw_group(seed, other, POOL[::-1], NAMES) == plain
 
 
 def test_archetypes_repeat_and_every_size_and_archetype_comes_up() -> None:
-    groups = [draw_group(seed, Options(), POOL, NAMES) for seed in range(400)]
+    groups = [draw_group(seed, PlaytestOptions(), POOL, NAMES) for seed in range(400)]
     sizes = Counter(len(group.players) for group in groups)
     assert set(sizes) == {2, 3, 4, 5}
     assert min(sizes.values()) > 60
@@ -52,18 +54,18 @@ def test_archetypes_repeat_and_every_size_and_archetype_comes_up() -> None:
 
 def test_a_larger_group_keeps_the_players_of_a_smaller_one() -> None:
     for seed in range(50):
-        small = draw_group(seed, Options(group_size_min=2, group_size_max=2), POOL, ())
-        large = draw_group(seed, Options(group_size_min=5, group_size_max=5), POOL, ())
+        small = draw_group(seed, PlaytestOptions(group_size_min=2, group_size_max=2), POOL, ())
+        large = draw_group(seed, PlaytestOptions(group_size_min=5, group_size_max=5), POOL, ())
         assert large.players[:2] == small.players
 
 
 def test_a_fixed_group_is_taken_as_it_is() -> None:
-    group = draw_group(3, Options(group=("joker", "joker", "drifter")), POOL, NAMES)
+    group = draw_group(3, PlaytestOptions(group=("joker", "joker", "drifter")), POOL, NAMES)
     assert [player.archetype for player in group.players] == ["joker", "joker", "drifter"]
 
 
 def test_names_are_dealt_so_that_no_two_players_are_offered_the_same() -> None:
-    group = draw_group(3, Options(group=("joker", "joker", "drifter")), POOL, NAMES)
+    group = draw_group(3, PlaytestOptions(group=("joker", "joker", "drifter")), POOL, NAMES)
     dealt = [name for player in group.players for name in player.names]
     assert sorted(dealt) == sorted(NAMES)
 

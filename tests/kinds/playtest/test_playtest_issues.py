@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest.detect.issues import (
-    Told,
+    ToldSince,
     detect_breakdown,
     detect_character_break,
     detect_confusion,
@@ -193,11 +193,11 @@ def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
 def contradictions(*told: str | tuple[str, str]) -> list[str]:
     """Subjects of contradictions; each step is an output, or what a player says and an output."""
     facts: tuple[Fact, ...] = ()
-    lines: list[Told] = []
+    lines: list[ToldSince] = []
     found: list[str] = []
     for turn, step in enumerate(told, start=1):
         said, text = step if isinstance(step, tuple) else ("", step)
-        lines += [Told(turn, said), Told(turn, text)]
+        lines += [ToldSince(turn, said), ToldSince(turn, text)]
         findings, facts = detect_contradictions(state_facts(read(text), turn), facts, lines)
         found += [finding.subject for finding in findings]
     return found

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from matrix.kinds.playtest import KIND
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
 from matrix.kinds.playtest.table.judge import RUBRIC, transcript
 from matrix.model.records import Message
@@ -68,7 +68,7 @@ def test_what_is_asked_by_default_is_what_it_always_was() -> None:
     assert [one.slot for one in asked] == ["0", "1"]
     assert RUBRIC.hash == HASH
     assert not [name for name in played.values if name.startswith("judge.")]
-    assert "judge_repeats" not in Options().model_dump(mode="json"), "ids are made of it"
+    assert "judge_repeats" not in PlaytestOptions().model_dump(mode="json"), "ids are made of it"
 
 
 SCORED = json.dumps(dict.fromkeys(RUBRIC.names, 4))
@@ -145,11 +145,11 @@ def test_the_score_is_the_mean_of_what_each_repeat_that_could_be_read_makes_of_i
 @pytest.mark.parametrize("repeats", [0, 21, 1.5, "many", None])
 def test_a_number_of_repeats_that_makes_no_sense_is_refused(repeats: object) -> None:
     with pytest.raises(ValidationError, match="judge_repeats"):
-        Options.model_validate({"judge_repeats": repeats})
+        PlaytestOptions.model_validate({"judge_repeats": repeats})
 
 
 def test_options_survive_being_written_down() -> None:
     for repeats in (1, 4):
-        options = Options(judge_repeats=repeats, stuck_after=9)
-        assert Options.model_validate_json(options.model_dump_json()) == options
-        assert Options.model_validate(options.model_dump()) == options
+        options = PlaytestOptions(judge_repeats=repeats, stuck_after=9)
+        assert PlaytestOptions.model_validate_json(options.model_dump_json()) == options
+        assert PlaytestOptions.model_validate(options.model_dump()) == options

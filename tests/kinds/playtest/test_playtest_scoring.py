@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import Weights
-from matrix.kinds.playtest.setup.state import State, TangentBook
+from matrix.kinds.playtest.setup.state import PlaytestState, TangentBook
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 from matrix.kinds.playtest.table.judge import RUBRIC
 from matrix.kinds.playtest.table.scoring import (
     BURDEN,
     COUNT_NAMES,
-    Parts,
+    CompositeParts,
     composite,
     parts_of,
     progress_part,
@@ -31,19 +31,19 @@ from tests.kinds.playtest.test_playtest_session import play
 part = st.floats(0, 1)
 weight = st.floats(0.01, 10)
 weights = st.builds(Weights, progress=weight, tangents=weight, quality=weight, failures=weight)
-parts = st.builds(Parts, part, st.none() | part, st.none() | part, part)
+parts = st.builds(CompositeParts, part, st.none() | part, st.none() | part, part)
 
 
 @given(parts, weights)
-def test_the_composite_is_between_0_and_100(values: Parts, chosen: Weights) -> None:
+def test_the_composite_is_between_0_and_100(values: CompositeParts, chosen: Weights) -> None:
     score = composite(values, chosen)
     assert score is not None
     assert 0.0 <= score <= 100.0
 
 
-@given(parts, weights, st.sampled_from(Parts._fields), part)
+@given(parts, weights, st.sampled_from(CompositeParts._fields), part)
 def test_the_composite_never_falls_when_a_part_rises(
-    values: Parts, chosen: Weights, name: str, more: float
+    values: CompositeParts, chosen: Weights, name: str, more: float
 ) -> None:
     before = getattr(values, name)
     if before is None:
@@ -57,15 +57,17 @@ def test_the_composite_never_falls_when_a_part_rises(
 
 @given(part, weights)
 def test_missing_parts_leave_their_weight_to_the_others(value: float, chosen: Weights) -> None:
-    assert composite(Parts(value, None, None, value), chosen) == pytest.approx(100 * value)
-    assert composite(Parts(value, value, value, value), chosen) == pytest.approx(100 * value)
+    assert composite(CompositeParts(value, None, None, value), chosen) == pytest.approx(100 * value)
+    assert composite(CompositeParts(value, value, value, value), chosen) == pytest.approx(
+        100 * value
+    )
 
 
 @given(part, part, part | st.none(), weights)
 def test_a_judge_that_could_not_be_read_leaves_no_score_where_quality_counts(
     progress: float, sound: float, tangents: float | None, chosen: Weights
 ) -> None:
-    lost = Parts(progress, tangents, None, sound)
+    lost = CompositeParts(progress, tangents, None, sound)
     assert composite(lost, chosen, judged=True) is None
     unweighed = chosen.model_copy(update={"quality": 0.0})
     assert composite(lost, unweighed, judged=True) == composite(lost, unweighed)
@@ -75,8 +77,8 @@ def test_a_judge_that_could_not_be_read_leaves_no_score_where_quality_counts(
 
 def test_weights_of_zero_take_a_part_out_and_nothing_left_is_no_score() -> None:
     only_quality = Weights(progress=0, tangents=0, failures=0)
-    assert composite(Parts(0.1, 0.2, 0.9, 0.3), only_quality) == pytest.approx(90.0)
-    assert composite(Parts(0.1, 0.2, None, 0.3), only_quality) is None
+    assert composite(CompositeParts(0.1, 0.2, 0.9, 0.3), only_quality) == pytest.approx(90.0)
+    assert composite(CompositeParts(0.1, 0.2, None, 0.3), only_quality) is None
 
 
 @given(part, part, st.floats(1, 60), st.floats(1, 60), st.booleans())
@@ -136,7 +138,7 @@ def test_every_kind_of_issue_has_a_weight_and_a_column() -> None:
 
 
 def test_scores_are_spread_out_rather_than_tied() -> None:
-    base = State(seats=(), spokesperson=0, relay_prompt=0, story_at=0)
+    base = PlaytestState(seats=(), spokesperson=0, relay_prompt=0, story_at=0)
     seen = {
         composite(
             parts_of(
@@ -206,7 +208,7 @@ def test_quality_scores_carry_judge_rubric_and_reason() -> None:
 
 @given(st.lists(st.integers(1, 30), min_size=1, max_size=20, unique=True))
 def test_thirds_are_shares(turns: list[int]) -> None:
-    state = State(
+    state = PlaytestState(
         seats=(), spokesperson=0, relay_prompt=0, story_at=0, turns=30, pulse_turns=tuple(turns)
     )
     shares = pulse_thirds(state)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.selftest.judging import NAMES, overall, questions_in, rubric_of, status_of
-from matrix.kinds.selftest.settings import Rules
-from matrix.kinds.selftest.state import Step, short_of
+from matrix.kinds.selftest.settings import PassRules
+from matrix.kinds.selftest.state import AnswerStep, short_of
 
 SHARES = st.integers(0, 1000).map(lambda n: n / 1000)
 WEIGHTS = {
@@ -28,7 +28,7 @@ WEIGHTS = {
 def test_strictness_raises_the_threshold_as_the_design_says(
     strictness: float, threshold: str
 ) -> None:
-    assert Rules(strictness=strictness, min_score_to_pass=0.6).threshold == Decimal(threshold)
+    assert PassRules(strictness=strictness, min_score_to_pass=0.6).threshold == Decimal(threshold)
 
 
 @given(st.dictionaries(st.sampled_from(NAMES), SHARES))
@@ -47,8 +47,8 @@ def test_the_score_is_the_exact_weighted_sum_or_there_is_none(scores: dict[str, 
 def test_a_score_at_the_threshold_passes_and_just_below_fails(
     scores: dict[str, float], strictness: float
 ) -> None:
-    rules = Rules(strictness=strictness, min_score_to_pass=0.6)
-    step = Step(asked="?", answer="!", expected="COMPLETE", actual="COMPLETE", scores=scores)
+    rules = PassRules(strictness=strictness, min_score_to_pass=0.6)
+    step = AnswerStep(asked="?", answer="!", expected="COMPLETE", actual="COMPLETE", scores=scores)
     total = sum(weight * Fraction(str(scores[name])) for name, weight in WEIGHTS.items())
     least = Fraction("0.6") + Fraction(1, 5) * Fraction(str(strictness))
     assert step.passed(rules) is (total >= least)
@@ -62,21 +62,21 @@ def test_a_score_is_shown_on_its_own_side_of_the_threshold(score: Decimal, least
 @pytest.mark.parametrize("must_match", [True, False])
 def test_another_status_fails_at_any_score_unless_told_otherwise(must_match: bool) -> None:
     perfect = dict.fromkeys(NAMES, 1.0)
-    step = Step(asked="", answer="so", expected="COMPLETE", actual="BLOCKED", scores=perfect)
-    assert step.passed(Rules(status_must_match=must_match)) is not must_match
+    step = AnswerStep(asked="", answer="so", expected="COMPLETE", actual="BLOCKED", scores=perfect)
+    assert step.passed(PassRules(status_must_match=must_match)) is not must_match
 
 
 def test_too_many_questions_fail_an_answer_that_awaits_a_reply() -> None:
     answer = "Which?\nWhen?\nWho?"
-    step = Step(
+    step = AnswerStep(
         asked="",
         answer=answer,
         expected="AWAITING_RESPONSE",
         actual="AWAITING_RESPONSE",
         scores=dict.fromkeys(NAMES, 1.0),
     )
-    assert step.passed(Rules(max_questions_allowed=3)) is True
-    assert step.faults(Rules(max_questions_allowed=2)) == [
+    assert step.passed(PassRules(max_questions_allowed=3)) is True
+    assert step.faults(PassRules(max_questions_allowed=2)) == [
         "asked 3 questions; at most 2 are allowed"
     ]
 
@@ -107,6 +107,8 @@ def test_addresses_have_no_questions_in_them() -> None:
 
 
 def test_lenience_of_format_is_another_rubric() -> None:
-    lenient, strict = (rubric_of(Rules(allow_minor_format_deviation=on)) for on in (True, False))
+    lenient, strict = (
+        rubric_of(PassRules(allow_minor_format_deviation=on)) for on in (True, False)
+    )
     assert lenient.hash != strict.hash
     assert lenient.names == NAMES

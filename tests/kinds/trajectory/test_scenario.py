@@ -13,10 +13,10 @@ from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, differences, scan
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 from matrix.kinds.trajectory.assertions.notes.paths import matching, never_matches
-from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Scene
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext
 from matrix.kinds.trajectory.file import is_adapter
-from matrix.kinds.trajectory.scenario import Places, read_scenario
-from matrix.kinds.trajectory.settings import Scenario
+from matrix.kinds.trajectory.scenario import ScenarioPlaces, read_scenario
+from matrix.kinds.trajectory.settings import TrajectoryScenario
 from matrix.model.errors import BadInput
 from tests.kinds.trajectory.folders import project, scenario
 
@@ -24,9 +24,9 @@ INPUTS = {"turn-01-interview-a.md": "one", "turn-02-mail.md": "two"}
 RUBRIC = "Is it so?"
 
 
-def read(folder: Path) -> tuple[Scenario, tuple[str, ...]]:
-    pack = read_scenario(folder, folder.name, Places())
-    return Scenario.model_validate(pack.content["scenario"]), pack.notes
+def read(folder: Path) -> tuple[TrajectoryScenario, tuple[str, ...]]:
+    pack = read_scenario(folder, folder.name, ScenarioPlaces())
+    return TrajectoryScenario.model_validate(pack.content["scenario"]), pack.notes
 
 
 def judged(**more: Any) -> dict[str, Any]:
@@ -245,7 +245,7 @@ def test_a_turn_that_changes_nothing_modifies_nothing(
     view = View(root, scan(root), before, ChangedFiles())
     assert not any(view.touched(path) for path in view.now)
     assert list(differences(view)) == []
-    scene = Scene(view, Layout())
+    scene = AssertionContext(view, Layout())
     for name, assertion in BUILT_IN.items():
         if name.startswith("file_modified") and name != "file_modified_or_created":
             assert not assertion.check(scene, "**/*.md OR *.md").holds
@@ -267,7 +267,7 @@ def test_any_text_can_be_read_as_a_note(
     for folder in ("hypotheses", "decisions"):
         (root / folder).mkdir()
         (root / folder / "a.md").write_bytes(text.encode("utf-8", "replace"))
-    scene = Scene(View(root, scan(root)), Layout())
+    scene = AssertionContext(View(root, scan(root)), Layout())
     for name, assertion in BUILT_IN.items():
         argument: Any = 1 if name == "hypothesis_count_at_least" else "a ; b"
         assert assertion.check(scene, argument).seen

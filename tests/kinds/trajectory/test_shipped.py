@@ -18,7 +18,7 @@ import pytest
 from benchmarks.mistakes import MISTAKES, failures_of
 from matrix.kinds.library import shipped_root
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN
-from matrix.kinds.trajectory.scenario import Places, read_scenario, scenarios_in
+from matrix.kinds.trajectory.scenario import ScenarioPlaces, read_scenario, scenarios_in
 from matrix.store.upkeep.sweeping import FOLDERS
 from tests.executors.programs import Project
 from tests.kinds.trajectory.folders import played
@@ -39,7 +39,7 @@ def test_the_simulated_agent_passes_all_seven(all_seven: tuple[Any, Any]) -> Non
 
 
 def test_every_scenario_has_six_to_ten_turns_and_a_reason_for_its_thresholds() -> None:
-    packs = [read_scenario(one, one.name, Places()) for one in scenarios_in(SHIPPED)]
+    packs = [read_scenario(one, one.name, ScenarioPlaces()) for one in scenarios_in(SHIPPED)]
     assert len(packs) == 7
     for pack in packs:
         assert 6 <= pack.fields["turns"] <= 10

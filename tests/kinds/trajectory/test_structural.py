@@ -12,7 +12,7 @@ import pytest
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
-from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Found, Scene
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
 HYPOTHESIS: Final = """# H-V1: Small teams drop the weekly report
 
@@ -68,7 +68,7 @@ def look(root: Path, after: Files, before: Files | None = None, touch: str = "")
 def ask(view: View, name: str, argument: Any = True, layout: Layout | None = None) -> Found:
     assertion = BUILT_IN[name]
     assert assertion.fault(argument) == ""
-    return assertion.check(Scene(view, layout or Layout()), argument)
+    return assertion.check(AssertionContext(view, layout or Layout()), argument)
 
 
 NOTES: Final[dict[str, str]] = {
@@ -371,8 +371,8 @@ def test_a_status_may_stand_in_a_column(tmp_path: Path, table: str, holds: bool)
 def test_what_began_as_demoted_was_not_demoted_here(tmp_path: Path) -> None:
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": hypothesis(1, "demoted")})
     check = BUILT_IN["no_silent_hypothesis_demotion"].check
-    assert check(Scene(view, Layout(), frozenset({"H-V1"})), True).holds
-    assert not check(Scene(view, Layout(), frozenset({"H-V9"})), True).holds
+    assert check(AssertionContext(view, Layout(), frozenset({"H-V1"})), True).holds
+    assert not check(AssertionContext(view, Layout(), frozenset({"H-V9"})), True).holds
 
 
 def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:

@@ -31,17 +31,17 @@ class Aside(NamedTuple):
     text: str
 
 
-class Parts(NamedTuple):
+class SplitOutput(NamedTuple):
     """An output, split into what all hear and what single players hear."""
 
     public: str
     asides: tuple[Aside, ...]
 
 
-def split_tagged(text: str, names: Sequence[str]) -> Parts:
+def split_tagged(text: str, names: Sequence[str]) -> SplitOutput:
     """Split an output at its explicit private tags; unknown targets stay public."""
     if "[" not in text:
-        return Parts(text, ())
+        return SplitOutput(text, ())
     public: list[str] = []
     asides: list[Aside] = []
     position = 0
@@ -60,7 +60,7 @@ def split_tagged(text: str, names: Sequence[str]) -> Parts:
     rest = "".join(public).strip()
     if asides and read(rest).length < _PUBLIC_WORDS:
         rest = ""
-    return Parts(rest, _merged(asides))
+    return SplitOutput(rest, _merged(asides))
 
 
 def _merged(asides: Sequence[Aside]) -> tuple[Aside, ...]:

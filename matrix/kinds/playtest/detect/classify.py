@@ -15,7 +15,7 @@ from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
 
 
-class Label(NamedTuple):
+class Classification(NamedTuple):
     """A classification of one output.
 
     Attributes:
@@ -78,7 +78,7 @@ _SPOKEN_TYPES: Final[Mapping[str, str]] = {
 }
 
 
-def parse_label(answer: str) -> Label | None:
+def parse_label(answer: str) -> Classification | None:
     """Read the classifier's JSON; ``None`` unless it names a known type. Odd fields are dropped."""
     found = read_json_object(answer)
     if found is None:
@@ -88,7 +88,7 @@ def parse_label(answer: str) -> Label | None:
     if kind not in OUTPUT_TYPES:
         return None
     segue = _text(found.get("segue")).lower()
-    return Label(
+    return Classification(
         type=kind,
         confidence=_number(found.get("confidence"), 0.0, 1.0) or 0.0,
         pulse=_text(found.get("pulse"))[:80],
@@ -125,7 +125,7 @@ _SHORT_ANSWER: Final = 45
 """Words; a longer reply to a question usually moves the story as well."""
 
 
-def label_from_text(text: str, relay: str, names: Sequence[str]) -> Label:
+def label_from_text(text: str, relay: str, names: Sequence[str]) -> Classification:
     """Label an output by its markers and wording alone, when no classifier's answer is usable."""
     reading = read(text)
     marker = marker_of(text)
@@ -136,7 +136,7 @@ def label_from_text(text: str, relay: str, names: Sequence[str]) -> Label:
     kind = _marked(marker.name) if marker else ""
     if not kind:
         kind = _worded(text, relay, bool(target), off_story, reading.length)
-    return Label(
+    return Classification(
         type=kind,
         confidence=0.9 if marker else 0.4,
         pulse=title_of(text) if kind == PULSE else "",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
-from matrix.kinds.context import Log
+from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup.prompts import (
@@ -53,7 +53,7 @@ def lines(messages: Iterable[Message]) -> str:
 
 
 def narrator_history(
-    system: str, size: int, log: Log, *, story_at: int | None = None
+    system: str, size: int, log: MessageLog, *, story_at: int | None = None
 ) -> list[ChatMessage]:
     """Everything the narrator has been told and has said, ending with what it must answer.
 
@@ -98,7 +98,7 @@ class _Chat:
             self.messages.append(ChatMessage(role, text))
 
 
-def _tell(chat: _Chat, log: Log, start: int) -> None:
+def _tell(chat: _Chat, log: MessageLog, start: int) -> None:
     """Put the lines of the story that the narrator said or heard."""
     for position in range(start, len(log)):
         message = log[position]
@@ -110,7 +110,7 @@ def _tell(chat: _Chat, log: Log, start: int) -> None:
             chat.put("user", private_reply(message.speaker, message.text))
 
 
-def table_talk(log: Log, count: int) -> list[Message]:
+def table_talk(log: MessageLog, count: int) -> list[Message]:
     """The last ``count`` messages that everybody at the table heard, oldest first."""
     return log.tail(TABLE, count) if count else []
 
@@ -130,7 +130,7 @@ def _heard_line(message: Message) -> str:
     return f"{message.speaker}: {message.text}"
 
 
-def private_memory(log: Log, name: str) -> str:
+def private_memory(log: MessageLog, name: str) -> str:
     """The last thing that passed between the narrator and this player alone, if anything."""
     kept = [
         f"Narrator, to you alone: {heard(message.text)}"

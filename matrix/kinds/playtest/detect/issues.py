@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.facts import change_was_told, find_flips, statements
 from matrix.kinds.playtest.detect.loops import Sketch, find_repetition
-from matrix.kinds.playtest.detect.reading import Reading, is_degenerate, word_set
+from matrix.kinds.playtest.detect.reading import HeardOutput, is_degenerate, word_set
 from matrix.kinds.playtest.detect.strangers import find_strangers
 from matrix.kinds.playtest.setup.state import Fact
 
@@ -20,7 +20,7 @@ WARNING: Final = "warning"
 ERROR: Final = "error"
 
 
-class Finding(NamedTuple):
+class IssueFound(NamedTuple):
     """Something to record as an event."""
 
     kind: str
@@ -37,50 +37,50 @@ def quoted(text: str, limit: int = 120) -> str:
 
 
 def detect_loop(
-    reading: Reading, sketches: Sequence[Sketch], *, may_repeat: bool
-) -> tuple[Finding | None, tuple[Sketch, ...]]:
+    reading: HeardOutput, sketches: Sequence[Sketch], *, may_repeat: bool
+) -> tuple[IssueFound | None, tuple[Sketch, ...]]:
     """An output that mostly repeats earlier paragraphs (``may_repeat``: a recap may)."""
     repetition, kept = find_repetition(reading, sketches)
     if repetition is None or may_repeat:
         return None, kept
     detail = f"{repetition.share:.0%} of the output was said before: {quoted(repetition.paragraph)}"
-    return Finding("loop", "narrator", detail, ERROR, round(repetition.share, 3)), kept
+    return IssueFound("loop", "narrator", detail, ERROR, round(repetition.share, 3)), kept
 
 
-def detect_forced_segue(reading: Reading, segue: str, *, worded: bool) -> Finding | None:
+def detect_forced_segue(reading: HeardOutput, segue: str, *, worded: bool) -> IssueFound | None:
     """A return to the story that announces itself, by its wording or by the classifier's word."""
     if not worded and segue != "forced":
         return None
     source = "announced in so many words" if worded else "by the classifier's judgement"
-    return Finding("forced_segue", "narrator", f"{source}: {quoted(reading.spoken)}", WARNING)
+    return IssueFound("forced_segue", "narrator", f"{source}: {quoted(reading.spoken)}", WARNING)
 
 
-def detect_stuck(turn: int, last_pulse: int, after: int) -> Finding | None:
+def detect_stuck(turn: int, last_pulse: int, after: int) -> IssueFound | None:
     """No pulse for ``after`` turns; said again each time as many more have passed."""
     gap = turn - last_pulse
     if gap <= 0 or gap % after:
         return None
     severity = WARNING if gap == after else ERROR
     since = f"since turn {last_pulse}" if last_pulse else "since the story began"
-    return Finding("stuck", "story", f"no pulse for {gap} turns, {since}", severity, float(gap))
+    return IssueFound("stuck", "story", f"no pulse for {gap} turns, {since}", severity, float(gap))
 
 
 def detect_deviations(
-    reading: Reading, known: frozenset[str], said: Iterable[str]
-) -> list[Finding]:
+    reading: HeardOutput, known: frozenset[str], said: Iterable[str]
+) -> list[IssueFound]:
     """People of whom neither the guide nor anybody at the table has spoken."""
     return [
-        Finding("guide_deviation", name, "a named person who is not in the guide", WARNING)
+        IssueFound("guide_deviation", name, "a named person who is not in the guide", WARNING)
         for name in find_strangers(reading.spoken, known, said)
     ]
 
 
-def state_facts(reading: Reading, turn: int) -> list[tuple[Fact, str]]:
+def state_facts(reading: HeardOutput, turn: int) -> list[tuple[Fact, str]]:
     """Statements about states in an output, each with its sentence."""
     return statements(reading.spoken, reading.vocabulary, turn)
 
 
-class Told(NamedTuple):
+class ToldSince(NamedTuple):
     """What was said at the table from a turn on; a function, because it is rarely needed."""
 
     turn: int
@@ -88,8 +88,8 @@ class Told(NamedTuple):
 
 
 def detect_contradictions(
-    stated: Sequence[tuple[Fact, str]], known: Sequence[Fact], told: Iterable[Told]
-) -> tuple[list[Finding], tuple[Fact, ...]]:
+    stated: Sequence[tuple[Fact, str]], known: Sequence[Fact], told: Iterable[ToldSince]
+) -> tuple[list[IssueFound], tuple[Fact, ...]]:
     """Statements that turn an earlier one round although no change was told; and what is known."""
     if not stated:
         return [], tuple(known)
@@ -100,7 +100,7 @@ def detect_contradictions(
         if change_was_told(flip, since):
             continue
         detail = f"turn {flip.before.turn} said the opposite of: {quoted(flip.sentence)}"
-        findings.append(Finding("contradiction", flip.before.subject, detail, ERROR))
+        findings.append(IssueFound("contradiction", flip.before.subject, detail, ERROR))
     return findings, facts
 
 
@@ -130,7 +130,7 @@ _LOST_HINTS: Final = (
 )
 
 
-def detect_confusion(said: Sequence[tuple[str, str]]) -> Finding | None:
+def detect_confusion(said: Sequence[tuple[str, str]]) -> IssueFound | None:
     """Players who say that they cannot follow; an error when it is half of the group or more."""
     together = "\n".join(text for _, text in said).lower().replace("\u2019", "'")
     if not any(hint in together for hint in _LOST_HINTS):
@@ -140,7 +140,7 @@ def detect_confusion(said: Sequence[tuple[str, str]]) -> Finding | None:
         return None
     severity = ERROR if len(lost) >= 2 and len(lost) * 2 >= len(said) else WARNING
     who = ", ".join(name for name, _ in lost)
-    return Finding("confusion", who, quoted(lost[0][1]), severity, float(len(lost)))
+    return IssueFound("confusion", who, quoted(lost[0][1]), severity, float(len(lost)))
 
 
 _OUT_OF_ROLE: Final = re.compile(
@@ -155,19 +155,19 @@ _OUT_OF_ROLE_WORDS: Final = word_set(
 )
 
 
-def detect_character_break(reading: Reading) -> Finding | None:
+def detect_character_break(reading: HeardOutput) -> IssueFound | None:
     """A narrator that speaks as a machine, or of its instructions, instead of telling."""
     if not (reading.vocabulary & _OUT_OF_ROLE_WORDS):
         return None
     match = _OUT_OF_ROLE.search(reading.spoken.replace("\u2019", "'"))
     if match is None:
         return None
-    return Finding("character_break", "narrator", quoted(reading.spoken[match.start() :]), ERROR)
+    return IssueFound("character_break", "narrator", quoted(reading.spoken[match.start() :]), ERROR)
 
 
-def detect_breakdown(reading: Reading) -> Finding | None:
+def detect_breakdown(reading: HeardOutput) -> IssueFound | None:
     """An output that repeats a few words over and over."""
     if not is_degenerate(reading):
         return None
     detail = f"{len(reading.vocabulary)} distinct words in {reading.length}"
-    return Finding("breakdown", "narrator", detail, ERROR)
+    return IssueFound("breakdown", "narrator", detail, ERROR)

@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 from typing import Final, NamedTuple
 from zlib import crc32
 
-from matrix.kinds.playtest.detect.reading import Reading
+from matrix.kinds.playtest.detect.reading import HeardOutput
 
 SHINGLE: Final = 3
 KEPT_HASHES: Final = 8
@@ -53,7 +53,7 @@ def are_near(one: Sketch, other: Sketch) -> bool:
 
 
 def find_repetition(
-    reading: Reading, sketches: Sequence[Sketch]
+    reading: HeardOutput, sketches: Sequence[Sketch]
 ) -> tuple[Repetition | None, tuple[Sketch, ...]]:
     """What an output repeats of the last paragraphs, and the sketches to keep after it.
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from matrix.kinds.playtest.detect.asides import Aside, heard
-from matrix.kinds.playtest.detect.reading import Reading, bare, word_set, words_of
+from matrix.kinds.playtest.detect.reading import HeardOutput, bare, word_set, words_of
 from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.state import MomentBook, Secret
 
@@ -59,7 +59,7 @@ def open_moment(book: MomentBook, aside: Aside, turn: int, familiar: Iterable[st
 
 
 def find_payoffs(
-    book: MomentBook, reading: Reading, turn: int
+    book: MomentBook, reading: HeardOutput, turn: int
 ) -> tuple[MomentBook, tuple[tuple[Secret, tuple[str, ...]], ...]]:
     """Open moments that an output for the whole table takes up, each with the words that did it."""
     paid: list[tuple[Secret, tuple[str, ...]]] = []

@@ -6,17 +6,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from matrix.kinds.context import Log
+from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
-from matrix.kinds.playtest.detect.asides import Parts
-from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Label
+from matrix.kinds.playtest.detect.asides import SplitOutput
+from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, TABLE
-from matrix.kinds.playtest.detect.issues import Finding, Told, quoted
+from matrix.kinds.playtest.detect.issues import IssueFound, ToldSince, quoted
 from matrix.kinds.playtest.detect.moments import find_payoffs, guide_names, open_moment
-from matrix.kinds.playtest.detect.reading import Reading, read, title_of
+from matrix.kinds.playtest.detect.reading import HeardOutput, read, title_of
 from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
-from matrix.kinds.playtest.setup.state import MomentBook, State, TangentBook
+from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
 
 LOOP_LIMIT: Final = 3
@@ -33,11 +33,11 @@ class World(NamedTuple):
     about: str
 
 
-class Seen(NamedTuple):
+class Observation(NamedTuple):
     """The state after an output, and what there is to record."""
 
-    state: State
-    findings: list[Finding]
+    state: PlaytestState
+    findings: list[IssueFound]
 
 
 class Output(NamedTuple):
@@ -54,19 +54,21 @@ class Output(NamedTuple):
 
     turn: int
     text: str
-    label: Label
-    parts: Parts
-    reading: Reading
+    label: Classification
+    parts: SplitOutput
+    reading: HeardOutput
     announced: bool
 
     @staticmethod
-    def of(turn: int, text: str, label: Label, parts: Parts) -> Output:
+    def of(turn: int, text: str, label: Classification, parts: SplitOutput) -> Output:
         """Read an output once, for all the books."""
         reading = read(text)
         return Output(turn, text, label, parts, reading, has_forced_segue(reading.spoken))
 
 
-def observe(state: State, output: Output, world: World, log: Log, stuck_after: int) -> Seen:
+def observe(
+    state: PlaytestState, output: Output, world: World, log: MessageLog, stuck_after: int
+) -> Observation:
     """Take a narrator's output into account.
 
     Args:
@@ -76,7 +78,7 @@ def observe(state: State, output: Output, world: World, log: Log, stuck_after: i
         log: The session's log, before the output was added to it.
         stuck_after: Turns without a pulse that count as a stuck moment.
     """
-    findings: list[Finding] = []
+    findings: list[IssueFound] = []
     update: dict[str, Any] = {"turns": output.turn, "blanks": 0}
     update |= _pulse(state, output, findings)
     update["tangents"] = _tangent(state, output, log, findings)
@@ -93,17 +95,17 @@ def observe(state: State, output: Output, world: World, log: Log, stuck_after: i
     ):
         if found:
             findings.append(found)
-    return Seen(count_issues(state.model_copy(update=update), findings), findings)
+    return Observation(count_issues(state.model_copy(update=update), findings), findings)
 
 
-def _pulse(state: State, output: Output, findings: list[Finding]) -> dict[str, Any]:
+def _pulse(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
     turn, label = output.turn, output.label
     gap = max(state.widest_gap, turn - state.last_pulse)
     if label.type != PULSE:
         return {"widest_gap": gap}
     number = state.pulses + 1
     title = label.pulse or title_of(output.text)
-    findings.append(Finding("pulse", title, quoted(output.text, 200), value=float(number)))
+    findings.append(IssueFound("pulse", title, quoted(output.text, 200), value=float(number)))
     return {
         "pulses": number,
         "pulse_turns": (*state.pulse_turns, turn)[:PULSE_TURNS_KEPT],
@@ -112,7 +114,9 @@ def _pulse(state: State, output: Output, findings: list[Finding]) -> dict[str, A
     }
 
 
-def _tangent(state: State, output: Output, log: Log, findings: list[Finding]) -> TangentBook:
+def _tangent(
+    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
+) -> TangentBook:
     label, running = output.label, state.tangents.since > 0
     off_story = label.group_off_story or label.type == TANGENT
     book, ended = tangents.follow(
@@ -129,7 +133,7 @@ def _tangent(state: State, output: Output, log: Log, findings: list[Finding]) ->
     return book
 
 
-def _who_left(state: State, turn: int, log: Log) -> str:
+def _who_left(state: PlaytestState, turn: int, log: MessageLog) -> str:
     """The player who seems to have led the group off the story in the turn before."""
     before = [m for m in log.tail(TABLE, 2 * len(state.seats) + 3) if m.turn == turn - 1]
     told = " ".join(message.text for message in before if message.speaker == NARRATOR)
@@ -137,21 +141,21 @@ def _who_left(state: State, turn: int, log: Log) -> str:
     return tangents.initiator_of(said, read(told).vocabulary)
 
 
-def tangent_finding(ended: tangents.Ended) -> Finding:
+def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:
     """The event of a tangent that is over; one that did not end well is a warning."""
     severity = "" if ended.recovery == "natural" else issues.WARNING
-    return Finding("tangent", ended.initiator, ended.detail, severity, float(ended.length))
+    return IssueFound("tangent", ended.initiator, ended.detail, severity, float(ended.length))
 
 
-def close_tangent(state: State) -> Seen:
+def close_tangent(state: PlaytestState) -> Observation:
     """End a tangent that is still under way when the session ends."""
     book, ended = tangents.close(state.tangents, max(state.turns, state.tangents.since), "none")
     found = [tangent_finding(ended)] if ended else []
-    return Seen(state.model_copy(update={"tangents": book}), found)
+    return Observation(state.model_copy(update={"tangents": book}), found)
 
 
 def _moments(
-    state: State, output: Output, world: World, log: Log, findings: list[Finding]
+    state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> MomentBook:
     book, parts = state.moments, output.parts
     if book.open and parts.public:
@@ -159,21 +163,21 @@ def _moments(
         for secret, words in paid:
             detail = f"moment of turn {secret.turn}: {', '.join(words)}"
             value = float(secret.turn)
-            findings.append(Finding("private_payoff", secret.target, detail, value=value))
+            findings.append(IssueFound("private_payoff", secret.target, detail, value=value))
     for aside in parts.asides:
         table = (message.text for message in log.channel(TABLE))
         familiar = (*table, parts.public, *guide_names(world.guide))
         book = open_moment(book, aside, output.turn, familiar)
-        findings.append(Finding("private_moment", aside.target, quoted(aside.text, 200)))
+        findings.append(IssueFound("private_moment", aside.target, quoted(aside.text, 200)))
     return book
 
 
-def _public(output: Output) -> Reading:
+def _public(output: Output) -> HeardOutput:
     """What of an output all hear."""
     return output.reading if not output.parts.asides else read(output.parts.public)
 
 
-def _loop(state: State, output: Output, findings: list[Finding]) -> dict[str, Any]:
+def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
     loop, sketches = issues.detect_loop(
         output.reading, state.sketches, may_repeat=output.label.type == RECAP
     )
@@ -184,7 +188,7 @@ def _loop(state: State, output: Output, findings: list[Finding]) -> dict[str, An
 
 
 def _contradictions(
-    state: State, output: Output, log: Log, findings: list[Finding]
+    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
     stated = issues.state_facts(output.reading, output.turn)
     told = _told(log, state.story_at, output)
@@ -193,14 +197,14 @@ def _contradictions(
     return {"facts": facts}
 
 
-def _told(log: Log, start: int, output: Output) -> Iterator[Told]:
+def _told(log: MessageLog, start: int, output: Output) -> Iterator[ToldSince]:
     for position in range(start, len(log)):
-        yield Told(log[position].turn, log[position].text)
-    yield Told(output.turn, output.text)
+        yield ToldSince(log[position].turn, log[position].text)
+    yield ToldSince(output.turn, output.text)
 
 
 def _strangers(
-    state: State, output: Output, world: World, log: Log, findings: list[Finding]
+    state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
     known = known_words(world.guide, world.about)
     found = [
@@ -215,20 +219,20 @@ def _strangers(
     return {"strangers": names[-KEPT_STRANGERS:]}
 
 
-def _not_narrated(log: Log) -> Iterator[str]:
+def _not_narrated(log: MessageLog) -> Iterator[str]:
     """What players have said, and who they are: all that does not come from the narrator."""
     for position in range(len(log)):
         if log[position].speaker != NARRATOR:
             yield log[position].text
 
 
-def is_hopeless(state: State) -> bool:
+def is_hopeless(state: PlaytestState) -> bool:
     """Whether the narrator repeated itself so often of late that the session is over."""
     recent = [turn for turn in state.repeats if turn > state.turns - LOOP_WINDOW]
     return len(recent) >= LOOP_LIMIT
 
 
-def count_issues(state: State, findings: Sequence[Finding]) -> State:
+def count_issues(state: PlaytestState, findings: Sequence[IssueFound]) -> PlaytestState:
     """The state with the issues among ``findings`` added to its counts."""
     new = Counter(found.kind for found in findings if found.kind in ISSUE_TYPES)
     if not new:

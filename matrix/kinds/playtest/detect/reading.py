@@ -37,7 +37,7 @@ class Marker(NamedTuple):
     argument: str
 
 
-class Reading(NamedTuple):
+class HeardOutput(NamedTuple):
     """An output as players hear it.
 
     Attributes:
@@ -58,11 +58,11 @@ def spoken(text: str) -> str:
     return (MARKER.sub("", text) if "[" in text else text).strip()
 
 
-def read(text: str) -> Reading:
+def read(text: str) -> HeardOutput:
     """Read an output once, for every detector."""
     said = spoken(text)
     parts = tuple(words for part in _BLANK_LINE.split(said) if (words := words_of(part)))
-    return Reading(said, parts, frozenset(chain.from_iterable(parts)), sum(map(len, parts)))
+    return HeardOutput(said, parts, frozenset(chain.from_iterable(parts)), sum(map(len, parts)))
 
 
 def words_of(text: str) -> list[str]:
@@ -95,7 +95,7 @@ def is_usable(text: str) -> bool:
     return closes(text) or (marker is not None and marker.name == "END")
 
 
-def is_degenerate(reading: Reading) -> bool:
+def is_degenerate(reading: HeardOutput) -> bool:
     """Whether the output is a broken record inside itself: few distinct words, many times."""
     enough = reading.length >= _LONG_ENOUGH
     return enough and len(reading.vocabulary) < DEGENERATE_BELOW * reading.length

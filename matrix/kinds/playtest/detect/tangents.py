@@ -67,7 +67,7 @@ def has_forced_segue(text: str) -> bool:
     return _FORCED.search(_QUOTED.sub("", low)) is not None
 
 
-class Ended(NamedTuple):
+class EndedTangent(NamedTuple):
     """A tangent that is over.
 
     ``recovery`` is ``natural``, ``forced``, or ``none`` if the session ended first.
@@ -107,7 +107,7 @@ def follow(
     segue: str,
     quality: float | None,
     initiator: str,
-) -> tuple[TangentBook, Ended | None]:
+) -> tuple[TangentBook, EndedTangent | None]:
     """Take one classified output into account.
 
     Args:
@@ -130,12 +130,12 @@ def follow(
     return close(book, turn, book.segue or "natural")
 
 
-def close(book: TangentBook, turn: int, recovery: str) -> tuple[TangentBook, Ended | None]:
+def close(book: TangentBook, turn: int, recovery: str) -> tuple[TangentBook, EndedTangent | None]:
     """End the tangent under way, if there is one, with this recovery."""
     if not book.since:
         return book, None
     quality = book.quality if recovery != "none" else None
-    ended = Ended(book.since, turn, book.initiator, recovery, quality)
+    ended = EndedTangent(book.since, turn, book.initiator, recovery, quality)
     return (
         TangentBook(
             count=book.count + 1,

@@ -9,9 +9,9 @@ from typing import Final
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.moments.checkpoint_file import (
-    Group,
+    GroupRecord,
     HistoryMessage,
     PlayerAgent,
     PrivateMoment,
@@ -57,7 +57,7 @@ def session_config(
         storyGuide=texts.get("guide", ""),
         systemPrompt=texts.get("prompt", ""),
         narratorModel=plan.roles.get(roles.NARRATOR, ""),
-        group=Group(players=tuple(agents), spokesperson=speaker, size=len(agents)),
+        group=GroupRecord(players=tuple(agents), spokesperson=speaker, size=len(agents)),
         maxTurns=plan.max_turns,
         seed=plan.seed,
     )
@@ -113,7 +113,7 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
                     segueQuality=float(quality) if quality else None,
                 )
             )
-    open_book = State.model_validate(state).tangents
+    open_book = PlaytestState.model_validate(state).tangents
     if open_book.since:
         found.append(
             Tangent(

@@ -16,7 +16,7 @@ from matrix.kinds.playtest.detect.history import SYSTEM
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.prompts import player_system, spokesperson_system
-from matrix.kinds.playtest.setup.state import Seat, State
+from matrix.kinds.playtest.setup.state import PlaytestState, Seat
 from matrix.kinds.playtest.table.casting import Persona
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Message, Player
@@ -25,7 +25,9 @@ DRAWN: Final = ("archetypes", "group_size_min", "group_size_max")
 """Options that the group is drawn by, before a session starts."""
 
 
-def fork_session(ctx: ForkContext, state: State, changes: Mapping[str, JSON]) -> State:
+def fork_session(
+    ctx: ForkContext, state: PlaytestState, changes: Mapping[str, JSON]
+) -> PlaytestState:
     """The state that a changed session goes on from.
 
     Raises:
@@ -59,7 +61,7 @@ def fork_session(ctx: ForkContext, state: State, changes: Mapping[str, JSON]) ->
     return state
 
 
-def _reseated(ctx: ForkContext, state: State, group: tuple[str, ...]) -> State:
+def _reseated(ctx: ForkContext, state: PlaytestState, group: tuple[str, ...]) -> PlaytestState:
     """The same people with the archetypes of ``group``, in seat order."""
     personas = {persona.name: persona for persona in _personas(ctx)}
     seats = tuple(
@@ -87,7 +89,7 @@ def _seat(ctx: ForkContext, persona: Persona, archetype: str) -> Seat:
     return Seat(name=persona.name, archetype=archetype, persona=_note(ctx, persona.name, text))
 
 
-def _introduce(ctx: ForkContext, state: State) -> None:
+def _introduce(ctx: ForkContext, state: PlaytestState) -> None:
     """Say anew who plays whom, for the table of players."""
     moods = {persona.name: persona.mood for persona in _personas(ctx)}
     for index, seat in enumerate(state.seats):

@@ -8,14 +8,14 @@ from typing import Any
 
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype, load_archetypes, unknown_archetypes
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.profile import (
     Shape,
     expected_turns,
     prelude_profile,
     session_profile,
 )
-from matrix.kinds.protocol import Binding, Kept, PackLibrary, ScenarioPack
+from matrix.kinds.protocol import Binding, PackLibrary, PreviousPlay, ScenarioPack
 from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -26,7 +26,7 @@ FILE_PREFIX = "file://"
 
 def bind_cell(
     pack: ScenarioPack,
-    options: Options,
+    options: PlaytestOptions,
     named: Mapping[str, str],
     library: PackLibrary,
     max_turns: int,
@@ -48,8 +48,8 @@ def bind_cell(
 
 
 def rebind_session(
-    kept: Kept,
-    options: Options,
+    kept: PreviousPlay,
+    options: PlaytestOptions,
     named: Mapping[str, str],
     library: PackLibrary,
     pack: ScenarioPack | None,
@@ -59,7 +59,7 @@ def rebind_session(
     Raises:
         BadInput: As :func:`bind_cell`.
     """
-    before, texts = Options.model_validate(kept.plan.options), kept.texts
+    before, texts = PlaytestOptions.model_validate(kept.plan.options), kept.texts
     own = {**texts["scenario"], "guide": texts["guide"]}
     same_prompt = options.prompt == before.prompt
     same_pool = (options.archetypes, options.group) == (before.archetypes, before.group)
@@ -79,7 +79,7 @@ def _kept_pool(archetypes: Mapping[str, Any]) -> dict[str, Archetype]:
 
 def _joined(
     pack: ScenarioPack,
-    options: Options,
+    options: PlaytestOptions,
     named: Mapping[str, str],
     find_prompt: Callable[[], str],
     find_pool: Callable[[], dict[str, Archetype]],
@@ -96,7 +96,7 @@ def _joined(
 
 def _bound(
     pack: ScenarioPack,
-    options: Options,
+    options: PlaytestOptions,
     role_models: Mapping[str, str],
     prompt: str,
     pool: Mapping[str, Archetype],
@@ -126,7 +126,7 @@ def _bound(
 
 def _prelude_content(
     content: Mapping[str, Any],
-    options: Options,
+    options: PlaytestOptions,
     role_models: Mapping[str, str],
     archetypes: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -175,7 +175,7 @@ def _own_file(reference: str, library: PackLibrary) -> Path:
         ) from None
 
 
-def _pool(options: Options, library: PackLibrary) -> dict[str, Archetype]:
+def _pool(options: PlaytestOptions, library: PackLibrary) -> dict[str, Archetype]:
     """The archetypes that may sit at the table."""
     known = load_archetypes(library.archetypes())
     mistakes = unknown_archetypes(options.archetypes, known, "archetypes")

@@ -11,7 +11,7 @@ import random
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.setup.options import MAX_GROUP, Options
+from matrix.kinds.playtest.setup.options import MAX_GROUP, PlaytestOptions
 from matrix.kinds.playtest.setup.vocabulary import MOODS
 from matrix.model.seeds import stream
 
@@ -60,7 +60,9 @@ class Group(NamedTuple):
     spokesperson: int
 
 
-def draw_group(seed: int, options: Options, pool: Sequence[str], names: Sequence[str]) -> Group:
+def draw_group(
+    seed: int, options: PlaytestOptions, pool: Sequence[str], names: Sequence[str]
+) -> Group:
     """Draw the group of one round.
 
     Args:
@@ -82,7 +84,7 @@ def draw_group(seed: int, options: Options, pool: Sequence[str], names: Sequence
     return Group(players, int(_rng(seed, "spokesperson").random() * size))
 
 
-def _archetypes(seed: int, options: Options, pool: Sequence[str]) -> list[str]:
+def _archetypes(seed: int, options: PlaytestOptions, pool: Sequence[str]) -> list[str]:
     size = _rng(seed, "size").randint(options.group_size_min, options.group_size_max)
     return _rng(seed, "archetypes").choices(pool, k=MAX_GROUP)[:size]
 

@@ -52,7 +52,7 @@ class Weights(BaseModel):
         return self
 
 
-class Options(BaseModel):
+class PlaytestOptions(BaseModel):
     """Options of play-tests. A factor of the same name overrides one per cell."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -99,7 +99,7 @@ class Options(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _sizes_fit(self) -> Options:
+    def _sizes_fit(self) -> PlaytestOptions:
         if self.group_size_min > self.group_size_max:
             raise ValueError(
                 f"group_size_min ({self.group_size_min}) is above group_size_max "

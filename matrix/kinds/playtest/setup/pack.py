@@ -43,7 +43,7 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-class Scenario(BaseModel):
+class StoryPack(BaseModel):
     """One story to play, as its ``scenario.yaml`` describes it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -82,14 +82,14 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     path = folder / "scenario.yaml"
     document = parse_document(read_text(path, MAX_SCENARIO_BYTES), str(path))
     scenario, guide = together(
-        lambda: check(document, Scenario), lambda: _read_guide(folder, document)
+        lambda: check(document, StoryPack), lambda: _read_guide(folder, document)
     )
     read = parse_guide(guide)
     _check_together(document, scenario, read)
     return _packed(name, scenario, guide, read)
 
 
-def _check_together(document: Document, scenario: Scenario, guide: Guide) -> None:
+def _check_together(document: Document, scenario: StoryPack, guide: Guide) -> None:
     """Hold a scenario against what could be read out of its guide.
 
     Raises:
@@ -118,7 +118,7 @@ def _borne(guide: Guide) -> dict[str, str]:
     }
 
 
-def _packed(name: str, scenario: Scenario, guide: str, read: Guide) -> ScenarioPack:
+def _packed(name: str, scenario: StoryPack, guide: str, read: Guide) -> ScenarioPack:
     expected = scenario.pulses_expected or len(read.pulses) or DEFAULT_PULSES
     return ScenarioPack(
         name=name,

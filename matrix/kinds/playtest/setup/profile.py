@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from matrix.judging.asking import TRIES
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import RoleProfile
 
 CHARS_PER_TOKEN = 4.0
@@ -39,7 +39,7 @@ def _times(one: Three, other: Three) -> Three:
     return (one[0] * other[0], one[1] * other[1], one[2] * other[2])
 
 
-def _sizes(options: Options) -> Three:
+def _sizes(options: PlaytestOptions) -> Three:
     if options.group is not None:
         size = float(len(options.group))
         return (size, size, size)
@@ -57,7 +57,7 @@ def expected_turns(shape: Shape) -> Three:
 
 
 def session_profile(
-    shape: Shape, options: Options, role_models: Mapping[str, str], pool: Mapping[str, str]
+    shape: Shape, options: PlaytestOptions, role_models: Mapping[str, str], pool: Mapping[str, str]
 ) -> tuple[RoleProfile, ...]:
     """Expected use per session; ``pool`` is archetype id -> model of those that may be drawn."""
     turns, sizes = expected_turns(shape), _sizes(options)
@@ -87,7 +87,7 @@ def session_profile(
 
 
 def _sizes_of_input(
-    shape: Shape, options: Options, turns: float, players: float
+    shape: Shape, options: PlaytestOptions, turns: float, players: float
 ) -> dict[str, float]:
     """Input tokens of an average call of each role."""
     said = players * _REACTION
@@ -106,7 +106,7 @@ def _sizes_of_input(
 
 
 def prelude_profile(
-    options: Options, role_models: Mapping[str, str], pool: Mapping[str, str]
+    options: PlaytestOptions, role_models: Mapping[str, str], pool: Mapping[str, str]
 ) -> tuple[RoleProfile, ...]:
     """Expected use of one prelude: a casting call per player."""
     return _shared(roles.PLAYERS, role_models, pool, options, _sizes(options), 260.0, _PERSONA)
@@ -116,7 +116,7 @@ def _shared(
     role: str,
     role_models: Mapping[str, str],
     pool: Mapping[str, str],
-    options: Options,
+    options: PlaytestOptions,
     calls: Three,
     input_tokens: float,
     output_tokens: float,

@@ -62,7 +62,7 @@ class Fact(_Small):
     turn: int
 
 
-class State(_Small):
+class PlaytestState(_Small):
     """Everything a session needs to go on after any turn."""
 
     seats: tuple[Seat, ...]

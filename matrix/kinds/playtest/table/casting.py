@@ -18,7 +18,7 @@ from matrix.kinds.playtest.detect.reading import word_set
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype
 from matrix.kinds.playtest.setup.group import Group, draw_group
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import persona_request, persona_system
 from matrix.kinds.playtest.table.asking import asking
 from matrix.model.records import JSON
@@ -58,7 +58,7 @@ class _Written(NamedTuple):
 
 async def cast_group(ctx: Context) -> JSON:
     """Draw the round's group and have each player cast by that player's own model, in parallel."""
-    options = Options.model_validate(ctx.plan.options)
+    options = PlaytestOptions.model_validate(ctx.plan.options)
     scenario = ctx.resource("scenario")
     archetypes = {
         id_: Archetype.model_validate(value) for id_, value in ctx.resource("archetypes").items()

@@ -16,10 +16,10 @@ from matrix.kinds.playtest.setup.prompts import (
     question_request,
     spokesperson_system,
 )
-from matrix.kinds.playtest.setup.state import Seat, State
+from matrix.kinds.playtest.setup.state import PlaytestState, Seat
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.casting import Persona
-from matrix.kinds.playtest.table.table import Table, persona_of
+from matrix.kinds.playtest.table.table import TurnTable, persona_of
 from matrix.model.records import Message, Player
 
 NO_WORDS = "(The narrator says nothing.)"
@@ -27,13 +27,13 @@ BLANK_LIMIT = 2
 """Unusable outputs in a row after which the session has failed."""
 
 
-async def create_characters(ctx: Context) -> State:
+async def create_characters(ctx: Context) -> PlaytestState:
     """Seat the group of the prelude, then let narrator and players get acquainted.
 
     Order of speech: the narrator welcomes, players introduce themselves, the narrator asks a
     question, players answer. All of it is table talk of turn 0; the story has not begun.
     """
-    table = Table.of(ctx)
+    table = TurnTable.of(ctx)
     state = _seat(ctx, table, [Persona.model_validate(value) for value in ctx.prelude])
     blanks = await _round(
         ctx, table, state, (history.WELCOME, history.INTRODUCTION), introduction_request, 0
@@ -47,7 +47,7 @@ async def create_characters(ctx: Context) -> State:
     return state.model_copy(update={"story_at": len(ctx.log), "blanks": blanks, "issues": issues})
 
 
-def _seat(ctx: Context, table: Table, personas: Sequence[Persona]) -> State:
+def _seat(ctx: Context, table: TurnTable, personas: Sequence[Persona]) -> PlaytestState:
     """Record the players, and put everybody's system prompt into the log."""
     seats: list[Seat] = []
     speaker = next((i for i, persona in enumerate(personas) if persona.spokesperson), 0)
@@ -69,7 +69,7 @@ def _seat(ctx: Context, table: Table, personas: Sequence[Persona]) -> State:
     archetype = Archetype.model_validate(table.archetypes[chosen.archetype])
     relay = spokesperson_system(archetype, chosen.name)
     relay_prompt = _note(ctx, history.persona_channel(history.SPOKESPERSON), relay)
-    return State(
+    return PlaytestState(
         seats=tuple(seats), spokesperson=speaker, relay_prompt=relay_prompt, story_at=len(ctx.log)
     )
 
@@ -80,8 +80,8 @@ def _note(ctx: Context, channel: str, text: str) -> int:
 
 async def _round(
     ctx: Context,
-    table: Table,
-    state: State,
+    table: TurnTable,
+    state: PlaytestState,
     labels: tuple[str, str],
     request: Callable[[str], str],
     blanks: int,
@@ -111,7 +111,7 @@ async def _round(
     return blanks
 
 
-def _players(ctx: Context, table: Table, state: State, request: str) -> list[Child]:
+def _players(ctx: Context, table: TurnTable, state: PlaytestState, request: str) -> list[Child]:
     return [
         asking(
             roles.PLAYERS,

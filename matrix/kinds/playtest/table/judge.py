@@ -8,14 +8,14 @@ from typing import Final
 from matrix.judging.asking import Judge, Judged, judge_transcript
 from matrix.judging.request import Part
 from matrix.judging.rubric import Criterion, Rubric
-from matrix.judging.verdict import Verdict, scores_form
-from matrix.kinds.context import Context, Log
+from matrix.judging.verdict import RubricVerdict, scores_form
+from matrix.kinds.context import Context, MessageLog
 from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.history import NARRATOR, RELAY, SYSTEM, TABLE
 from matrix.kinds.playtest.detect.reading import spoken
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.state import State
-from matrix.kinds.playtest.table.table import Table, persona_of
+from matrix.kinds.playtest.setup.state import PlaytestState
+from matrix.kinds.playtest.table.table import TurnTable, persona_of
 from matrix.model.records import Message
 
 MAX_TRANSCRIPT: Final = 200_000
@@ -49,7 +49,9 @@ QUALITY: Final = "quality_"
 """Goes before the name of a criterion in the scores that are recorded."""
 
 
-async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged[Verdict]]:
+async def judge_session(
+    ctx: Context, table: TurnTable, state: PlaytestState
+) -> list[Judged[RubricVerdict]]:
     """Have the session judged, as often as the options say."""
     model = roles.model_of(roles.JUDGE, ctx.plan.roles)
     form, tokens = scores_form(RUBRIC), roles.TOKENS[roles.JUDGE]
@@ -62,12 +64,12 @@ async def judge_session(ctx: Context, table: Table, state: State) -> list[Judged
     return await judge_transcript(ctx, judge, material, table.options.judge_repeats)
 
 
-def describe_group(log: Log, state: State) -> str:
+def describe_group(log: MessageLog, state: PlaytestState) -> str:
     """The players' own system prompts: who they are and how they play."""
     return "\n\n".join(persona_of(log, seat) for seat in state.seats)
 
 
-def transcript(log: Log) -> str:
+def transcript(log: MessageLog) -> str:
     """What was said, turn by turn; private passages are marked with who heard them."""
     return "\n".join(_lines(log[position] for position in range(len(log))))
 

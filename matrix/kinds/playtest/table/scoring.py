@@ -36,10 +36,10 @@ from typing import Final, NamedTuple
 from matrix.judging.asking import Judged
 from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
-from matrix.judging.verdict import UNREADABLE, Verdict
+from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.setup.options import Weights
-from matrix.kinds.playtest.setup.state import State, TangentBook
+from matrix.kinds.playtest.setup.state import PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
 
 BURDEN: Final[Mapping[str, float]] = {
@@ -89,7 +89,7 @@ COUNTED: Final = (
 """Scores that need no judge."""
 
 
-class Parts(NamedTuple):
+class CompositeParts(NamedTuple):
     """Parts of the composite, each from 0 to 1, ``None`` where there is nothing to go by."""
 
     progress: float | None
@@ -111,7 +111,7 @@ SCORE_NAMES: Final = frozenset(
     {
         "score",
         *COUNTED,
-        *(f"part_{name}" for name in Parts._fields),
+        *(f"part_{name}" for name in CompositeParts._fields),
         *(QUALITY + name for name in RUBRIC.names),
     }
 )
@@ -137,7 +137,7 @@ def soundness_part(issues: Mapping[str, int]) -> float:
     return math.exp(-sum(BURDEN.get(kind, 0.0) * count for kind, count in issues.items()) / 5.0)
 
 
-def composite(parts: Parts, weights: Weights, *, judged: bool = False) -> float | None:
+def composite(parts: CompositeParts, weights: Weights, *, judged: bool = False) -> float | None:
     """The weighted mean of the parts that are there, times 100; ``None`` if none of them counts.
 
     Args:
@@ -155,14 +155,14 @@ def composite(parts: Parts, weights: Weights, *, judged: bool = False) -> float 
     return min(100.0, max(0.0, 100.0 * sum(weight * value for weight, value in pairs) / total))
 
 
-def parts_of(state: State, expected: int, quality: float | None) -> Parts:
+def parts_of(state: PlaytestState, expected: int, quality: float | None) -> CompositeParts:
     """The parts of a finished session; ``quality`` comes from the judge."""
     book = state.tangents
     tangents = None
     if book.count:
         recovery = (book.natural + 0.5 * book.forced) / book.count
         tangents = tangents_part(recovery, book.turns / book.count, segue_quality(book))
-    return Parts(
+    return CompositeParts(
         progress=progress_part(state.pulses / expected, turns_per_pulse(state), state.concluded),
         tangents=tangents,
         quality=quality,
@@ -170,7 +170,7 @@ def parts_of(state: State, expected: int, quality: float | None) -> Parts:
     )
 
 
-def turns_per_pulse(state: State) -> float | None:
+def turns_per_pulse(state: PlaytestState) -> float | None:
     """Narrator turns for each pulse; ``None`` without a pulse."""
     return state.turns / state.pulses if state.pulses else None
 
@@ -180,7 +180,7 @@ def segue_quality(book: TangentBook) -> float | None:
     return book.quality_sum / book.quality_count if book.quality_count else None
 
 
-def pulse_thirds(state: State) -> tuple[float, float, float] | None:
+def pulse_thirds(state: PlaytestState) -> tuple[float, float, float] | None:
     """Shares of the pulses that fell into the first, second and last third of the turns."""
     if not state.pulse_turns:
         return None
@@ -191,7 +191,7 @@ def pulse_thirds(state: State) -> tuple[float, float, float] | None:
     return (first, second, last)
 
 
-def record_counts(ctx: Context, state: State, expected: int) -> None:
+def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
     """Record every metric that needs no judge."""
     book = state.tangents
     returned = book.natural + book.forced
@@ -219,9 +219,9 @@ def record_counts(ctx: Context, state: State, expected: int) -> None:
 
 def record_composite(
     ctx: Context,
-    state: State,
+    state: PlaytestState,
     expected: int,
-    judged: Sequence[Judged[Verdict]],
+    judged: Sequence[Judged[RubricVerdict]],
     weights: Weights,
 ) -> None:
     """Record the parts and the composite, which is the session's ``score``.
@@ -242,7 +242,7 @@ def record_composite(
     record_repeats(ctx, RUBRIC, judged, alone, QUALITY)
 
 
-def _why_lost(judged: Sequence[Judged[Verdict]]) -> str:
+def _why_lost(judged: Sequence[Judged[RubricVerdict]]) -> str:
     """Why no judging has a quality: one without some of its dimensions has none either."""
     read = any(one.verdict for one in judged)
     return "the judge left dimensions of quality without a score" if read else UNREADABLE

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from matrix.kinds.context import Context, Log
+from matrix.kinds.context import Context, MessageLog
 from matrix.kinds.playtest.detect.observe import World
 from matrix.kinds.playtest.setup import roles
-from matrix.kinds.playtest.setup.options import Options
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import narrator_system
-from matrix.kinds.playtest.setup.state import Seat, State
+from matrix.kinds.playtest.setup.state import PlaytestState, Seat
 
 
-class Table(NamedTuple):
+class TurnTable(NamedTuple):
     """What a turn needs besides the state; read afresh from the context each time.
 
     Prompt, guide and models come from the session's resources and roles, never from its state, so
     that a branch with another prompt or model takes effect at once.
     """
 
-    options: Options
+    options: PlaytestOptions
     scenario: dict[str, Any]
     guide: str
     prompt: str
     archetypes: dict[str, dict[str, Any]]
 
     @staticmethod
-    def of(ctx: Context) -> Table:
+    def of(ctx: Context) -> TurnTable:
         """The table of this session."""
-        return Table(
-            options=Options.model_validate(ctx.plan.options),
+        return TurnTable(
+            options=PlaytestOptions.model_validate(ctx.plan.options),
             scenario=ctx.resource("scenario"),
             guide=ctx.resource("guide"),
             prompt=ctx.resource("prompt"),
@@ -62,11 +62,11 @@ class Table(NamedTuple):
         return roles.model_of(role, ctx.plan.roles, own)
 
 
-def persona_of(log: Log, seat: Seat) -> str:
+def persona_of(log: MessageLog, seat: Seat) -> str:
     """A player's system prompt."""
     return log[seat.persona].text
 
 
-def spokesperson_of(state: State) -> Seat:
+def spokesperson_of(state: PlaytestState) -> Seat:
     """Who speaks for the group."""
     return state.seats[state.spokesperson]

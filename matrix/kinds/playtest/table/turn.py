@@ -13,7 +13,7 @@ from matrix.kinds.context import Context
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.asides import (
     Aside,
-    Parts,
+    SplitOutput,
     addressed_alone,
     heard,
     match_name,
@@ -23,12 +23,12 @@ from matrix.kinds.playtest.detect.asides import (
 from matrix.kinds.playtest.detect.classify import (
     PRIVATE,
     SCHEMA,
-    Label,
+    Classification,
     label_from_text,
     parse_label,
 )
 from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
-from matrix.kinds.playtest.detect.issues import Finding, detect_confusion, quoted
+from matrix.kinds.playtest.detect.issues import IssueFound, detect_confusion, quoted
 from matrix.kinds.playtest.detect.observe import (
     LOOP_LIMIT,
     Output,
@@ -47,19 +47,19 @@ from matrix.kinds.playtest.setup.prompts import (
     reaction_request,
     relay_request,
 )
-from matrix.kinds.playtest.setup.state import State
+from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
 from matrix.kinds.playtest.table.scoring import record_counts
-from matrix.kinds.playtest.table.table import Table, persona_of, spokesperson_of
+from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
 
 CONCLUDED: Final = "concluded"
 
 
-async def play_turn(ctx: Context, state: State) -> State:
+async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     """Play one turn; ends the session when the story is over or the narrator is beyond help."""
-    table = Table.of(ctx)
+    table = TurnTable.of(ctx)
     messages = history.narrator_history(
         table.narrator_system, len(state.seats), ctx.log, story_at=state.story_at
     )
@@ -85,7 +85,7 @@ async def play_turn(ctx: Context, state: State) -> State:
     return await _react(ctx, table, state, output.parts)
 
 
-def emit(ctx: Context, findings: Sequence[Finding]) -> None:
+def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
     """Record findings as events of this turn."""
     for found in findings:
         ctx.event(
@@ -97,9 +97,9 @@ def emit(ctx: Context, findings: Sequence[Finding]) -> None:
         )
 
 
-def _blank(ctx: Context, table: Table, state: State) -> State:
+def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestState:
     """An output without usable words: nobody reacts, and the narrator is asked again next turn."""
-    finding = Finding("breakdown", NARRATOR, "an output without usable words", "error")
+    finding = IssueFound("breakdown", NARRATOR, "an output without usable words", "error")
     emit(ctx, [finding])
     state = count_issues(
         state.model_copy(update={"turns": ctx.turn, "blanks": state.blanks + 1}), [finding]
@@ -109,7 +109,7 @@ def _blank(ctx: Context, table: Table, state: State) -> State:
     return state
 
 
-def _fail(ctx: Context, table: Table, state: State, reason: str) -> State:
+def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> PlaytestState:
     """End the session as failed. Nothing runs after this, so its counts are recorded here."""
     ctx.end("failed", reason)
     state, findings = close_tangent(state)
@@ -118,7 +118,7 @@ def _fail(ctx: Context, table: Table, state: State, reason: str) -> State:
     return state
 
 
-async def _classify(ctx: Context, state: State, relay: str, text: str) -> Label:
+async def _classify(ctx: Context, state: PlaytestState, relay: str, text: str) -> Classification:
     """The classifier's label, or one read off the text when its answer cannot be used."""
     answer = await ctx.ask(
         roles.CLASSIFIER,
@@ -138,7 +138,7 @@ async def _classify(ctx: Context, state: State, relay: str, text: str) -> Label:
     return label
 
 
-def _route(text: str, label: Label, names: Sequence[str]) -> Parts:
+def _route(text: str, label: Classification, names: Sequence[str]) -> SplitOutput:
     """Who hears what: explicit tags first, then the classifier's word; in doubt, everybody."""
     parts = split_tagged(text, names)
     if parts.asides:
@@ -146,10 +146,10 @@ def _route(text: str, label: Label, names: Sequence[str]) -> Parts:
     target = match_name(label.private_target, names)
     if target is None and label.type == PRIVATE:
         target = addressed_alone(spoken(text), names)
-    return Parts(text, ()) if target is None else Parts("", (Aside(target, text),))
+    return SplitOutput(text, ()) if target is None else SplitOutput("", (Aside(target, text),))
 
 
-def _log_output(ctx: Context, parts: Parts, label: str) -> None:
+def _log_output(ctx: Context, parts: SplitOutput, label: str) -> None:
     if parts.public:
         ctx.log.append(Message(TABLE, NARRATOR, parts.public, ctx.turn, label))
     for aside in parts.asides:
@@ -157,7 +157,9 @@ def _log_output(ctx: Context, parts: Parts, label: str) -> None:
         ctx.log.append(Message(channel, NARRATOR, aside.text, ctx.turn, PRIVATE))
 
 
-async def _react(ctx: Context, table: Table, state: State, parts: Parts) -> State:
+async def _react(
+    ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput
+) -> PlaytestState:
     """Whoever was addressed reacts, all at once; then the spokesperson relays."""
     alone = _private_children(ctx, table, state, parts.asides)
     together = _group_children(ctx, table, state, spoken(parts.public)) if parts.public else []
@@ -181,7 +183,7 @@ async def _react(ctx: Context, table: Table, state: State, parts: Parts) -> Stat
 
 
 def _private_children(
-    ctx: Context, table: Table, state: State, asides: Sequence[Aside]
+    ctx: Context, table: TurnTable, state: PlaytestState, asides: Sequence[Aside]
 ) -> list[Child]:
     seats = {seat.name: seat for seat in state.seats}
     return [
@@ -197,7 +199,9 @@ def _private_children(
     ]
 
 
-def _group_children(ctx: Context, table: Table, state: State, narration: str) -> list[Child]:
+def _group_children(
+    ctx: Context, table: TurnTable, state: PlaytestState, narration: str
+) -> list[Child]:
     count = table.options.recent_messages
     talk = history.table_talk(ctx.log, count + 1)[:-1] if count else []  # without this output
     recent = history.as_heard(talk)
@@ -231,7 +235,11 @@ def _log_private(ctx: Context, asides: Sequence[Aside], replies: Sequence[str]) 
 
 
 async def _relay(
-    ctx: Context, table: Table, state: State, narration: str, said: Sequence[tuple[str, str]]
+    ctx: Context,
+    table: TurnTable,
+    state: PlaytestState,
+    narration: str,
+    said: Sequence[tuple[str, str]],
 ) -> None:
     """The spokesperson's message to the narrator; in the players' own words if they have none."""
     text = history.SILENCE

@@ -107,7 +107,7 @@ def as_text(content: bytes) -> str:
     return content[:MOST_READ].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
 
 
-class Difference(NamedTuple):
+class FileChange(NamedTuple):
     """One file that a turn made other: how, and its lines as a unified diff."""
 
     path: str
@@ -115,7 +115,7 @@ class Difference(NamedTuple):
     lines: str
 
 
-def differences(view: View) -> Iterator[Difference]:
+def differences(view: View) -> Iterator[FileChange]:
     """What a turn changed, file by file, in order."""
     changed = view.changed
     how = dict.fromkeys(_seen(changed.added), "added")
@@ -124,7 +124,7 @@ def differences(view: View) -> Iterator[Difference]:
     for path in sorted(how):
         now = "" if how[path] == "removed" else view.text(path)
         old = (view.old_text(path) or "") if how[path] == "changed" else ""
-        yield Difference(path, how[path], _diff(old, now))
+        yield FileChange(path, how[path], _diff(old, now))
 
 
 def told_changes(view: View) -> str:

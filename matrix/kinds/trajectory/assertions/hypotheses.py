@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict
 from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.notes.markdown import FRONT, prose, without_paths
 from matrix.kinds.trajectory.assertions.notes.notebook import (
+    EvidenceRow,
     Hypothesis,
     Layout,
-    Row,
     entries_in,
     evidence_in,
     read_hypothesis,
@@ -68,7 +68,7 @@ def old_hypotheses(view: View, layout: Layout) -> list[Hypothesis]:
     return [read_hypothesis(path, view.old_text(path) or "", layout) for path in paths]
 
 
-def evidence_of(view: View, layout: Layout) -> Iterator[Row]:
+def evidence_of(view: View, layout: Layout) -> Iterator[EvidenceRow]:
     """Every row of evidence in the notebook, but for what stands in its sources."""
     sources = tuple(f"{plain(one)}/" for one in layout.sources)
     for path in view.notes:
@@ -121,7 +121,7 @@ def _new_rows(view: View, layout: Layout) -> set[str]:
     return found
 
 
-def _rows_of(rows: Sequence[Row] | Iterator[Row]) -> set[str]:
+def _rows_of(rows: Sequence[EvidenceRow] | Iterator[EvidenceRow]) -> set[str]:
     """What rows say, wherever their links lead from: a note that moves has other paths."""
     return {without_paths(row.text) for row in rows}
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.hypotheses import evidence_of, hypotheses_of
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, entries_in
-from matrix.kinds.trajectory.assertions.structural import BUILT_IN, Scene, is_sourced
+from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, is_sourced
 from matrix.model.records import JSON
 
 VERSION: Final = 1
@@ -23,7 +23,7 @@ VERSION: Final = 1
 def pin(view: View, layout: Layout) -> dict[str, JSON]:
     """The shape of a notebook."""
     rows = list(evidence_of(view, layout))
-    links = BUILT_IN["all_internal_links_valid"].check(Scene(view, layout), True)
+    links = BUILT_IN["all_internal_links_valid"].check(AssertionContext(view, layout), True)
     return {
         "version": VERSION,
         "hypotheses": {

@@ -32,7 +32,7 @@ from matrix.kinds.trajectory.assertions.hypotheses import (
 )
 from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, places_in, target_of
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout, Row, entries_in
+from matrix.kinds.trajectory.assertions.notes.notebook import EvidenceRow, Layout, entries_in
 from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
 from matrix.model.records import JSON
 
@@ -49,7 +49,7 @@ class Found(NamedTuple):
     seen: str
 
 
-class Scene(NamedTuple):
+class AssertionContext(NamedTuple):
     """What an assertion is asked about.
 
     Attributes:
@@ -79,15 +79,17 @@ class Assertion(NamedTuple):
         compares: Whether it is about what a turn changed.
     """
 
-    check: Callable[[Scene, Any], Found]
+    check: Callable[[AssertionContext, Any], Found]
     fault: Callable[[JSON], str]
     compares: bool = False
 
 
-def _all(check: Callable[[Scene, str], Found]) -> Callable[[Scene, Any], Found]:
+def _all(
+    check: Callable[[AssertionContext, str], Found],
+) -> Callable[[AssertionContext, Any], Found]:
     """A check of one text as a check of a text or a list of them, of which each has to hold."""
 
-    def every(scene: Scene, argument: Any) -> Found:
+    def every(scene: AssertionContext, argument: Any) -> Found:
         found = [check(scene, str(one)) for one in texts_of(argument)]
         lost = [one for one in found if not one.holds]
         return Found(not lost, "; ".join(one.seen for one in lost or found))
@@ -95,14 +97,14 @@ def _all(check: Callable[[Scene, str], Found]) -> Callable[[Scene, Any], Found]:
     return every
 
 
-def _file_exists(scene: Scene, pattern: str) -> Found:
+def _file_exists(scene: AssertionContext, pattern: str) -> Found:
     for one in alternatives(pattern):
         if hits := _hits(one, scene.view.now):
             return Found(True, f"there is {_list(hits)}")
     return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
 
 
-def _file_modified(scene: Scene, pattern: str) -> Found:
+def _file_modified(scene: AssertionContext, pattern: str) -> Found:
     there = [hit for one in alternatives(pattern) for hit in _hits(one, scene.view.now)]
     touched = [path for path in there if scene.view.touched(path)]
     if touched:
@@ -119,13 +121,13 @@ def _hits(pattern: str, paths: Iterable[str]) -> list[str]:
     return matching(name, paths) if is_glob(name) else []
 
 
-def _hypothesis_count(scene: Scene, least: Any) -> Found:
+def _hypothesis_count(scene: AssertionContext, least: Any) -> Found:
     paths = entries_in(scene.layout.hypotheses, scene.view.now, scene.layout)
     told = f"there are {len(paths)}: {_list(paths)}" if paths else "there is none"
     return Found(len(paths) >= int(least), told)
 
 
-def _evidence_increased(scene: Scene, name: str) -> Found:
+def _evidence_increased(scene: AssertionContext, name: str) -> Found:
     change = change_of(scene.view, scene.layout, name, scene.gone_now)
     if isinstance(change, str):
         return Found(False, change)
@@ -133,7 +135,7 @@ def _evidence_increased(scene: Scene, name: str) -> Found:
     return Found(now > before, f"{path} had {before} for it, and has {now}")
 
 
-def _evidence_unchanged(scene: Scene, name: str) -> Found:
+def _evidence_unchanged(scene: AssertionContext, name: str) -> Found:
     change = change_of(scene.view, scene.layout, name, scene.gone_now)
     if isinstance(change, str):
         return Found(False, change)
@@ -142,7 +144,7 @@ def _evidence_unchanged(scene: Scene, name: str) -> Found:
     return Found(now[0] <= before[0] and now[1] <= before[1], told)
 
 
-def _links_valid(scene: Scene, requested: Any) -> Found:
+def _links_valid(scene: AssertionContext, requested: Any) -> Found:
     view = scene.view
     folders = {
         "/".join(path.split("/")[:n]) for path in view.now for n in range(path.count("/") + 1)
@@ -159,7 +161,7 @@ def _links_valid(scene: Scene, requested: Any) -> Found:
     return Found(True, f"{count} links")
 
 
-def _reversal(scene: Scene, requested: Any) -> Found:
+def _reversal(scene: AssertionContext, requested: Any) -> Found:
     view, layout = scene.view, scene.layout
     paths = entries_in(layout.decisions, view.now, layout)
     lost = []
@@ -173,7 +175,7 @@ def _reversal(scene: Scene, requested: Any) -> Found:
     return Found(True, told if paths else "no decision is there")
 
 
-def is_sourced(row: Row, view: View, layout: Layout) -> bool:
+def is_sourced(row: EvidenceRow, view: View, layout: Layout) -> bool:
     """Whether it leads to a file of the sources."""
     sources = tuple(f"{plain(one)}/" for one in layout.sources)
     for place in places_in(row.text):
@@ -185,7 +187,7 @@ def is_sourced(row: Row, view: View, layout: Layout) -> bool:
     return False
 
 
-def _no_orphans(scene: Scene, requested: Any) -> Found:
+def _no_orphans(scene: AssertionContext, requested: Any) -> Found:
     rows = list(evidence_of(scene.view, scene.layout))
     lost = [row for row in rows if not is_sourced(row, scene.view, scene.layout)]
     if lost:
@@ -194,7 +196,7 @@ def _no_orphans(scene: Scene, requested: Any) -> Found:
     return Found(True, f"{len(rows)} rows of evidence, each with its source")
 
 
-def _no_silent_demotion(scene: Scene, requested: Any) -> Found:
+def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     view, layout = scene.view, scene.layout
     demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
@@ -208,7 +210,7 @@ def _no_silent_demotion(scene: Scene, requested: Any) -> Found:
     return Found(True, f"{len(moved)} demoted, each with evidence against" if moved else "none is")
 
 
-def _contains_any(scene: Scene, argument: str) -> Found:
+def _contains_any(scene: AssertionContext, argument: str) -> Found:
     paths, _, requested = argument.partition(";")
     there = [hit for one in alternatives(paths) for hit in _hits(one, scene.view.now)]
     texts = alternatives(requested)
@@ -275,7 +277,7 @@ def installed() -> dict[str, Assertion]:
 def of_function(check: Callable[[View, Any], bool | str]) -> Assertion:
     """An assertion of somebody else's function."""
 
-    def decide(scene: Scene, argument: Any) -> Found:
+    def decide(scene: AssertionContext, argument: Any) -> Found:
         try:
             said = check(scene.view, argument)
         except Exception as error:

@@ -24,7 +24,7 @@ _BACK: Final = re.compile(
 _HABIT: Final = re.compile(r"\b(?:usually|always|every (?:night|morning|evening|week|day))\b", re.I)
 
 
-class Item(NamedTuple):
+class NotebookItem(NamedTuple):
     """One item: where it comes from, and what it says."""
 
     name: str
@@ -68,7 +68,7 @@ class Item(NamedTuple):
         return next((one for one in self.said if _HABIT.search(one)), "")
 
 
-def read_item(name: str, text: str, date: str = "") -> Item:
+def read_item(name: str, text: str, date: str = "") -> NotebookItem:
     """An item from its text; front matter says who sent it and when."""
     front = _FRONT.match(text)
     said: dict[str, str] = {}
@@ -80,10 +80,12 @@ def read_item(name: str, text: str, date: str = "") -> Item:
     bare = _TURN.sub("", name.rpartition("/")[2])
     kind = re.split(r"[-_. ]", bare)[0] or "note"
     who = said.get("from") or said.get("who", "")
-    return Item(name, kind, date, text, who, said.get("role", ""), said.get("influence", ""))
+    return NotebookItem(
+        name, kind, date, text, who, said.get("role", ""), said.get("influence", "")
+    )
 
 
-def item_of(prompt: str) -> Item:
+def item_of(prompt: str) -> NotebookItem:
     """The one item of a request; the whole request where it does not say where the item begins."""
     if (found := _NAMED.search(prompt)) is None:
         return read_item("item", prompt)

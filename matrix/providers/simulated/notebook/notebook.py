@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Final
 
-from matrix.providers.simulated.notebook.items import Item, file_slug
-from matrix.providers.simulated.notebook.rules import Rules
+from matrix.providers.simulated.notebook.items import NotebookItem, file_slug
+from matrix.providers.simulated.notebook.rules import NotebookRules
 from matrix.providers.simulated.notebook.wording import denies, shared, stems
 
 _OVERLAP: Final = 0.34
@@ -33,7 +33,7 @@ _SOURCE = re.compile(r"\]\(([^)]+)\)")
 class Notebook:
     """The files of a notebook, changed in memory."""
 
-    def __init__(self, files: Mapping[str, str], rules: Rules) -> None:
+    def __init__(self, files: Mapping[str, str], rules: NotebookRules) -> None:
         """Begin with the files as they were read."""
         self._was, self.files, self._rules = dict(files), dict(files), rules
         self.did: list[str] = []
@@ -43,7 +43,7 @@ class Notebook:
         """Files that are other than they were, in the order they were written in."""
         return {path: text for path, text in self.files.items() if self._was.get(path) != text}
 
-    def work_in(self, item: Item) -> None:
+    def work_in(self, item: NotebookItem) -> None:
         """Take one item in, as the instructions say."""
         source = self._source(item)
         self._person(item, source)
@@ -86,7 +86,7 @@ class Notebook:
 
     # --- parts --------------------------------------------------------------------------------
 
-    def _source(self, item: Item) -> str:
+    def _source(self, item: NotebookItem) -> str:
         """Where the item is kept word for word; where it would be, if it is not."""
         path = f"source/{item.kind}/{item.slug or 'item'}.md"
         if self._rules.copies:
@@ -94,7 +94,7 @@ class Notebook:
             self.did.append(f"Copied it to {path}.")
         return path
 
-    def _person(self, item: Item, source: str) -> None:
+    def _person(self, item: NotebookItem, source: str) -> None:
         if not item.who:
             return
         path = f"people/{file_slug(item.who)}.md"
@@ -113,7 +113,7 @@ class Notebook:
         lines += [f"Habit: {habit}"] if habit else []
         self.files[path] = "\n".join([*lines, "", "## Heard", "", *said, row, ""])
 
-    def _evidence(self, item: Item, source: str) -> bool:
+    def _evidence(self, item: NotebookItem, source: str) -> bool:
         """Rows for and against what is there already."""
         used = False
         for path in self._paths("hypotheses"):
@@ -128,7 +128,7 @@ class Notebook:
             used = True
         return used
 
-    def _row(self, path: str, said: str, item: Item, source: str, *, against: bool) -> None:
+    def _row(self, path: str, said: str, item: NotebookItem, source: str, *, against: bool) -> None:
         link = f" ([source](../{source}))" if self._rules.links_evidence else ""
         row = f"- {item.date or 'undated'}: {said}{link}"
         name = _identity(path)
@@ -155,7 +155,7 @@ class Notebook:
             self._set_status(path, "supported")
             self.did.append(f"Promoted {_identity(path)}: {len(sources)} sources support it.")
 
-    def _propose(self, item: Item, source: str) -> bool:
+    def _propose(self, item: NotebookItem, source: str) -> bool:
         used = False
         for belief in item.beliefs:
             titles = [_title(self.files[path]) for path in self._paths("hypotheses")]
@@ -173,7 +173,7 @@ class Notebook:
             used = True
         return used
 
-    def _decide(self, item: Item, source: str) -> None:
+    def _decide(self, item: NotebookItem, source: str) -> None:
         if not (decision := item.decision):
             return
         path = f"decisions/{file_slug(decision)}.md"
@@ -199,7 +199,7 @@ class Notebook:
         )
         self.did.append(f"Recorded the decision: {decision}.")
 
-    def _grasp(self, item: Item, source: str) -> None:
+    def _grasp(self, item: NotebookItem, source: str) -> None:
         """What an agent does that must find something in everything."""
         paths = self._paths("hypotheses")
         if paths and item.said:

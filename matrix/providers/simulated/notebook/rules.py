@@ -10,7 +10,7 @@ INSTRUCTIONS: Final = ("NOTEBOOK.md", "CLAUDE.md", "AGENTS.md", "INSTRUCTIONS.md
 """Files that instructions are looked for in, first one first."""
 
 
-class Rules(NamedTuple):
+class NotebookRules(NamedTuple):
     """What the instructions say."""
 
     copies: bool
@@ -45,10 +45,12 @@ _CUES: Final[dict[str, str]] = {
 }
 
 
-def read_rules(text: str) -> Rules:
+def read_rules(text: str) -> NotebookRules:
     """What a file of instructions tells the agent to do."""
     flat = " ".join(text.split())
-    return Rules(**{name: re.search(cue, flat, re.I) is not None for name, cue in _CUES.items()})
+    return NotebookRules(
+        **{name: re.search(cue, flat, re.I) is not None for name, cue in _CUES.items()}
+    )
 
 
 def instructions_among(paths: Iterable[str]) -> str:

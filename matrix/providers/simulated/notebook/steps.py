@@ -21,7 +21,7 @@ _WRITTEN_AT_ONCE: Final = 8_000
 _KEPT: Final = ("hypotheses/", "decisions/", "people/", "personas/", "reviews/")
 
 
-class Step(NamedTuple):
+class NotebookStep(NamedTuple):
     """Tools to be called, or the last words."""
 
     calls: tuple[ToolCall, ...]
@@ -45,20 +45,22 @@ def keeps_a_notebook(call: Call) -> bool:
     return names >= _NEEDED and ("notebook in this folder" in asked or asked.startswith("/"))
 
 
-def next_step(call: Call) -> Step:
+def next_step(call: Call) -> NotebookStep:
     """What the agent does next; it depends on the request and what tools have given alone."""
     seen, asked = _seen(call.messages), _asked(call.messages)
     if seen.listed is None:
-        return Step((_call(call, 0, "list", {}),), "")
+        return NotebookStep((_call(call, 0, "list", {}),), "")
     requested = [path for path in _needed(seen.listed, asked) if path not in seen.read]
     if requested:
         chosen = requested[:_READS_AT_ONCE]
-        return Step(tuple(_call(call, n, "read", {"path": p}) for n, p in enumerate(chosen)), "")
+        return NotebookStep(
+            tuple(_call(call, n, "read", {"path": p}) for n, p in enumerate(chosen)), ""
+        )
     book = _worked(seen, asked)
     left = {path: text for path, text in book.changed.items() if path not in seen.written}
     if left:
-        return Step(tuple(_writes(call, left)), "")
-    return Step((), "\n".join(book.did) or "There was nothing to change.")
+        return NotebookStep(tuple(_writes(call, left)), "")
+    return NotebookStep((), "\n".join(book.did) or "There was nothing to change.")
 
 
 def _worked(seen: _Seen, asked: str) -> Notebook:

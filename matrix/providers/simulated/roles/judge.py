@@ -47,7 +47,7 @@ _NOT_PLAYERS = frozenset(("Narrator", "Spokesperson", "The", "Turn", "System", "
 _FORCED_CUES = ("back to the story", "anyway, back", "let's get back", "as i was saying")
 
 
-class Seen(NamedTuple):
+class Measured(NamedTuple):
     """What the judge can measure; shares are between 0 and 1."""
 
     forced: int
@@ -152,7 +152,7 @@ def _narration(transcript: str) -> tuple[str, int]:
     return ("\n".join(kept), outputs) if outputs else (transcript, max(1, len(transcript) // 600))
 
 
-def look_at(transcript: str, story: Story | None) -> Seen:
+def look_at(transcript: str, story: Story | None) -> Measured:
     """Measure a transcript, against the guide where there is one."""
     told, outputs = _narration(transcript)
     low = told.lower()
@@ -165,7 +165,7 @@ def look_at(transcript: str, story: Story | None) -> Seen:
         stems = [one.stem for one in (*story.places, *story.devices)]
         stems += [one.calls[0] for one in story.people if one.calls]
         named = sum(1 for stem in stems if stem in told) / len(stems) if stems else named
-    return Seen(
+    return Measured(
         forced=sum(low.count(cue) for cue in _FORCED_CUES),
         loops=sum(count - 1 for line, count in lines.items() if line.startswith("Narrator")),
         contradictions=_contradictions(told),
@@ -198,41 +198,41 @@ def _subjects(transcript: str, state: str) -> set[str]:
     return found
 
 
-def _flaws(seen: Seen) -> float:
+def _flaws(seen: Measured) -> float:
     return min(1.6, 0.3 * seen.forced) + min(1.6, 0.45 * seen.loops)
 
 
-def _coherence(seen: Seen) -> float:
+def _coherence(seen: Measured) -> float:
     ending = 0.0 if seen.concluded else 0.6
     return 4.5 - 0.5 * min(3, seen.contradictions) - ending - 0.8 * _flaws(seen)
 
 
-def _atmosphere(seen: Seen) -> float:
+def _atmosphere(seen: Measured) -> float:
     return 2.7 + 1.6 * seen.named - 0.7 * _flaws(seen) - min(0.5, 0.05 * seen.digressions)
 
 
-def _agency(seen: Seen) -> float:
+def _agency(seen: Measured) -> float:
     return 2.4 + 0.9 * seen.questions + 0.8 * seen.players - 0.5 * _flaws(seen)
 
 
-def _pacing(seen: Seen) -> float:
+def _pacing(seen: Measured) -> float:
     slack = min(0.8, 0.06 * seen.digressions)
     return 1.9 + 2.4 * seen.progress - 0.8 * _flaws(seen) - slack + 0.2 * seen.concluded
 
 
-def _adherence(seen: Seen) -> float:
+def _adherence(seen: Measured) -> float:
     return 1.6 + 1.9 * seen.progress + 1.0 * seen.named - 0.5 * seen.strangers - 0.3 * _flaws(seen)
 
 
-def _integration(seen: Seen) -> float:
+def _integration(seen: Measured) -> float:
     return 2.2 + 1.6 * seen.players + 0.3 * seen.questions - 0.4 * _flaws(seen)
 
 
-def _fun(seen: Seen) -> float:
+def _fun(seen: Measured) -> float:
     return 2.3 + 1.2 * seen.progress + 0.7 * seen.players - _flaws(seen)
 
 
-_FORMULAS: Final[dict[str, Callable[[Seen], float]]] = {
+_FORMULAS: Final[dict[str, Callable[[Measured], float]]] = {
     "coherence": _coherence,
     "atmosphere": _atmosphere,
     "player_agency": _agency,
@@ -243,12 +243,12 @@ _FORMULAS: Final[dict[str, Callable[[Seen], float]]] = {
 }
 
 
-def _overall(seen: Seen) -> float:
+def _overall(seen: Measured) -> float:
     """The score of a dimension that this judge has no formula for."""
     return sum(formula(seen) for formula in _FORMULAS.values()) / len(_FORMULAS)
 
 
-def _reason(seen: Seen) -> str:
+def _reason(seen: Measured) -> str:
     said = [f"About {seen.progress:.0%} of the story is told"]
     said[0] += " and it ends properly." if seen.concluded else " and it never ends."
     if seen.forced:

@@ -12,7 +12,7 @@ from matrix.providers.simulated.story import statements
 from matrix.providers.simulated.story.cues import Relay, read_relay
 from matrix.providers.simulated.story.narrating import Teller
 from matrix.providers.simulated.story.story import Story, story_of
-from matrix.providers.simulated.story.table import GUIDE_HEADING, THE_END, Table, read_table
+from matrix.providers.simulated.story.table import GUIDE_HEADING, THE_END, NarratorTable, read_table
 from matrix.providers.simulated.traits import Traits
 
 Move = Literal[
@@ -60,7 +60,7 @@ def rolled(rng: random.Random) -> Dice:
     return Dice(*(draw() for _ in Dice._fields))
 
 
-def next_move(table: Table, relay: Relay, story: Story, dice: Dice, traits: Traits) -> Move:
+def next_move(table: NarratorTable, relay: Relay, story: Story, dice: Dice, traits: Traits) -> Move:
     """What the narrator does next."""
     if table.request in ("opening", "question"):
         return "opening" if table.request == "opening" else "question"

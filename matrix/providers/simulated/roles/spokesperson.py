@@ -41,7 +41,7 @@ _COLOURED = 0.2
 _OWN_BODY = ("I stand between", "I put myself", "I stay with", "I sit", "I'd ", "I'm ", "I'll ")
 
 
-class Said(NamedTuple):
+class FriendSaid(NamedTuple):
     """What one friend said, taken apart; empty where there is none of it."""
 
     name: str
@@ -51,18 +51,18 @@ class Said(NamedTuple):
     tangent: str
 
 
-def _taken_apart(name: str, text: str) -> Said:
+def _taken_apart(name: str, text: str) -> FriendSaid:
     lines = sentences(text)
     if is_off_story(text):
         cue = next((line for line in lines if is_off_story(line)), lines[0])
         before = lines.index(cue)
-        return Said(name, "", "", "", " ".join(lines[before : before + 2]))
+        return FriendSaid(name, "", "", "", " ".join(lines[before : before + 2]))
     vote = _VOTE.search(text)
     if vote and " " in vote[1].strip():
-        return Said(name, vote[1].strip(), "", "", "")
+        return FriendSaid(name, vote[1].strip(), "", "", "")
     question = next((line for line in lines if line.endswith("?") and len(line) > 12), "")
     act = next((line for at, line in enumerate(lines) if _is_act(line, at)), "")
-    return Said(name, "", act, question, "")
+    return FriendSaid(name, "", act, question, "")
 
 
 def _is_act(line: str, at: int) -> bool:
@@ -106,14 +106,14 @@ def _drift_chance(share: float, voice: str) -> float:
     return 0.75 if voice in _TANGENTIAL else 0.45
 
 
-def _misread(said: list[Said]) -> list[Said]:
+def _misread(said: list[FriendSaid]) -> list[FriendSaid]:
     """The same lines in the wrong mouths."""
     names = [one.name for one in said]
     return [one._replace(name=name) for one, name in zip(said, names[1:] + names[:1], strict=True)]
 
 
 def _off_story(
-    tangents: list[Said], said: list[Said], name: str, also: bool, rng: random.Random
+    tangents: list[FriendSaid], said: list[FriendSaid], name: str, also: bool, rng: random.Random
 ) -> str:
     one = tangents[int(rng.random() * len(tangents))]
     bank = relays.OWN_TANGENTS if one.name == name else relays.TANGENTS
@@ -125,8 +125,8 @@ def _off_story(
 
 
 def _decision(
-    said: list[Said], name: str, voice: str, narration: str, rng: random.Random
-) -> tuple[list[str], Said | None]:
+    said: list[FriendSaid], name: str, voice: str, narration: str, rng: random.Random
+) -> tuple[list[str], FriendSaid | None]:
     """What all of them do, and whose doing it was if it was one friend's."""
     votes = Counter(one.vote for one in said if one.vote)
     if votes:
@@ -147,7 +147,7 @@ def _decision(
     return [relays.TOGETHER.draw(rng, scene_of(narration).slots(rng))], None
 
 
-def _acts(said: list[Said], name: str, voice: str, rng: random.Random) -> list[str]:
+def _acts(said: list[FriendSaid], name: str, voice: str, rng: random.Random) -> list[str]:
     """What single friends do, as the spokesperson tells it; their own doing stays "I"."""
     acting = [one for one in said if one.act]
     most = 1 if voice in _TERSE else 2
@@ -163,7 +163,7 @@ def _acts(said: list[Said], name: str, voice: str, rng: random.Random) -> list[s
 _FILLER = re.compile(r"^(?:Wait,|Hang on:|Sorry,|Can I clarify one thing:|Actually,) ")
 
 
-def _question(said: list[Said], name: str, rng: random.Random) -> list[str]:
+def _question(said: list[FriendSaid], name: str, rng: random.Random) -> list[str]:
     asking = [one for one in said if one.question]
     if not asking:
         return []

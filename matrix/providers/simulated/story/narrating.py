@@ -18,7 +18,7 @@ from matrix.providers.simulated.story.answers import answer_to
 from matrix.providers.simulated.story.cues import Relay
 from matrix.providers.simulated.story.speech import speech_in
 from matrix.providers.simulated.story.story import Beat, Story
-from matrix.providers.simulated.story.table import THE_END, Table
+from matrix.providers.simulated.story.table import THE_END, NarratorTable
 
 _FEW_WORDS = 60
 _MOST_PADDING = 4
@@ -32,7 +32,9 @@ class Teller:
     player it spoke to alone, and ``ended`` whether it closed the story.
     """
 
-    def __init__(self, story: Story, table: Table, relay: Relay, rng: random.Random) -> None:
+    def __init__(
+        self, story: Story, table: NarratorTable, relay: Relay, rng: random.Random
+    ) -> None:
         self.story, self._table, self._relay, self.rng = story, table, relay, rng
         self.turn = table.group.key + table.outputs
         self._here: Beat | None = story.beats[table.told] if table.told >= 0 else None

@@ -49,7 +49,7 @@ _COUNTS: tuple[str, ...] = (
 )
 
 
-class Group(NamedTuple):
+class PlayersHeard(NamedTuple):
     """The players as they introduced themselves: names, what each plays, their number in words.
 
     ``key`` is the same throughout a session and differs between sessions.
@@ -61,7 +61,7 @@ class Group(NamedTuple):
     key: int
 
 
-class Table(NamedTuple):
+class NarratorTable(NamedTuple):
     """What a narrator knows before it speaks.
 
     Attributes:
@@ -77,12 +77,12 @@ class Table(NamedTuple):
     relay: str
     told: int
     last: str
-    group: Group
+    group: PlayersHeard
     outputs: int
 
 
 @lru_cache(maxsize=1024)
-def _introduced(first: str, second: str) -> Group:
+def _introduced(first: str, second: str) -> PlayersHeard:
     """The group, from the first two messages to a narrator."""
     names: dict[str, None] = {}
     parts: dict[str, str] = {}
@@ -97,7 +97,7 @@ def _introduced(first: str, second: str) -> Group:
     size = _SIZE.search(first)
     number = int(size[1]) if size else len(known)
     words = _COUNTS[number] if 0 < number < len(_COUNTS) else "several"
-    return Group(known, parts, words, crc32((first + second).encode()))
+    return PlayersHeard(known, parts, words, crc32((first + second).encode()))
 
 
 def _beat_in(text: str, story: Story) -> int:
@@ -125,7 +125,7 @@ def _told(messages: Sequence[ChatMessage], story: Story, outputs: int) -> int:
     return min(guessed, len(story.beats)) - 1
 
 
-def read_table(messages: Sequence[ChatMessage], story: Story) -> Table:
+def read_table(messages: Sequence[ChatMessage], story: Story) -> NarratorTable:
     """Read the state of a story from its messages, newest first and no further than needed.
 
     Where none of the guide's beats can be recognised (another narrator told them in its own
@@ -140,4 +140,4 @@ def read_table(messages: Sequence[ChatMessage], story: Story) -> Table:
     last = next((one.content for one in reversed(messages) if one.role == "assistant"), "")
     group = _introduced(users[0] if users else "", users[1] if len(users) > 1 else "")
     told = _told(messages, story, outputs) if request == "play" else -1
-    return Table(request, relay, told, last, group, outputs)
+    return NarratorTable(request, relay, told, last, group, outputs)

@@ -80,7 +80,7 @@ _ID = re.compile(r"^([A-Za-z]{1,3}-?[A-Za-z]?\d{1,4})(?![A-Za-z0-9])")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class EvidenceRow:
     """One piece of evidence: its words as they stand, in which file, and which way it speaks."""
 
     path: str
@@ -95,7 +95,7 @@ class Hypothesis:
     path: str
     id: str
     status: str
-    evidence: tuple[Row, ...] = field(default=())
+    evidence: tuple[EvidenceRow, ...] = field(default=())
 
     def count(self, *, against: bool) -> int:
         """Pieces of evidence for it, or against it."""
@@ -203,7 +203,7 @@ def _identity(path: str, text: str) -> str:
 
 
 @lru_cache(maxsize=CACHED)
-def evidence_in(path: str, text: str, layout: Layout) -> tuple[Row, ...]:
+def evidence_in(path: str, text: str, layout: Layout) -> tuple[EvidenceRow, ...]:
     """Every row of evidence in a note."""
     low = text.casefold()
     words = (*layout.evidence_for, *layout.evidence_against)
@@ -212,7 +212,7 @@ def evidence_in(path: str, text: str, layout: Layout) -> tuple[Row, ...]:
     return tuple(_evidence(path, text, layout))
 
 
-def _evidence(path: str, text: str, layout: Layout) -> Iterator[Row]:
+def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
     """Every row of evidence: of tables and lists below a heading that says which way it speaks.
 
     A table may say it in a column of its own instead. A heading inside another one takes it over
@@ -239,11 +239,11 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[Row]:
                 continue
             direction = own[0] if own is not None else _way(way, label)
             if direction is not None and not _is_none(said):
-                yield Row(path, said, direction)
+                yield EvidenceRow(path, said, direction)
         elif (own := _labelled(line, layout)) is not None:
             label = own[0]
             if not _is_none(own[1]):
-                yield Row(path, own[1], own[0])
+                yield EvidenceRow(path, own[1], own[0])
 
 
 def _is_none(said: str) -> bool:
@@ -294,7 +294,7 @@ def _labelled(line: str, layout: Layout) -> tuple[bool, str] | None:
 
 def _rows_of_table(
     path: str, lines: Sequence[str], way: bool | None, layout: Layout
-) -> Iterator[Row]:
+) -> Iterator[EvidenceRow]:
     rows = [cells_of(line) for line in lines]
     ruled = len(rows) > 1 and is_rule(rows[1])
     for cells in rows[2:] if ruled else rows[1:]:
@@ -303,7 +303,7 @@ def _rows_of_table(
         said = next((own for cell in cells if (own := _sign(cell, layout)) is not None), None)
         direction = way if way is not None else said
         if direction is not None:
-            yield Row(path, " | ".join(cells), direction)
+            yield EvidenceRow(path, " | ".join(cells), direction)
 
 
 def _sign(cell: str, layout: Layout) -> bool | None:
