@@ -155,6 +155,7 @@ def _forms(value: str) -> Iterator[str]:
             yield from _in_quotes(form)
         if len(part) >= _SHORTEST_LINE:
             yield part.encode(errors="replace").hex()
+            yield part.encode(errors="replace").hex().upper()
             yield from _in_base64(part.encode(errors="replace"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
@@ -30,6 +31,8 @@ class CommandEnded(SystemExit):
     """The end of a gateway, with its command's exit code, whatever that would mean elsewhere."""
 
 
+_OUTPUT, _ERRORS = 1, 2
+
 HOLLOW = 1
 """Exit code of a complete run in which nothing was scored, or more errored than was scored, and of
 one whose report could not be written."""
@@ -42,8 +45,25 @@ def shown(*, quiet: bool) -> Iterator[LiveDisplay | LogLines | Quiet]:
     Standard output is this program's meanwhile: what user code prints goes to errors.
     """
     showing = Quiet() if quiet else LiveDisplay() if sys.stderr.isatty() else LogLines()
-    with showing, redirect_stdout(sys.stderr):
+    with showing, redirect_stdout(sys.stderr), _errors_instead_of_output():
         yield showing
+
+
+@contextmanager
+def _errors_instead_of_output() -> Iterator[None]:
+    """Below Python, too: commands that user code starts inherit standard output by its number."""
+    sys.stdout.flush()
+    try:
+        kept = os.dup(_OUTPUT)
+        os.dup2(_ERRORS, _OUTPUT)
+    except OSError:  # one of them is closed
+        yield
+        return
+    try:
+        yield
+    finally:
+        os.dup2(kept, _OUTPUT)
+        os.close(kept)
 
 
 def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> None:

@@ -67,12 +67,18 @@ class Judged(NamedTuple, Generic[V]):
 
 
 async def judge_transcript(
-    ctx: JudgeContext, judge: Judge[V], material: Sequence[Part], repeats: int = 1
+    ctx: JudgeContext,
+    judge: Judge[V],
+    material: Sequence[Part],
+    repeats: int = 1,
+    *,
+    apart: bool = False,
 ) -> list[Judged[V]]:
     """Have the same material judged ``repeats`` times, side by side, as calls of their own.
 
     A single judging is asked in the scope it is called from, several in one of ``ctx.parallel``
-    each. So every repeat has its own call key: it is journalled and paid once, answered
+    each, as is a single one that is to be ``apart``: being asked again then moves no later call's
+    place. So every repeat has its own call key: it is journalled and paid once, answered
     independently of the others, and found again on resume.
 
     Args:
@@ -80,6 +86,7 @@ async def judge_transcript(
         judge: Who judges by what.
         material: What there is to be judged; untrusted.
         repeats: 1 to :data:`~matrix.judging.repeats.MAX_REPEATS`.
+        apart: Whether a single judging has a scope of its own.
 
     Raises:
         ValueError: Another number of repeats.
@@ -96,26 +103,38 @@ async def judge_transcript(
     async def once(scope: JudgeContext) -> Judged[V]:
         return await _judge_once(scope, judge, request, material)
 
-    return [await once(ctx)] if repeats == 1 else await ctx.parallel([once] * repeats)
+    alone = repeats == 1 and not apart
+    return [await once(ctx)] if alone else await ctx.parallel([once] * repeats)
 
 
 async def _judge_once(
     ctx: JudgeContext, judge: Judge[V], request: str, material: Sequence[Part]
 ) -> Judged[V]:
-    """Ask until the answer can be read, :data:`TRIES` times at most."""
+    """Ask until the answer can be read, :data:`TRIES` times at most.
+
+    Records of an earlier run are read as that run read them, the second answer after the first.
+    What gave no judgement when it was bought would give none for ever: where that is all that is
+    recorded, all is asked for once more, in places of its own, and then without records.
+    """
     form, why = judge.form, ""
-    for attempt in range(TRIES):
-        asked = request + form.again if attempt else request
-        for fresh in (False, False, True):
+    in_part: Judged[V] | None = None
+    for fresh in (False, False, True):
+        recorded = False
+        for attempt in range(TRIES):
+            asked = request + form.again if attempt else request
             answer = await _ask(ctx, judge, asked, fresh=fresh)
+            recorded |= answer.cached
             verdict = _read(form, answer, material)
-            there = not isinstance(verdict, Unread) and form.whole(verdict)
-            if there or not answer.cached:
-                break  # what gave no judgement when it was bought would give none for ever
-        if isinstance(verdict, Unread):
-            why = verdict.why
-        elif attempt == TRIES - 1 or form.whole(verdict):
-            return Judged(verdict, answer.model)
+            if isinstance(verdict, Unread):
+                why = verdict.why
+            elif form.whole(verdict):
+                return Judged(verdict, answer.model)
+            elif attempt == TRIES - 1:
+                in_part = Judged(verdict, answer.model)
+        if not recorded:
+            break
+    if in_part is not None:
+        return in_part
     shown = answer.text[:_SHOWN_CHARS]
     ctx.event("judge_unparsed", subject=answer.model, detail=shown, severity="warning")
     return Judged(None, answer.model, why)

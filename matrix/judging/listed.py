@@ -7,8 +7,9 @@ together is the rubric's score.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final, Literal, NamedTuple, Protocol
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
@@ -78,6 +79,8 @@ class ListedJudge(BaseModel):
 class JudgingContext(JudgeContext, ScoreContext, Protocol):
     """What they need of a session's context."""
 
+    async def apart(self, name: str, act: Callable[[Any], Awaitable[None]]) -> None: ...
+
 
 async def judge_by_list(
     ctx: JudgingContext,
@@ -88,7 +91,8 @@ async def judge_by_list(
     """Have a session judged by every judge of the list, and record what they say.
 
     A call that fails, or an answer that cannot be read, leaves a score out, with the reason; the
-    session and its other scores stay.
+    session and its other scores stay. Calls of a rubric have places by its name, so that another
+    judge's being asked again, or another list, moves none of them (and its records are found).
 
     Args:
         ctx: The session's context.
@@ -101,9 +105,10 @@ async def judge_by_list(
     """
     for judge in sorted(judges, key=lambda one: one.rubric.order):
         if judge.rubric.answer == CHOICE:
-            await _compare(ctx, judge, messages, opponent)
+            ask = partial(_compare, judge=judge, messages=messages, opponent=opponent)
         else:
-            await _judge(ctx, judge, shown_to(judge.target, messages))
+            ask = partial(_judge, judge=judge, messages=shown_to(judge.target, messages))
+        await ctx.apart(judge.rubric.name, ask)
 
 
 def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Message]]:
@@ -141,7 +146,7 @@ async def _judge(
     for model in judge.models:
         asked = Judge(JUDGES, model, form, judge.max_tokens, name)
         try:
-            judged += await judge_transcript(ctx, asked, material, judge.repeats)
+            judged += await judge_transcript(ctx, asked, material, judge.repeats, apart=True)
         except CallFailed as failure:
             judged += [Judged(None, model, str(failure)[:500])] * judge.repeats
     numbers = {number for number, _ in messages}
@@ -198,7 +203,8 @@ async def _compare(
         for first, second in (sides, sides[::-1]):
             material = [*as_material(first, "Transcript A"), *as_material(second, "Transcript B")]
             try:
-                orders.append(await judge_transcript(ctx, asked, material, judge.repeats))
+                found = await judge_transcript(ctx, asked, material, judge.repeats, apart=True)
+                orders.append(found)
             except CallFailed as failure:
                 orders.append([Judged(None, model, str(failure)[:500])] * judge.repeats)
         readings += [_preference(ctx, name, *both) for both in zip(*orders, strict=True)]

@@ -94,7 +94,15 @@ async def crashes(turn):
     return "STATUS: COMPLETE"
 
 async def prints(turn):
+    import os, subprocess
     print("not for programs")
+    os.write(1, b"nor by its number ")
+    subprocess.run(["echo", "nor by a command"], check=True)
+    return "STATUS: COMPLETE"
+
+async def lowers(turn):
+    import sys
+    sys.setrecursionlimit(60)
     return "STATUS: COMPLETE"
 
 async def deep(turn):
@@ -119,6 +127,7 @@ def played(
         "own_types",
         "deep",
         "prints",
+        "lowers",
         "crashes",
         "leaves",
         "forks",
@@ -169,7 +178,13 @@ def test_one_that_goes_elsewhere_takes_the_run_nowhere(tmp_path: Path) -> None:
 def test_what_it_prints_is_in_no_output_for_programs(tmp_path: Path) -> None:
     _, done = played(tmp_path, "prints", "--json")
     assert json.loads(done.out)["run_id"] == "it", done
-    assert "not for programs" in done.err
+    for said in ("not for programs", "nor by its number", "nor by a command"):
+        assert said in done.err
+
+
+def test_how_deep_calls_may_go_is_not_its_to_say(tmp_path: Path) -> None:
+    _, done = played(tmp_path, "lowers", "--per-cell", "3")
+    assert done.code == 0, done
 
 
 def test_what_it_gives_back_may_be_of_types_of_its_own(tmp_path: Path) -> None:

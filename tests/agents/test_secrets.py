@@ -75,6 +75,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "in base64, behind a name": lambda token: b64encode(f"me:{token}".encode()).decode(),
     "in base64, in the middle": lambda token: b64encode(f"mine:{token}!".encode()).decode(),
     "in hex": lambda token: token.encode().hex(),
+    "in hex, in capitals": lambda token: token.encode().hex().upper(),
     "as it is": str,
     "as JSON": lambda token: json.dumps({"said": token}),
     "as JSON that is no ASCII": lambda token: json.dumps({"said": token}, ensure_ascii=False),

@@ -129,3 +129,41 @@ def test_a_judged_text_with_marks_counts_once_however_many_judge_it(tmp_path: Pa
         project = judged_project(tmp_path, judge.url, judges=listed)
         done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it")
         assert "1 judged text contained marks" in done.out
+
+
+def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path: Path) -> None:
+    """Nor one whose judge comes after another that has to be asked again."""
+    with served_judge() as judge:
+        scores = (
+            '{"format_score": 1, "factuality_score": 1, "instruction_following_score": 1, '
+            '"safety_score": 1, "reason": "so"}'
+        )
+
+        def says(asked: str) -> str:
+            if "Score it." in asked:
+                return scores
+            return PASSES if "could not be read" in asked else "lost"
+
+        judge.says = says
+        own = {"judge": {"model": "served"}}
+        project = judged_project(tmp_path, judge.url, **own)
+        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        assert list(ends_of(project, "it").label) == ["PASS"]
+        assert len(judge.asked) == 3
+        judge.says = lambda asked: "lost"
+        for number, what in enumerate((("--rubric", "ends.md"), ("--judge", "served"))):
+            name = f"again{number}"
+            project.matrix("rejudge", "it", *what, "--in-process", "--quiet", "--run-id", name)
+            assert list(ends_of(project, name).label) == ["PASS"]
+        assert len(judge.asked) == 3
+
+
+def test_a_judge_that_is_asked_again_moves_no_other_judges_records(tmp_path: Path) -> None:
+    with served_judge() as judge:
+        judge.says = lambda asked: "lost" if "Score it." in asked else PASSES
+        project = judged_project(tmp_path, judge.url, judge={"model": "served"})
+        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        assert len(judge.asked) == 3
+        project.matrix("rejudge", "it", "--missing", "--in-process", "--quiet", "--run-id", "anew")
+        assert len(judge.asked) == 5, "the lost one twice more, the other one from the records"
+        assert list(ends_of(project, "anew").label) == ["PASS"]

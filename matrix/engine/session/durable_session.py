@@ -228,7 +228,7 @@ class DurableSession:
     async def _take_turn(self, state: BaseModel, ctx: Context) -> BaseModel:
         return await self.kind.turn(ctx, state)
 
-    async def _finish(self, state: BaseModel, ctx: Context) -> BaseModel:
+    async def _finish(self, state: BaseModel, ctx: Scope) -> BaseModel:
         await self.kind.finish(ctx, state)
         if LISTED in self.plan.resources:
             listed = judges_in({LISTED: self.resource(LISTED)})
@@ -247,7 +247,7 @@ class DurableSession:
         return Opponent(found["level"], list(enumerate(said)))
 
     async def _step(
-        self, phase: Phase, turn: int, play: Callable[[Context], Awaitable[BaseModel]]
+        self, phase: Phase, turn: int, play: Callable[[Scope], Awaitable[BaseModel]]
     ) -> BaseModel:
         step = StepResults(phase, turn, len(self.log))
         scope = Scope(self, step, "", self._clock_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -59,6 +60,10 @@ def cells(
     }
 
 
+_JUDGED: Final = ("PASS", "FAIL")
+"""What says something of an agent; what is blocked or in error does not."""
+
+
 def _cell(
     link: ChainLink, one: AgentResult, rubric: Callable[[ChainLink], str], log: MessageLog
 ) -> Cell:
@@ -110,7 +115,8 @@ def report_of(run: EndedRun) -> RunReport:
             "cells": len(counted),
             "passed": passed,
             "failed": missed,
-            "errors": sum(cell["verdict"] in ("ERROR", "blocked") for cell in counted),
+            "errors": sum(cell["verdict"] == "ERROR" for cell in counted),
+            "blocked": sum(cell["verdict"] == "blocked" for cell in counted),
             "skipped": len(tested) - len(counted),
             "sessions_not_played": len(unplayed),
         },
@@ -156,8 +162,10 @@ def _where(session: Mapping[str, Any]) -> dict[str, Any]:
 def _by_category(counted: Sequence[Cell]) -> dict[str, dict[str, int]]:
     found: dict[str, dict[str, int]] = {}
     for cell in counted:
-        row = found.setdefault(cell["category"] or "-", {"passed": 0, "cells": 0})
+        none = {"passed": 0, "judged": 0, "cells": 0}
+        row = found.setdefault(cell["category"] or "-", none)
         row["cells"] += 1
+        row["judged"] += cell["verdict"] in _JUDGED
         row["passed"] += cell["verdict"] == "PASS"
     return found
 
@@ -191,13 +199,17 @@ def _short(cell: Cell) -> str:
 
 
 def _together(words: Sequence[str]) -> str:
-    """One run's verdict, or how many of several passed; those that were skipped do not count."""
+    """One run's verdict; of several, how many of those that were judged passed, and the others."""
     if len(words) == 1:
         return words[0]
     ran = [word for word in words if word != "skipped"]
     if "not judged" in ran:
         return "not judged"
-    return f"{ran.count('PASS')}/{len(ran)} pass" if ran else "skipped"
+    others = Counter(word for word in ran if word in ("ERROR", "blocked"))
+    judged = len(ran) - others.total()
+    told = [f"{ran.count('PASS')}/{judged} pass"] * bool(judged)
+    told += [f"{count} {word}" for word, count in sorted(others.items())]
+    return ", ".join(told) or "skipped"
 
 
 def _lines(
@@ -213,8 +225,8 @@ def _lines(
         yield from _table(rows)
     categories = _by_category(counted)
     if len(categories) > 1:
-        shown = ", ".join(f"{c} {r['passed']} of {r['cells']}" for c, r in categories.items())
-        yield f"passed by category: {shown}"
+        shown = ", ".join(f"{c} {r['passed']} of {r['judged']}" for c, r in categories.items())
+        yield f"passed by category, of those judged: {shown}"
     if counted:
         yield _rate(counted, passed)
     for session in sessions:
@@ -242,12 +254,15 @@ def _rate(counted: Sequence[Cell], passed: int) -> str:
 
     Agents of a chain that had the same input, and repeats of it, may stand or fall together.
     """
-    judged = [cell for cell in counted if cell["verdict"] != "ERROR"]
-    errors = len(counted) - len(judged)
-    lost = f"; {errors} of {len(counted)} could not be judged, and say nothing" if errors else ""
+    judged = [cell for cell in counted if cell["verdict"] in _JUDGED]
+    blocked = sum(cell["verdict"] == "blocked" for cell in counted)
+    errors = len(counted) - len(judged) - blocked
+    others = [f"{errors} could not be judged"] * bool(errors)
+    others += [f"{blocked} {'was' if blocked == 1 else 'were'} blocked"] * bool(blocked)
+    lost = f"; of {len(counted)}, {' and '.join(others)}, which says nothing" if others else ""
     if not judged:
         return f"none of {len(counted)} could be judged"
-    told = f"{passed} of {len(judged)} passed ({passed / len(judged):.0%})"
+    told = f"{passed} of {len(judged)} judged passed ({passed / len(judged):.0%})"
     found = wilson_of_groups((cell["input"], cell["verdict"] == "PASS") for cell in judged)
     assert found is not None
     share, inputs = found

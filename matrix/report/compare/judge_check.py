@@ -97,8 +97,13 @@ class JudgeCheck:
 
     @property
     def low(self) -> bool:
-        """Whether judge and people are too unlike each other for it to be leant on."""
-        return self.kappa is not None and self.kappa < AGREEMENT_WARN_BELOW
+        """Whether it is not to be leant on: too unlike people, or these too unlike each other."""
+        return self.people_differ or (self.kappa is not None and self.kappa < AGREEMENT_WARN_BELOW)
+
+    @property
+    def people_differ(self) -> bool:
+        """Whether people agree with each other so little that their mean is no measure."""
+        return self.people_alpha is not None and self.people_alpha < AGREEMENT_WARN_BELOW
 
 
 def check_judge(

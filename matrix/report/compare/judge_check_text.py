@@ -18,7 +18,7 @@ def check_as_text(check: JudgeCheck, *, width: int = WIDTH) -> str:
         ("agreement", _agreement(check)),
     ]
     if check.people_alpha is not None:
-        said = f"alpha {check.people_alpha:.2f}; a judge can hardly agree with them more than that"
+        said = f"alpha {check.people_alpha:.2f}: how far they agree with each other"
         rows.append(("among people", said))
     if check.people is not None:
         told = f"people {number(check.people, 3)}, judge {number(check.judge, 3)}"
@@ -78,7 +78,8 @@ def _agreement(check: JudgeCheck) -> str:
         "" if ends is None else f", {100 * ends.confidence:g} % {interval(ends.low, ends.high, 2)}"
     )
     alpha = "" if check.alpha is None else f"; alpha {check.alpha:.2f}"
-    return f"kappa {check.kappa:.2f}{sure}{alpha} (1 always, 0 by chance)"
+    told = f"kappa {check.kappa:.2f}{sure}{alpha} (1 always, 0 by chance)"
+    return told if check.raters < 2 else f"{told}, with the mean of what people say"
 
 
 def _confusion(found: Confusion) -> str:
@@ -117,6 +118,12 @@ def _meaning(check: JudgeCheck) -> str:
         return f"Too few to say: {check.n} of {ENOUGH} labelled transcripts."
     if check.kappa is None:
         return "Label transcripts that differ more: agreement cannot be told from these."
+    if check.people_differ:
+        return (
+            f"People agree with each other below {AGREEMENT_WARN_BELOW:g}, so agreeing with their "
+            "mean shows little: do not lean on this judge. Say more in the rubric until people "
+            "agree, and label again."
+        )
     if check.low:
         return (
             f"Below {AGREEMENT_WARN_BELOW:g}: do not lean on this judge. Say more in the rubric, "

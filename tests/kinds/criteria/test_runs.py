@@ -225,10 +225,16 @@ def test_the_grid_has_every_agent_and_input_and_every_category(
     assert grid["first"]["broken"] == "FAIL 2/2"
     assert set(report["by_category"]) == {"odd", "even"}
     counted = report["summary"]
-    assert counted["cells"] == counted["passed"] + counted["failed"] + counted["errors"]
-    lost = [word for name in INPUTS for word in verdicts(report, name).values() if word == "ERROR"]
-    assert f"{counted['passed']} of {counted['cells'] - len(lost)} passed" in done.out
-    assert f"; {len(lost)} of {counted['cells']} could not be judged" in done.out
+    words = [word for name in INPUTS for word in verdicts(report, name).values()]
+    counts = {"errors": words.count("ERROR"), "blocked": words.count("blocked")}
+    assert {name: counted[name] for name in counts} == counts
+    judged = counted["passed"] + counted["failed"]
+    assert counted["cells"] == judged + sum(counts.values())
+    assert f"\n{counted['passed']} of {judged} judged passed" in done.out
+    assert f"; of {counted['cells']}, {counts['errors']} could not be judged and" in done.out
+    categories = report["by_category"].values()
+    assert sum(one["judged"] for one in categories) == judged
+    assert sum(one["passed"] for one in categories) == counted["passed"]
     assert "95 % interval" in done.out
 
 
@@ -410,7 +416,7 @@ def test_repeats_and_agents_of_one_input_are_no_further_inputs(tmp_path: Path) -
     project = project_of(tmp_path, FILE)
     done, report = played(project, "--inputs", "plain,weak", "--per-cell", "3")
     cells = report["summary"]["cells"]
-    assert f"of {cells} passed" in done.out
+    assert f"of {cells} judged passed" in done.out
     assert "(95 % interval, from 2 inputs)" in done.out
 
 
@@ -425,8 +431,15 @@ def test_a_judgement_that_is_lost_makes_no_share_of_the_others(tmp_path: Path) -
     assert scores[["score", "criteria_met", "risk"]].isna().all()
     assert scores[["first", "last"]].to_list() == [1.0, 0.0]
     assert done.code == 3, "one was judged and fails, whatever else could not be judged"
-    assert "\n1 of 2 passed (50%); as a sample of such inputs" in done.out
-    assert "; 1 of 3 could not be judged, and say nothing\n" in done.out
+    assert "\n1 of 2 judged passed (50%); as a sample of such inputs" in done.out
+    assert "; of 3, 1 could not be judged, which says nothing\n" in done.out
+
+
+def test_in_several_rounds_what_is_not_judged_is_no_failure(tmp_path: Path) -> None:
+    _, report = played(project_of(tmp_path, FILE), "--inputs", "dead,mute,weak", "--per-cell", "2")
+    (grid,) = report["grid"].values()
+    assert grid["first"] == {"weak": "2/2 pass", "mute": "2 ERROR", "dead": "0/2 pass"}
+    assert grid["risk"]["dead"] == "2 blocked"
 
 
 def test_an_output_with_nothing_in_it_is_no_answer(tmp_path: Path) -> None:
