@@ -14,7 +14,7 @@ from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
 from matrix.model.spec.run_spec import RunSpec
-from matrix.report.gates.gate_wish import GateWish, read_wish
+from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
 from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
@@ -37,10 +37,6 @@ THIS_RUN = "this run"
 
 LATER = datetime.max.replace(tzinfo=UTC)
 """When it will have been created."""
-
-
-LATEST = "latest"
-"""A baseline that is the newest complete run of the same name, before the run that is gated."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,8 +100,9 @@ def compare(
 ) -> None:
     """Compare variants."""
     from matrix import api
-    from matrix.api.gating import LATEST, baseline_of
+    from matrix.api.gating import baseline_of
     from matrix.cli.printing import print_json, text_width
+    from matrix.report.gates.gate_wish import LATEST
     from matrix.report.gates.gating import gate_as_data
     from matrix.report.study.study_data import study_as_data
     from matrix.report.study.study_text import study_as_text

@@ -118,10 +118,11 @@ def run(
 ) -> None:
     """Play a matrix."""
     from matrix import api
-    from matrix.api.gating import LATEST, wanted_gates
+    from matrix.api.gating import wanted_gates
     from matrix.cli.plan_command import print_plan
     from matrix.cli.resume_command import resume_run
     from matrix.model.documents.mistakes import together
+    from matrix.report.gates.gate_wish import LATEST
 
     layers = overrides_of(
         settings,

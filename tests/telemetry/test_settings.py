@@ -62,7 +62,11 @@ def test_processes_that_send_no_traces_load_nothing_of_opentelemetry() -> None:
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from matrix.engine import driver, governor, inprocess, provider_client, worker\n"
+        "from matrix.engine.calls import provider_client\n"
+        "from matrix.engine.executors import inprocess\n"
+        "from matrix.engine.governor import governor\n"
+        "from matrix.engine.run import driver\n"
+        "from matrix.engine.session import worker\n"
         "from matrix.telemetry.process import open_telemetry\n"
         "assert open_telemetry(Path(sys.argv[1]), 'p', '1' * 32, environ={}).spans is None\n"
         "print(*{name.partition('.')[0] for name in sys.modules})\n"

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from random import SystemRandom
 
-from matrix.api.gating import LATEST
 from matrix.api.opened import NEWEST, RESULTS, Run
 from matrix.api.runs.budget_draws import Draw, check_caps_left, drawing
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
@@ -47,6 +46,7 @@ from matrix.model.errors import (
     StoreError,
 )
 from matrix.model.spec.run_spec import RunSpec
+from matrix.report.gates.gate_wish import LATEST
 from matrix.report.text import plural
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.driven import clear_unbegun, driving, setting_up

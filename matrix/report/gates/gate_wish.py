@@ -12,6 +12,9 @@ from matrix.model.errors import did_you_mean
 from matrix.model.spec.run_spec import RunSpec
 
 FailOn = Literal["regression", "threshold", "not-enough-data"]
+LATEST: Final = "latest"
+"""A baseline that is the newest complete run of the same name, before the run that is gated."""
+
 FAIL_ON: tuple[FailOn, ...] = get_args(FailOn)
 """What can make a gate fail."""
 
