@@ -366,7 +366,7 @@ def test_a_judge_that_wavers_is_warned_of_beside_the_verdict(tmp_path: Path) -> 
     assert "Warning: below 0.6" in study_as_text(wavering)
     assert "Warning" not in study_as_text(steady)
     assert wavering.noise is not None
-    assert "to know more, buy a better one, or ratings" in wavering.noise.advice
+    assert "a better one, or more ratings, would narrow" in wavering.noise.advice
     assert study(planted(tmp_path / "none", {"plain": 0.0, "warm": 1.0})[0]).agreement is None
 
 

@@ -79,7 +79,7 @@ def test_no_difference_states_what_stays_possible(normal_table: Any) -> None:
     sentence = verdict_sentence(verdict, ["a", "b"], "quality", "points")
     assert sentence.startswith("No difference shown between a and b on quality: over 40 complete ")
     assert "averaged 0.4 points higher than" in sentence
-    assert "anywhere from 1.2 lower to 2.0 higher (95 % interval)." in sentence
+    assert "anywhere from 1.2 lower to 2.0 higher for b (95 % interval)." in sentence
 
 
 def test_a_lead_beyond_nine_in_ten_is_probable_and_said_not_to_be_proven(
@@ -95,7 +95,7 @@ def test_a_lead_beyond_nine_in_ten_is_probable_and_said_not_to_be_proven(
     told = verdict_sentence(far, ["a", "b"], "quality")
     assert f"{better} is probably better than" in told
     assert "not proven: over 40 complete rounds it averaged 1.8 higher" in told
-    assert "anywhere from 0.1 lower to 3.7 higher (95 % interval)." in told
+    assert "anywhere from 0.1 lower to 3.7 higher for b (95 % interval)." in told
 
 
 def test_no_difference_where_lower_is_better_keeps_the_direction_right(normal_table: Any) -> None:
@@ -103,7 +103,7 @@ def test_no_difference_where_lower_is_better_keeps_the_direction_right(normal_ta
     verdict = with_interval(verdict, -0.4, -2.0, 1.2)
     sentence = verdict_sentence(verdict, ["a", "b"], "cost", "USD")
     assert "averaged 0.4 USD lower than" in sentence
-    assert "anywhere from 1.2 higher to 2.0 lower (95 % interval)." in sentence
+    assert "anywhere from 1.2 higher to 2.0 lower for a (95 % interval)." in sentence
 
 
 def test_figures_have_no_negative_zero_and_two_significant_figures() -> None:
@@ -180,7 +180,8 @@ def test_a_gate_that_is_not_settled_gives_both_failure_counts(normal_table: Any)
     assert sentence.startswith("Not enough data to name a winner: pulse-aware scores better")
     assert "at most 5 percentage points more often" in sentence
     assert sentence.endswith(
-        "(failed: 0 of 51 sessions, against 0 of 51); about 52 rounds needed, in a new run."
+        "(failed: 0 of 51 sessions, against 0 of 51, which leaves up to 5.1 points more); about 52 "
+        "rounds needed, in a new run."
     )
 
 
@@ -195,7 +196,8 @@ def test_equivalence_names_the_margin_and_who_is_ahead(normal_table: Any) -> Non
     verdict = with_interval(verdict, 2.0, 1.6, 2.4)
     assert verdict_sentence(verdict, NAMES[:2], "quality", "points") == (
         "baseline and pulse-aware are practically equivalent on quality: the difference lies "
-        "within 4 points either way (95 % interval 1.60 to 2.40) over 400 complete rounds; "
+        "within 4 points either way (95 % interval of pulse-aware's lead over baseline: 1.60 to "
+        "2.40) over 400 complete rounds; "
         "pulse-aware is statistically ahead."
     )
 
@@ -225,10 +227,11 @@ def test_every_verdict_has_one_sentence_that_matches_its_kind(
     )
     names = [f"v{i}" for i in range(k)]
     sentence = verdict_sentence(verdict, names, "quality", "points")
+    probable = [f"{name} is probably better than " for name in ("v0", "v1")]
     opening: dict[str, tuple[str, ...]] = {
         "winner": (f"v{verdict.winner} beats ", f"v{verdict.winner} is the one to keep: "),
         "equivalent": ("v0 and v1 are practically", f"All {k} variants are practically"),
-        "no_difference": ("No difference shown", "No winner shown"),
+        "no_difference": ("No difference shown", "No winner shown", *probable),
         "not_enough_data": ("Not enough data", "No winner: "),
     }
     assert sentence.startswith(opening[verdict.kind])
@@ -352,10 +355,11 @@ def test_every_verdict_by_looking_has_one_sentence_that_matches_its_kind(
     rules = Rules(delta=delta, higher_is_better=higher, engine=engine, failure_margin=0.1)
     verdict = verdict_of(table_of(scores, outcomes, planned=n + missing), rules)
     sentence = verdict_sentence(verdict, [f"v{i}" for i in range(k)], "quality", "points")
+    probable = [f"{name} is probably better than " for name in ("v0", "v1")]
     opening: dict[str, tuple[str, ...]] = {
         "winner": (f"v{verdict.winner} beats ",),
         "equivalent": ("v", "All ", "The "),
-        "no_difference": ("No difference shown", "No winner shown"),
+        "no_difference": ("No difference shown", "No winner shown", *probable),
         "not_enough_data": ("Not enough data", "No winner: "),
     }
     assert sentence.startswith(opening[verdict.kind])

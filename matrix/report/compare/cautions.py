@@ -139,11 +139,13 @@ def _overstated(judged: MatchupVerdict) -> Iterator[str]:
         return  # it could not have ended any earlier, so nothing was picked
     if float(shown) >= judged.sign * found.unadjusted:
         return
+    if shown == f"{judged.sign * found.unadjusted:.{decimals_for(_interval(pair))}f}":
+        return  # the allowance is too small to be seen
     size = f"{shown}{f' {unit}' if unit else ''}"
     yield (
         "A lead that ended a run early is overstated, as it was looked at until it was large: "
-        f"allowing for that it is about {size} ({percent(interval)} interval {low} to {high}; "
-        "median-unbiased, by stage-wise ordering)."
+        f"allowing for that, its size is about {size} ({percent(interval)} interval {low} to "
+        f"{high} for the size at this stop; median-unbiased, by stage-wise ordering)."
     )
 
 

@@ -77,9 +77,9 @@ class GateReport:
         if kind in self.wish.fail_on:
             return "gate FAILED"
         return (
-            f"gate undecided (fails only with --fail-on {kind})"
+            f"gate undecided (exit code 0; 3 with --fail-on {kind})"
             if (kind == "not-enough-data")
-            else f"gate not passed (fails only with --fail-on {kind})"
+            else f"gate not passed (exit code 0; 3 with --fail-on {kind})"
         )
 
     def _all(self) -> list[tuple[FailOn | None, str]]:

@@ -146,6 +146,7 @@ def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
     name, rival = matchup.variants[lead.first], matchup.variants[lead.second]
     if ahead:
         told = f"On new scenarios like these, {name} is shown to be better than {rival} as well"
+        told += "" if verdict.kind == "winner" else ", by its score"
     elif verdict.kind == "equivalent":
         are = "are practically equivalent as well" if alike else "may differ by more"
         told = f"On new scenarios like these, {name} and {rival} {are}"

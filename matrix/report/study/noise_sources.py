@@ -165,18 +165,18 @@ def _purchase(noise: Noise, widths: dict[str, float]) -> str:
         hint = "without repeats (`judge_repeats`) the judge's own part cannot be told apart"
     elif session is not None and judge / noise.ratings > HALF * (session + judge / noise.ratings):
         return (
-            "Most of what can be reduced is the judge's: to know more, buy a better one, or "
-            "ratings."
+            "Most of what can be reduced is the judge's: a better one, or more ratings, would "
+            "narrow them most."
         )
     else:
         hint = "the judge is not what limits it"
     new, more = widths.get("new: scenarios"), widths.get("new: rounds")
     if new is not None and more is not None and new < CLEARLY * more:
         return (
-            "To know more, buy sessions for a verdict on these scenarios, scenarios for one on "
-            f"others; {hint}."
+            "What narrows them most is sessions for a verdict on these scenarios, and scenarios "
+            f"for one on others; {hint}."
         )
-    return f"To know more, buy sessions; {hint}."
+    return f"What narrows them most is sessions; {hint}."
 
 
 def _narrower(width: float) -> str:

@@ -56,7 +56,7 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         why = (
             "No margin was declared, so nothing says how closely the difference has to be known."
             if verdict.rules.delta is None
-            else "The plan has said what it can: the difference is known to within the margin."
+            else "The plan has said what it can: the difference is known as closely as the margin."
         )
         told = f"{why} To know it twice as closely takes {_so_many(more, unit, each)}."
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
@@ -73,6 +73,31 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         anew = f"{needed} would be needed to say more{_to_win(judged, rounds, each)}. "
     told = f"{anew[0].upper()}{anew[1:]}{_plan(judged)}"
     return Settling(rounds, verdict.winner_rounds, cost, each, told)
+
+
+def advice_of(judged: MatchupVerdict) -> str:
+    """What to do on the strength of a verdict, in a sentence; empty where it is void."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    if judged.void is not None or judged.by_late_margin:
+        return ""
+    if verdict.kind == "winner" and verdict.winner is not None:
+        name = names[verdict.winner]
+        if "fragile" in verdict.flags:
+            return f"look at the sessions without a score before choosing {name}."
+        return f"choose {name}, as far as these scenarios and scores stand for what matters to you."
+    if verdict.kind == "equivalent":
+        return (
+            "choose by cost or taste: by this score none is better or worse by the margin; how "
+            "often they fail is no part of that."
+        )
+    pair = verdict.decisive
+    if "failure gate not passed" in verdict.reasons and pair is not None:
+        failed = verdict.variants[pair.b].failures
+        look = "; see what went wrong in its failed sessions" if failed else ""
+        return f"do not choose {names[pair.b]} for its score alone while that is open{look}."
+    if verdict.kind == "no_difference":
+        return "keep what you have: neither that they differ is shown, nor that they do not."
+    return "keep what you have: nothing is shown so far."
 
 
 def _to_win(judged: MatchupVerdict, rounds: int, each: NanoUSD | None) -> str:
@@ -96,10 +121,10 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
         return (
             f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
         )
-    cost = "" if each is None else f" (about {show_usd(requested * each)})"
+    cost = "" if each is None else f" (about {show_usd(requested * each)} for all its variants)"
     return (
-        f"About {plural(requested, unit)} are needed, {more:,} more than there are, and this run's "
-        f"plan may not grow: it takes a new run{cost}. "
+        f"About {plural(requested, unit)} are needed, all in a new run{cost}: this one's plan, "
+        "declared before its scores, may not grow. "
     )
 
 

@@ -34,7 +34,7 @@ from matrix.report.study.decision_aid import Risk, risk_of
 from matrix.report.study.noise_sources import Agreement, NoiseReport, agreement_of, noise_of
 from matrix.report.study.pairs import PairRow, pair_rows
 from matrix.report.study.secondary import Secondary, secondary_of
-from matrix.report.study.settling import Settling, settling_of
+from matrix.report.study.settling import Settling, advice_of, settling_of
 from matrix.stats import Verdict
 
 
@@ -49,6 +49,7 @@ class Study:
             given after launch.
         against: The baseline that the others are compared with, if one was named.
         pairs: Pairwise differences.
+        advice: What to do on the strength of the verdict; empty where it is void.
         settling: How many more rounds would settle it, and what they would cost.
         breakdown: The leading pair by scenario, or by another factor; ``None`` where there is one
             scenario or nothing to compare yet.
@@ -68,6 +69,7 @@ class Study:
     caveats: tuple[str, ...]
     against: str | None
     pairs: tuple[PairRow, ...]
+    advice: str
     settling: Settling
     breakdown: Breakdown | None
     elsewhere: Elsewhere
@@ -171,6 +173,7 @@ def _assembled(
         caveats=caveats_of(judged, margin),
         against=None if baseline is None else matchup.variants[baseline],
         pairs=pair_rows(judged, baseline),
+        advice=advice_of(judged),
         settling=settling_of(judged),
         breakdown=None if lead is None or by is None else breakdown_of(judged, lead, by),
         elsewhere=elsewhere_of(judged, lead),

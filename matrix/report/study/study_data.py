@@ -27,6 +27,7 @@ def study_as_data(study: Study) -> JSON:
         "caveats": list(study.caveats),
         "against": study.against,
         "differences": [asdict(pair) for pair in study.pairs],
+        "advice": study.advice,
         "settling": _settling(study.settling),
         "breakdown": _or_null(study.breakdown),
         "new_scenarios": asdict(study.elsewhere),

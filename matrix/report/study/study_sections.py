@@ -239,8 +239,12 @@ def _dominance(found: CostQuality) -> list[str]:
     for who, whom in found.dominating:
         beaten.setdefault(who, []).append(whom)
     if not beaten:
-        return ["No variant is shown to dominate another (to be no worse, and cheaper)."]
-    told = [f"{who} dominates {' and '.join(whom)}." for who, whom in beaten.items()]
+        return ["No variant is shown to dominate another (to be no worse by score, and cheaper)."]
+    told = [
+        f"{who} dominates {' and '.join(whom)} by score and cost; how often they fail is no part "
+        "of that."
+        for who, whom in beaten.items()
+    ]
     pairs = round((1.0 - found.confidence) / found.strict)
     held = f", at an error rate of {100 * (1 - found.confidence):.3g} % over {pairs} pairs"
     return [*told, f"That is: shown to be no worse, and cheaper{held if pairs > 1 else ''}."]

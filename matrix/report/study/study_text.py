@@ -99,6 +99,7 @@ def _verdict(study: Study, width: int) -> str:
     verdict = study.verdict
     margin = f"{100 * verdict.rules.failure_margin:g}"
     lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
+    lines += [wrapped(_advice(study), "  so:       ", width=width)] if study.advice else []
     lines += [
         wrapped(REASONS[reason].format(unit=study.unit, margin=margin), "  because:  ", width=width)
         for reason in verdict.reasons
@@ -117,9 +118,19 @@ def _verdict(study: Study, width: int) -> str:
     return "\n".join(lines)
 
 
+def _advice(study: Study) -> str:
+    """What to do, if any of the models were real."""
+    if study.simulated != "simulated":
+        return study.advice
+    rehearsed = "this rehearsal on simulated models is no evidence; of real ones it would say"
+    return f"{rehearsed}: {study.advice}"
+
+
 def _flag(flag: Flag, study: Study) -> str:
     """What a flag says; of the scenarios played, with what is known of others."""
     if flag != "these scenarios only" or study.elsewhere.holds is None:
+        if flag == "these scenarios only" and study.elsewhere.low is not None:
+            return "this is about the scenarios that were played; of new ones like them, see below."
         return FLAGS[flag]
     if study.elsewhere.holds:
         return (

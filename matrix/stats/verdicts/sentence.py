@@ -95,7 +95,8 @@ def _equivalent(words: Wording) -> str:
         fragile += "; fragile: the sessions without a score could overturn it"
     return (
         f"{who} are practically equivalent{words.on_metric}: {which} lies within {margin} either "
-        f"way ({percent(words.interval)} interval {low} to {high}) over "
+        f"way ({percent(words.interval)} interval of {words.better}'s lead over {words.worse}: "
+        f"{low} to {high}) over "
         f"{words.rounds}{words.looked}{ahead}{fragile}."
     )
 
@@ -107,18 +108,21 @@ def _no_difference(words: Wording) -> str:
     if difference < 0:
         reach, way = f"{high} higher to {low} lower", "lower"
     names = words.in_question
-    if len(names) == 2:
-        what = "No difference shown between " + " and ".join(names)
-    else:
-        left = "" if names == words.names else " left"
-        what = f"No winner shown among {len(names)} variants{left}"
     over = f"over {words.rounds}{words.looked}{',' if words.looked else ''}"
     seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
-    if words.pair.se and abs(difference) >= PROBABLY * words.pair.se:
-        seen = f"{words.better} is probably better than {words.worse}, not proven: {over} it "
-        seen += f"averaged {words.amount} {way}"
+    probable = bool(words.pair.se) and abs(difference) >= PROBABLY * (words.pair.se or 0.0)
+    if probable:
+        seen = f"{over} it averaged {words.amount} {way}"
+    likely = f"{words.better} is probably better than {words.worse}{words.on_metric}, not proven"
+    if len(names) == 2:
+        what = f"No difference shown between {' and '.join(names)}{words.on_metric}"
+        head = likely if probable else what
+    else:
+        left = "" if names == words.names else " left"
+        head = f"No winner shown among {len(names)} variants{left}{words.on_metric}"
+        head += f": {likely}" * probable
     return (
-        f"{what}{words.on_metric}: {seen}, and the truth may lie anywhere from {reach} "
+        f"{head}: {seen}, and the truth may lie anywhere from {reach} for {words.better} "
         f"({percent(words.interval)} interval){words.beaten()}."
     )
 
@@ -223,7 +227,7 @@ def _too_wide(words: Wording) -> str:
 def _gate_not_settled(words: Wording) -> str:
     return (
         f"{_scores_better(words)}, but it is not settled that it fails at most "
-        f"{words.failure_margin} more often ({words.failures})"
+        f"{words.failure_margin} more often ({words.failures}{words.failure_bound})"
     )
 
 

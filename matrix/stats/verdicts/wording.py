@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from matrix.stats.estimates.figures import count, decimals_for, ends, percent
 from matrix.stats.estimates.interval import Interval
@@ -128,6 +129,14 @@ class Wording:
             f"failed: {best.failures:,} of {count(best.sessions, 'session')}, "
             f"against {rival.failures:,} of {rival.sessions:,}"
         )
+
+    @property
+    def failure_bound(self) -> str:
+        """How much more often the better one may fail yet; empty if that is within the margin."""
+        seen = self.pair.failures.interval
+        if seen is None or seen.high <= self.verdict.rules.failure_margin:
+            return ""
+        return f", which leaves up to {ceil(1000 * seen.high) / 10:.1f} points more"
 
     @property
     def failure_margin(self) -> str:
