@@ -50,6 +50,7 @@ def test_a_cluster_with_a_token_is_joined_by_any_spelling(
         ("{own}", {"RAY_AUTH_TOKEN": "0" * 64}, "has another one; put the head's"),
         ("127.0.0.1:1", {}, "nobody answers at 127.0.0.1:1 (Connection refused); start Ray"),
         ("ray://127.0.0.1:10001", {}, "`ray job submit -- matrix run`"),
+        ("http://127.0.0.1:8265", {}, "is an address of Ray's dashboard or jobs"),
         ("", {}, "found an empty address, as of a variable that is empty or not set"),
         (" ", {}, "that does not mean no cluster: give HOST:PORT or auto, or local"),
         ("here", {}, "is no address of a Ray; it is auto or HOST:PORT"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -38,7 +39,7 @@ _GREETING: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0
 _SETTINGS: Final = 4
 """The type of the frame that has to be the answer, in its fourth byte."""
 
-PROBE_S: Final = 10.0
+PROBE_S: Final = 8.0
 """Longest wait for what a cluster says of itself, in seconds, once the trying process is up."""
 
 START_S: Final = 30.0
@@ -119,6 +120,12 @@ def spelled(address: str) -> Spelled:
             f"cannot join {address}: through Ray Client the driver has no disk and no clock of its "
             "own on the cluster; run on one of its nodes, or `ray job submit -- matrix run`"
         )
+    if "://" in address:
+        raise RayUnavailable(
+            f"found {address!r}, which is an address of Ray's dashboard or jobs, as "
+            "`ray job submit` takes it; a cluster is joined at the HOST:PORT of its head, as "
+            "`ray start --head` prints it"
+        )
     host, colon, port = address.rpartition(":")
     if not colon or not host or not port.isdecimal() or not 0 < int(port) < 65_536:
         raise RayUnavailable(
@@ -132,7 +139,7 @@ def has_token(environment: Mapping[str, str]) -> bool:
     """Whether there is a token to send."""
     home = Path(environment.get("HOME", "")) / ".ray" / "auth_token"
     said = environment.get("RAY_AUTH_TOKEN") or environment.get("RAY_AUTH_TOKEN_PATH")
-    return bool(said) or home.is_file()
+    return bool(said) or (home.is_file() and bool(home.read_bytes().strip()))
 
 
 def _require_listener(address: str, place: Spelled, *, secured: bool) -> None:
@@ -144,7 +151,7 @@ def _require_listener(address: str, place: Spelled, *, secured: bool) -> None:
         reason = error.strerror or str(error) or type(error).__name__
         raise RayUnavailable(
             f"nobody answers at {address} ({reason}); start Ray there (`ray start --head "
-            f"--port={place.port}`), or correct the address: `ray status` on a node says it"
+            f"--port={place.port}`), or correct the address: `ray start --head` printed it"
         ) from None
     if not talks:
         raise RayUnavailable(
@@ -217,6 +224,11 @@ def _remedied(code: int, out: str, trouble: str) -> str:
         return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
     if code == CLUSTER:
         return f"{said}; {_OTHERWISE}"
+    if code == -signal.SIGALRM:
+        return (
+            "its head takes connections and says nothing more: it hangs or was stopped; see to the "
+            "machine it is on"
+        )
     last = next(iter(trouble.strip().splitlines()[-1:]), "")
     told = _plain(said or last)
     # Ray ends without a word, or is aborted, where it finds no living node of this machine's

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
-from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
+from matrix.kinds.trajectory.settings import AGENT, FINAL, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.estimates.proportions import wilson
 
@@ -244,8 +244,10 @@ def _lines(
     for one in sessions:
         if one["outcome"] == "failed":
             yield f"FAILED {_place(one)}: {_line(one['reason'])}"
-    if options.stop_after_turn:
-        yield f"ended after turn {options.stop_after_turn}, as asked: no final state was judged"
+    finals = {one.scenario for one in rates if one.id.startswith(f"{FINAL}.")}
+    if options.stop_after_turn and (cut := sorted({one.scenario for one in rates} - finals)):
+        told = f"ended after turn {options.stop_after_turn}, as asked: no final state was judged"
+        yield told + (f" of {', '.join(cut)}" if finals else "")
     if options.skip_content:
         yield "no judge was asked: structural assertions only"
     if rates and (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:

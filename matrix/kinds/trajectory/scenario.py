@@ -252,8 +252,11 @@ class _Reader:
             self._mistakes.say(f"{self._name}/{INPUTS}", told)
             return {}
         left = [one.name for one in inside if not _NUMBER.match(one.name) and _is_note(one)]
-        files = {one.name: one for one in inside if _is_meant(one) and one.name not in left}
-        return files or {one.name: one for one in inside if _is_meant(one)}
+        meant = [one for one in inside if _is_meant(one)]
+        found = [one for one in meant if one.name not in left] or meant
+        if all(_number(one.name) is not None for one in found):
+            found.sort(key=lambda one: (_number(one.name) or 0, one.name))
+        return {one.name: one for one in found}
 
     def _entries(self) -> list[tuple[int, Mapping[str, Any]]]:
         value = self._document.value.get("turns")

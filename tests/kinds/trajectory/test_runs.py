@@ -180,6 +180,14 @@ def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
     assert made.tables("it").frame("calls").role.unique().tolist() == ["agent"]
 
 
+def test_a_stop_that_no_scenario_gets_to_cuts_nothing(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    done, report = played(made, "scenarios/01-report", "--stop-after-turn", "99", "--skip-content")
+    assert "final" in {name.partition(".")[0] for name in words(report, "01-report")}
+    assert "no final state was judged" not in done.out
+
+
 @pytest.mark.parametrize("agents", [["mine"], ["mine", "cheap"]])
 def test_what_no_run_of_a_variant_got_to_is_missed_all_the_same(
     tmp_path: Path, agents: list[str]

@@ -34,6 +34,14 @@ def judged(**more: Any) -> dict[str, Any]:
     return {"turns": [{"turn": 1, "content": [one]}]}
 
 
+@pytest.mark.parametrize("pad", ["", "0"])
+def test_turns_are_in_the_order_of_their_numbers_padded_or_not(tmp_path: Path, pad: str) -> None:
+    names = [f"turn-{pad if n < 10 else ''}{n}-mail.md" for n in range(1, 13)]
+    folder = scenario(tmp_path, "01-long", dict.fromkeys(names, "text"), {})
+    found, _ = read(folder)
+    assert [turn.name for turn in found.turns] == names
+
+
 @pytest.mark.parametrize(
     ("expected", "told"),
     [

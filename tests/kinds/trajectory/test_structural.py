@@ -11,7 +11,8 @@ import pytest
 
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.notes.markdown import with_marked_headings
+from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
 HYPOTHESIS: Final = """# H-V1: Small teams drop the weekly report
@@ -71,6 +72,7 @@ def ask(view: View, name: str, argument: Any = True, layout: Layout | None = Non
     return assertion.check(AssertionContext(view, layout or Layout()), argument)
 
 
+WAYS = ("for", "against")
 NOTES: Final[dict[str, str]] = {
     "source/interviews/lena.md": "As Lena said it.",
     "hypotheses/H-V1-report.md": hypothesis(),
@@ -170,6 +172,40 @@ def test_a_row_said_again_or_struck_out_is_no_evidence_gained(tmp_path: Path, ag
     view = look(tmp_path, after, before)
     assert not ask(view, "hypothesis_evidence_count_increased_for", "H-V1").holds
     assert ask(view, "hypothesis_evidence_count_unchanged_for", "H-V1").holds
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        *(
+            "**{}**",
+            "**{}:**",
+            "***{}:***",
+            "__{}__",
+            "**{}**:",
+            "{}\n---",
+            "{}\n=====",
+            "  {}\n  -",
+        ),
+        *("## {}", "### {} ###", "{}:"),
+    ],
+)
+def test_a_heading_is_one_however_people_write_it(tmp_path: Path, heading: str) -> None:
+    link = "([x](../source/interviews/lena.md))"
+    parts = [f"{heading.format(f'Evidence {way}')}\n\n- {way} it {link}\n" for way in WAYS]
+    rest = f"\n{heading.format('Next steps')}\n\n- call Lena\n"
+    text = "# H-V1: It\n\n" + "\n".join(parts)
+    found = evidence_in("hypotheses/x.md", text, Layout())
+    assert [row.against for row in found] == [False, True]
+    if not heading.endswith(":"):
+        assert evidence_in("hypotheses/x.md", text + rest, Layout()) == found
+
+
+@pytest.mark.parametrize("line", ["- said it\n---", "| a |\n---", "> said\n---", "\n---"])
+def test_a_rule_below_what_is_no_paragraph_makes_no_heading(line: str) -> None:
+    text = f"## Evidence for\n\n{line}\n\n- said so (a.md)\n"
+    assert "- said so" in "\n".join(with_marked_headings(text.split("\n")))
+    assert [row.text for row in evidence_in("x.md", text, Layout())][-1] == "said so (a.md)"
 
 
 def test_a_hypothesis_that_nobody_knows_fails_both(tmp_path: Path) -> None:

@@ -18,6 +18,10 @@ ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
 LABEL = re.compile(
     r"^(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][^:*|]{0,60}?)(?:\*\*|__)?\s*:(?:\*\*|__)?\s*(.*)$"
 )
+BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
+"""A line that is bold as a whole, which people write for a heading."""
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||>)| {4}|\t")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 CACHED: Final = 4096
 """Texts of which it is remembered what they say: most files are the same turn after turn."""
@@ -129,6 +133,25 @@ def target_of(link: str, path: str) -> str | None:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def with_marked_headings(lines: Iterable[str]) -> Iterator[str]:
+    """Lines in which a heading that is underlined (``Title`` over ``---``) has its marks before it.
+
+    Source: CommonMark 0.31, 4.3.
+    """
+    before: str | None = None
+    for line in lines:
+        depth = _UNDERLINE.fullmatch(line)
+        if depth and before is not None and before.strip() and not _NO_PARAGRAPH.match(before):
+            yield f"{'#' if depth[1][0] == '=' else '##'} {before.strip()}"
+            before = None
+            continue
+        if before is not None:
+            yield before
+        before = line
+    if before is not None:
+        yield before
 
 
 def prose(text: str) -> Iterator[str]:

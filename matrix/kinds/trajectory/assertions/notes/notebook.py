@@ -11,6 +11,7 @@ from typing import Final
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.trajectory.assertions.notes.markdown import (
+    BOLD_LINE,
     CACHED,
     HEADING,
     ITEM,
@@ -23,6 +24,7 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     places_in,
     prose,
     value_of,
+    with_marked_headings,
 )
 from matrix.kinds.trajectory.assertions.notes.paths import plain
 
@@ -221,7 +223,7 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
     way: list[tuple[int, bool | None]] = []
     label: bool | None = None
     table: list[str] = []
-    for line in [*prose(text), ""]:
+    for line in [*with_marked_headings(prose(text)), ""]:
         if line.lstrip().startswith("|"):
             table.append(line.strip())
             continue
@@ -233,6 +235,8 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
             way = [one for one in way if one[0] < depth]
             way.append((depth, _direction(heading[2], layout)))
             label = None
+        elif bold := BOLD_LINE.fullmatch(line.strip()):
+            label = _direction(bold["text"].strip(" :"), layout)
         elif (item := ITEM.match(line)) and (said := item[1] or item[2] or ""):
             if (own := _labelled(line, layout)) is not None and _is_none(own[1]):
                 label = own[0]
