@@ -109,7 +109,7 @@ def test_an_unknown_target_falls_back_to_the_group(target: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"),
+    ("requested", "found"),
     [
         ("Sam", "Sam"),
         ("sam", "Sam"),
