@@ -96,6 +96,7 @@ class RayExecutor:
         """
         self._hang_s = hang_s
         self._address = ray_address(address, os.environ)
+        self._given = address if self._address is not None else None
         self._asked = workers
         self._nodes: Nodes | None = None
         self._news: list[News] = []
@@ -151,6 +152,10 @@ class RayExecutor:
     @property
     def joins(self) -> bool:
         return self._address is not None
+
+    @property
+    def rejoins(self) -> str:
+        return "" if self._given is None else f" --address {self._given}"
 
     def require(self, prepared: Prepared) -> list[str]:
         """See that the cluster can be joined, and which of its nodes can play this run."""

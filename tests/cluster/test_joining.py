@@ -42,6 +42,16 @@ def test_a_cluster_with_a_token_is_joined_by_any_spelling(
     assert set(project.tables("one").frame("sessions").outcome) == {"completed"}
 
 
+def test_a_run_that_is_to_go_on_says_on_which_cluster(tmp_path: Path, guarded: Machines) -> None:
+    project = Project(tmp_path, guarded.environment_of("head"))
+    project.write(counter_spec(per_cell=20_000))
+    done = project.matrix(
+        *("run", "--quiet", "--run-id", "one", "--address", guarded.address, "--time-limit", "0.02")
+    )
+    assert done.code == 4, done
+    assert f"matrix resume one --address {guarded.address} goes on" in " ".join(done.err.split())
+
+
 @pytest.mark.parametrize(
     ("address", "variables", "words"),
     [

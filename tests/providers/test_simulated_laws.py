@@ -178,10 +178,10 @@ def test_a_persona_never_has_a_name_that_is_taken() -> None:
 
 def test_a_secret_is_told_or_kept_as_the_trait_has_it() -> None:
     request = prompts.private_request("You hear your name.", "Sam")
-    for chance, telling in ((0.0, False), (1.0, True)):
+    for chance, narration in ((0.0, False), (1.0, True)):
         traits = TraitsByCell(SimulationSettings(traits={"shares_secret": chance})).of({})
         said = answer(call_of(PLAYER, request, 4), traits)
-        assert ("I tell the others" in said or "then I tell the others" in said) is telling
+        assert ("I tell the others" in said or "then I tell the others" in said) is narration
 
 
 def test_first_person_lines_can_be_retold() -> None:

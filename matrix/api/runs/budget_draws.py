@@ -65,7 +65,7 @@ def least_needed(prepared: Prepared, *, begun: bool = False) -> Least:
 
 
 @contextmanager
-def drawing(
+def budget_draw(
     prepared: Prepared,
     results: Path,
     run: str,

@@ -15,7 +15,7 @@ from pathlib import Path
 from random import SystemRandom
 
 from matrix.api.opened import NEWEST, RESULTS, Run
-from matrix.api.runs.budget_draws import Draw, check_caps_left, drawing
+from matrix.api.runs.budget_draws import Draw, budget_draw, check_caps_left
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.runs.extending import COUNTS, extended
 from matrix.api.runs.kind_reports import kind_report, write_kind_report
@@ -129,7 +129,7 @@ def begin(
     require_own_disk(folder)
     BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
     clear_unbegun(folder)
-    with drawing(prepared, folder, identity, clock) as draw, ExitStack() as stack:
+    with budget_draw(prepared, folder, identity, clock) as draw, ExitStack() as stack:
         file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
         file = _with_scenarios(file, folder)
 
@@ -202,7 +202,7 @@ def resume(
     errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
     prepare_open_sessions(run_dir, prepared.kind, redo=redo_turn, at=clock(), errored=errored)
     with (
-        drawing(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
+        budget_draw(prepared, run_dir.parent, run_dir.name, clock, spent=past.charged) as draw,
         driving(run_dir),
     ):
         return _drive(draw, run_dir, engine, listener, caps)
@@ -278,6 +278,8 @@ def _driven(
                 f"stopped at once; `{resume_command(run_dir)}` goes on from the last turns"
             ) from None
         raise
+    if end.status == "incomplete" and isinstance(engine, Requiring):
+        end = replace(end, resume_with=f"{end.resume_with}{engine.rejoins}")
     draw.spent = end.progress.picture.balance.charged
     if before is not None and (after := _surveyed(prepared, run_dir)) is not None:
         touched = dict.fromkeys((*running.touched, *changes(before, after, _REPORTS)))

@@ -99,6 +99,11 @@ class Requiring(Protocol):
         """Whether it plays on machines that were there before it."""
         ...
 
+    @property
+    def rejoins(self) -> str:
+        """Options by which a run that is resumed plays on the same machines; empty for none."""
+        ...
+
     def require(self, prepared: Prepared) -> list[str]:
         """See that the run can be played; returns what is worth knowing, a sentence each.
 

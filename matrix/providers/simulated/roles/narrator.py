@@ -1,4 +1,4 @@
-"""The simulated narrator: decides what to do next, and leaves the wording to ``telling``."""
+"""The simulated narrator: decides what to do next, and leaves the wording to ``narration``."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ class Teller:
         told = self.story.beats[max(0, self._table.told - 2) : self._table.told + 1]
         links = ("First", "Then", "And just now")[-len(told) :]
         lines = [
-            f"{link} {uncapitalised(ended(clipped(beat.telling[0].split(': ')[0], 16)))}"
+            f"{link} {uncapitalised(ended(clipped(beat.narration[0].split(': ')[0], 16)))}"
             for link, beat in zip(links, told, strict=True)
         ]
         head = asides.RECAP_HEADS[self.turn % len(asides.RECAP_HEADS)]

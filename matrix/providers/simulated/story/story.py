@@ -46,7 +46,7 @@ class Beat:
 
     title: str
     mark: str
-    telling: tuple[str, ...]
+    narration: tuple[str, ...]
     choice: str
     place: Thing | None
     here: Thing | None
@@ -56,7 +56,7 @@ class Beat:
     @property
     def text(self) -> str:
         """The whole telling."""
-        return " ".join(self.telling)
+        return " ".join(self.narration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +151,15 @@ def _beats(
     beats: list[Beat] = []
     here = places[0] if places else None
     for item in items:
-        telling = _told(item)
-        text = " ".join(telling)
+        narration = _told(item)
+        text = " ".join(narration)
         place = next((one for one in places if one.stem in text), None)
         here = place or here
         beats.append(
             Beat(
                 title=item.name,
                 mark=_mark(text, taken),
-                telling=telling,
+                narration=narration,
                 choice=_choice(text),
                 place=place,
                 here=here,
@@ -180,7 +180,7 @@ def story_of(markdown: str) -> Story:
     beats = _beats(guide.pulses or _prose_beats(markdown), places, people, devices)
     return Story(
         title=guide.title,
-        premise=tuple(_tellable(guide.premise)) if guide.pulses else beats[0].telling[:1],
+        premise=tuple(_tellable(guide.premise)) if guide.pulses else beats[0].narration[:1],
         beats=beats,
         places=places,
         people=people,
