@@ -15,6 +15,7 @@ import pytest
 from matrix.api.sessions.labelling import labelling, value_of
 from matrix.kinds.protocol import LabelQuestion
 from matrix.report.compare.judge_check import ENOUGH, check_judge, standing_of
+from matrix.report.compare.judge_check_text import check_as_text
 from matrix.store.shared.labels import JudgeId, Label, LabelledTranscript
 from tests.executors.programs import Project, counter_spec
 
@@ -266,6 +267,30 @@ def test_a_check_counts_what_people_and_judge_say() -> None:
     assert (found.n, found.unread, found.raters) == (50, 1, 1)
     assert found.interval is not None
     assert found.interval.contains(0.763108)
+
+
+def test_labels_of_people_who_do_not_agree_vouch_for_no_judge() -> None:
+    """The judge agrees with their mean, which nobody else does."""
+    marks = [(number, 1 + number % 5) for number in range(40)]
+    alike = [said(mark, mark, n, rater) for n, mark in marks for rater in "ab"]
+    apart = [
+        said(mark + (2 if rater == "a" else -2) * (-1) ** n, mark, n, rater)
+        for n, mark in marks
+        for rater in "ab"
+    ]
+    assert not check_judge("m", alike).low
+    found = check_judge("m", apart)
+    assert found.kappa == 1
+    assert found.people_differ
+    assert found.low
+    standing = standing_of("m", [JUDGE], apart)
+    assert standing is not None
+    assert standing.word == "low"
+    assert "by people who agree with each other too little" in standing.sentence
+    told = " ".join(check_as_text(found).split())
+    assert "with the mean of what people say" in told
+    assert "People agree with each other below 0.6" in told
+    assert "Good enough" not in told
 
 
 def test_a_judge_that_errs_differently_for_one_variant_is_told() -> None:

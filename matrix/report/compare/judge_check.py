@@ -223,6 +223,11 @@ def _standing_of_one(metric: str, judge: JudgeId, labels: Sequence[Label]) -> St
         told = f"{_named(judge)} is not yet checked against people{about}: {why}."
         return Standing("few", told, worst.kappa, worst.n)
     kappa = f"kappa {worst.kappa:.2f}{_ends(worst.interval)}, {worst.n} transcripts"
+    if worst.people_differ:
+        told = f"{_named(judge)} was checked{about} by people who agree with each other too little "
+        told += f"to be leant on: alpha {worst.people_alpha:.2f}; {AGREEMENT_WARN_BELOW:g} is the "
+        told += "least."
+        return Standing("low", told, worst.kappa, worst.n)
     if worst.low:
         told = f"{_named(judge)} agrees with people too little{about} to be leant on: {kappa}; "
         told += f"{AGREEMENT_WARN_BELOW:g} is the least."
