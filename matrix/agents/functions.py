@@ -134,12 +134,6 @@ def _leave(status: int) -> NoReturn:
     _EXIT(status)
 
 
-def _keep_depth(depth: int) -> None:
-    """How deep calls may go is the process's, which would stand still where an agent lowered it."""
-    if sys.getrecursionlimit() < depth:
-        sys.setrecursionlimit(depth)
-
-
 class _AgentThread(threading.Thread):
     """The thread of an agent's turn, and the process that it belongs to."""
 
@@ -167,20 +161,22 @@ class _Thread:
                 task.get_loop().call_soon_threadsafe(task.cancel)
 
     def _run(self) -> None:
-        depth = sys.getrecursionlimit()
         try:
             said = asyncio.run(self._whole())
-            _keep_depth(depth)
             self._tell(lambda: self.done.set_result(said))
         except BaseException as error:
-            _keep_depth(depth)
             ended = f"it ended itself ({_said(error)})"
             raised = error if isinstance(error, Exception) else RuntimeError(ended)
             self._tell(lambda: self.done.set_exception(raised))
 
     async def _whole(self) -> Any:
         self._task = asyncio.current_task()
-        return await self._function(self._turn)
+        depth = sys.getrecursionlimit()
+        try:
+            return await self._function(self._turn)
+        finally:  # it is the process's, which would stand still where an agent lowered it
+            if sys.getrecursionlimit() < depth:
+                sys.setrecursionlimit(depth)
 
     def _tell(self, how: Callable[[], None]) -> None:
         with suppress(RuntimeError):  # the run has ended meanwhile

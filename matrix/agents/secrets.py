@@ -154,9 +154,9 @@ def _forms(value: str) -> Iterator[str]:
         for form in written[1:]:  # JSON that quotes JSON
             yield from _in_quotes(form)
         if len(part) >= _SHORTEST_LINE:
-            yield part.encode(errors="replace").hex()
-            yield part.encode(errors="replace").hex().upper()
-            yield from _in_base64(part.encode(errors="replace"))
+            raw = part.encode(errors="replace")
+            yield from (raw.hex(), raw.hex().upper())
+            yield from _in_base64(raw)
 
 
 def _in_quotes(text: str) -> Iterator[str]:

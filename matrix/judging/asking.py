@@ -72,13 +72,13 @@ async def judge_transcript(
     material: Sequence[Part],
     repeats: int = 1,
     *,
-    apart: bool = False,
+    own_scope: bool = False,
 ) -> list[Judged[V]]:
     """Have the same material judged ``repeats`` times, side by side, as calls of their own.
 
     A single judging is asked in the scope it is called from, several in one of ``ctx.parallel``
-    each, as is a single one that is to be ``apart``: being asked again then moves no later call's
-    place. So every repeat has its own call key: it is journalled and paid once, answered
+    each, as is a single one that has its ``own_scope``: being asked again then moves no later
+    call's place. So every repeat has its own call key: it is journalled and paid once, answered
     independently of the others, and found again on resume.
 
     Args:
@@ -86,7 +86,7 @@ async def judge_transcript(
         judge: Who judges by what.
         material: What there is to be judged; untrusted.
         repeats: 1 to :data:`~matrix.judging.repeats.MAX_REPEATS`.
-        apart: Whether a single judging has a scope of its own.
+        own_scope: Whether a single judging has a scope of its own.
 
     Raises:
         ValueError: Another number of repeats.
@@ -103,7 +103,7 @@ async def judge_transcript(
     async def once(scope: JudgeContext) -> Judged[V]:
         return await _judge_once(scope, judge, request, material)
 
-    alone = repeats == 1 and not apart
+    alone = repeats == 1 and not own_scope
     return [await once(ctx)] if alone else await ctx.parallel([once] * repeats)
 
 

@@ -79,7 +79,7 @@ class ListedJudge(BaseModel):
 class JudgingContext(JudgeContext, ScoreContext, Protocol):
     """What they need of a session's context."""
 
-    async def apart(self, name: str, act: Callable[[Any], Awaitable[None]]) -> None: ...
+    async def in_scope(self, name: str, act: Callable[[Any], Awaitable[None]]) -> None: ...
 
 
 async def judge_by_list(
@@ -108,7 +108,7 @@ async def judge_by_list(
             ask = partial(_compare, judge=judge, messages=messages, opponent=opponent)
         else:
             ask = partial(_judge, judge=judge, messages=shown_to(judge.target, messages))
-        await ctx.apart(judge.rubric.name, ask)
+        await ctx.in_scope(judge.rubric.name, ask)
 
 
 def shown_to(target: str, messages: Sequence[tuple[int, Message]]) -> list[tuple[int, Message]]:
@@ -146,7 +146,7 @@ async def _judge(
     for model in judge.models:
         asked = Judge(JUDGES, model, form, judge.max_tokens, name)
         try:
-            judged += await judge_transcript(ctx, asked, material, judge.repeats, apart=True)
+            judged += await judge_transcript(ctx, asked, material, judge.repeats, own_scope=True)
         except CallFailed as failure:
             judged += [Judged(None, model, str(failure)[:500])] * judge.repeats
     numbers = {number for number, _ in messages}
@@ -203,7 +203,7 @@ async def _compare(
         for first, second in (sides, sides[::-1]):
             material = [*as_material(first, "Transcript A"), *as_material(second, "Transcript B")]
             try:
-                found = await judge_transcript(ctx, asked, material, judge.repeats, apart=True)
+                found = await judge_transcript(ctx, asked, material, judge.repeats, own_scope=True)
                 orders.append(found)
             except CallFailed as failure:
                 orders.append([Judged(None, model, str(failure)[:500])] * judge.repeats)

@@ -314,7 +314,7 @@ class Scope:
                 raise result  # the first in list order, so that it never depends on timing
         return cast(list[T], results)
 
-    async def apart(self, name: str, act: Callable[[Scope], Awaitable[None]]) -> None:
+    async def in_scope(self, name: str, act: Callable[[Scope], Awaitable[None]]) -> None:
         """Do something whose calls have places by this name, however many calls came before it."""
         inner = Scope(self._session, self._step, f"{self._prefix}{name}.", self._clock_s)
         with self._exclusive():

@@ -76,11 +76,8 @@ class GateReport:
             return f"gate {'undecided for its errors' if self.too_many_errored else 'passed'}"
         if kind in self.wish.fail_on:
             return "gate FAILED"
-        return (
-            f"gate undecided (exit code 0; 3 with --fail-on {kind})"
-            if (kind == "not-enough-data")
-            else f"gate not passed (exit code 0; 3 with --fail-on {kind})"
-        )
+        word = "undecided" if kind == "not-enough-data" else "not passed"
+        return f"gate {word} (exit code 0; 3 with --fail-on {kind})"
 
     def _all(self) -> list[tuple[FailOn | None, str]]:
         """What each gate would have to be failed on, and what it says."""

@@ -8,7 +8,6 @@ the two errs at the error rate that the run declares.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import ceil
 
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
@@ -232,13 +231,7 @@ def _failure_words(found: Regression) -> str:
     margin = f"{100 * found.failure_margin:.3g} points"
     if found.failures_kind == "regression":
         return f"{told}, which is shown to be more often"
-    seen = contrast.interval
-    leaves = (
-        ""
-        if seen is None
-        else f", which leaves up to {ceil(1000 * seen.high) / 10:.1f} points more"
-    )
-    return f"{told}{leaves}; at most {margin} more has to be shown"
+    return f"{told}{contrast.leaves}; at most {margin} more has to be shown"
 
 
 def regression_as_data(found: Regression) -> JSON:

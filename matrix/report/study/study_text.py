@@ -128,10 +128,10 @@ def _advice(study: Study) -> str:
 
 def _flag(flag: Flag, study: Study) -> str:
     """What a flag says; of the scenarios played, with what is known of others."""
-    if flag != "these scenarios only" or study.elsewhere.holds is None:
-        if flag == "these scenarios only" and study.elsewhere.low is not None:
-            return "this is about the scenarios that were played; of new ones like them, see below."
+    if flag != "these scenarios only" or study.elsewhere.low is None:
         return FLAGS[flag]
+    if study.elsewhere.holds is None:
+        return "this is about the scenarios that were played; of new ones like them, see below."
     if study.elsewhere.holds:
         return (
             "this is about the scenarios that were played; of new ones like them it is shown too."

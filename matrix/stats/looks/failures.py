@@ -8,7 +8,7 @@ failures are compared as rates of their own; what the scores that they hide coul
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log
+from math import ceil, log
 
 import numpy as np
 
@@ -56,6 +56,13 @@ class FailureContrast:
     def difference(self) -> float | None:
         """Failure rate of b minus that of a, as a fraction; ``None`` without pairs."""
         return (self.only_b - self.only_a) / self.pairs if self.pairs else None
+
+    @property
+    def leaves(self) -> str:
+        """How much more often b may fail by what was seen, as the end of a sentence's clause."""
+        if self.interval is None:
+            return ""
+        return f", which leaves up to {ceil(1000 * self.interval.high) / 10:.1f} points more"
 
     def reversed(self) -> FailureContrast:
         """The same contrast with a and b exchanged."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from matrix.stats.estimates.figures import count, decimals_for, ends, percent
 from matrix.stats.rounds.rules import Reason
@@ -109,18 +110,17 @@ def _no_difference(words: Wording) -> str:
         reach, way = f"{high} higher to {low} lower", "lower"
     names = words.in_question
     over = f"over {words.rounds}{words.looked}{',' if words.looked else ''}"
-    seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
-    probable = bool(words.pair.se) and abs(difference) >= PROBABLY * (words.pair.se or 0.0)
-    if probable:
-        seen = f"{over} it averaged {words.amount} {way}"
-    likely = f"{words.better} is probably better than {words.worse}{words.on_metric}, not proven"
+    left = "" if names == words.names else " left"
+    shown = f"No winner shown among {len(names)} variants{left}{words.on_metric}"
     if len(names) == 2:
-        what = f"No difference shown between {' and '.join(names)}{words.on_metric}"
-        head = likely if probable else what
+        shown = f"No difference shown between {' and '.join(names)}{words.on_metric}"
+    if abs(difference) >= PROBABLY * (words.pair.se or inf):
+        likely = f"{words.better} is probably better than {words.worse}{words.on_metric}"
+        head = f"{f'{shown}: ' * (len(names) > 2)}{likely}, not proven"
+        seen = f"{over} it averaged {words.amount} {way}"
     else:
-        left = "" if names == words.names else " left"
-        head = f"No winner shown among {len(names)} variants{left}{words.on_metric}"
-        head += f": {likely}" * probable
+        head = shown
+        seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
     return (
         f"{head}: {seen}, and the truth may lie anywhere from {reach} for {words.better} "
         f"({percent(words.interval)} interval){words.beaten()}."

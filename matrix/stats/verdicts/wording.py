@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil
 
 from matrix.stats.estimates.figures import count, decimals_for, ends, percent
 from matrix.stats.estimates.interval import Interval
@@ -136,7 +135,7 @@ class Wording:
         seen = self.pair.failures.interval
         if seen is None or seen.high <= self.verdict.rules.failure_margin:
             return ""
-        return f", which leaves up to {ceil(1000 * seen.high) / 10:.1f} points more"
+        return self.pair.failures.leaves
 
     @property
     def failure_margin(self) -> str:
