@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import TYPE_CHECKING
 
 import typer
@@ -39,13 +39,15 @@ one whose report could not be written."""
 
 
 @contextmanager
-def shown(*, quiet: bool) -> Iterator[LiveDisplay | LogLines | Quiet]:
+def shown(*, quiet: bool, program: bool = False) -> Iterator[LiveDisplay | LogLines | Quiet]:
     """Who shows a run while it plays: live on a terminal, log lines elsewhere, nothing if quiet.
 
-    Standard output is this program's meanwhile: what user code prints goes to errors.
+    Standard output is this program's meanwhile: what user code prints goes to errors; but for a
+    ``program`` that has the terminal, as the command of a gateway.
     """
     showing = Quiet() if quiet else LiveDisplay() if sys.stderr.isatty() else LogLines()
-    with showing, redirect_stdout(sys.stderr), _errors_instead_of_output():
+    below = nullcontext() if program else _errors_instead_of_output()
+    with showing, redirect_stdout(sys.stderr), below:
         yield showing
 
 

@@ -148,8 +148,10 @@ def resume_run(
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
     from matrix.cli.finish import finish, shown
+    from matrix.kinds.gateway import GATEWAY
 
-    with shown(quiet=quiet or json) as listener:
+    program = api.open_run(run, results=results).file.kind == GATEWAY
+    with shown(quiet=quiet or json, program=program) as listener:
         done = api.resume(
             run,
             results=results,
