@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -25,6 +25,7 @@ LEVEL_VARIABLE: Final = "MATRIX_LOG"
 LEVELS: Final = LOG_LEVELS
 MOST_KEPT: Final = 1_000
 """Lines that wait until they can be sent to the run's log."""
+_TELL_OF_LIVES: Final = (b'"run.started"', b'"run.resumed"', b'"process.died"', b'"node.lost"')
 LONGEST_TEXT: Final = 2_000
 """Characters of one field; what follows is cut off."""
 
@@ -235,25 +236,43 @@ class _File:
             self._file = -1
 
 
-def last_life(path: Path) -> tuple[int, str]:
-    """Number and trace of a run's newest life, as its log tells; ``(0, "")`` if it tells of none.
+class EarlierLives(NamedTuple):
+    """What a run's log tells of the run so far.
 
-    Lines that were torn by a crash are passed over.
+    ``number`` and ``trace`` are of its newest life; ``processes`` and ``nodes`` were lost in all.
     """
-    number, trace = 0, ""
+
+    number: int = 0
+    trace: str = ""
+    processes: int = 0
+    nodes: int = 0
+
+
+def earlier_lives(path: Path) -> EarlierLives:
+    """The lives of a run, as its log tells, which also knows of those that ended without a word.
+
+    Lines that were torn by a crash are passed over, and so are those of no such log.
+    """
+    number, trace, nodes = 0, "", 0
+    dead: set[tuple[int, str]] = set()  # a process of one name may die once in every life
     try:
         lines = path.read_bytes().splitlines()
     except OSError:
-        return number, trace
+        return EarlierLives()
     for line in lines:
-        if b'"run.started"' not in line and b'"run.resumed"' not in line:
+        if not any(name in line for name in _TELL_OF_LIVES):
             continue
         try:
-            said = orjson.loads(line)
-            number, trace = int(said["life"]), str(said["trace"])
-        except (orjson.JSONDecodeError, KeyError, TypeError, ValueError):
+            match orjson.loads(line):
+                case {"event": "run.started" | "run.resumed", "life": int(life), "trace": str(of)}:
+                    number, trace = life, of
+                case {"event": "process.died", "dead": str(process)}:
+                    dead.add((number, process))
+                case {"event": "node.lost", **said}:
+                    nodes += 1 + (held if isinstance(held := said.get("held_back"), int) else 0)
+        except orjson.JSONDecodeError:
             continue
-    return number, trace
+    return EarlierLives(number, trace, len(dead), nodes)
 
 
 def level_in(environ: Mapping[str, str]) -> str:

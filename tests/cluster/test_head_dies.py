@@ -74,6 +74,8 @@ def test_a_head_that_dies_in_mid_run_with_a_worker_on_it(
 
     assert_goes_on(project, killed_once(both_play, head, project), whole)
     assert events(run_dir, "process.died"), "its worker's replacement was waited for"
+    summary = project.matrix("show", "hurt")
+    assert "others went on with the work" in summary.out, "a loss before the resume is told, too"
 
 
 @pytest.mark.parametrize("who", ["driver", "governor"])

@@ -13,7 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.telemetry.flood import Flood
-from matrix.telemetry.log import LOG_NAME, LONGEST_TEXT, EventLog, last_life, level_in
+from matrix.telemetry.log import (
+    LOG_NAME,
+    LONGEST_TEXT,
+    EarlierLives,
+    EventLog,
+    earlier_lives,
+    level_in,
+)
 from matrix.telemetry.redaction import REMOVED, Redactor
 from tests.waiting import LONGEST_WAIT_S
 
@@ -144,7 +151,7 @@ def test_a_closed_log_takes_events_and_forgets_them(path: Path) -> None:
 
 
 def test_the_newest_life_is_found_among_torn_and_foreign_lines(path: Path) -> None:
-    assert last_life(path) == (0, "")
+    assert earlier_lives(path) == EarlierLives()
     path.write_bytes(
         b'{"event":"run.started","life":1,"trace":"aa"}\n'
         b'{"event":"run.resumed","life":2,"trace":"bb"}\n'
@@ -153,4 +160,20 @@ def test_the_newest_life_is_found_among_torn_and_foreign_lines(path: Path) -> No
         b'{"event":"run.resumed","life":"x","trace":"dd"}\n'
         b"\xff\xfe\n"
     )
-    assert last_life(path) == (2, "bb")
+    assert earlier_lives(path) == EarlierLives(2, "bb")
+
+
+def test_what_was_lost_is_counted_over_the_lives_that_the_log_tells_of(path: Path) -> None:
+    path.write_bytes(
+        b'{"event":"run.started","life":1,"trace":"aa"}\n'
+        b'{"event":"process.died","dead":"worker-0"}\n'
+        b'{"event":"process.died","dead":"worker-0"}\n'  # told twice in one life: one death
+        b'{"event":"process.died","dead":"worker-1"}\n'
+        b'{"event":"node.lost","node":"n1"}\n'
+        b'{"event":"run.resumed","life":2,"trace":"bb"}\n'
+        b'{"event":"process.died","dead":"worker-0"}\n'
+        b'{"event":"process.died","dead":7}\n'
+        b'{"event":"node.lost","node":"n2","held_back":2}\n'
+        b'{"event":"session","reason":"no \\"process.died\\" here"}\n'
+    )
+    assert earlier_lives(path) == EarlierLives(2, "bb", processes=3, nodes=4)

@@ -82,7 +82,7 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
     progress = end.progress
     balance = progress.picture.balance
     before = 0.0 if file.totals is None else file.totals.elapsed_s
-    earlier = (0, 0) if file.totals is None else file.totals.lost
+    told = (0, 0) if file.totals is None else file.totals.lost
     outcomes = dict(progress.outcomes)
     outcomes["censored"] += progress.planned - progress.ended
     totals = RunTotals(
@@ -94,8 +94,8 @@ def ended_file(file: RunFile, end: RunEnd) -> RunFile:
         presumed_nano=balance.presumed,
         elapsed_s=before + progress.elapsed_s,
         overrun_nano=balance.overrun,
-        processes_lost=earlier[0] + end.processes_lost,
-        nodes_lost=earlier[1] + end.nodes_lost,
+        processes_lost=max(told[0], end.processes_lost),
+        nodes_lost=max(told[1], end.nodes_lost),
     )
     known = {
         "status": end.status,

@@ -141,7 +141,12 @@ class Driver:
                     end = replace(end, look=await self._looking.look_at_cap())
                 await self._executor.finish(self._prepared.plan, why_unfinished(end.reason))
                 await self._take_the_rest()
-                end = replace(end, processes_lost=len(self._died), nodes_lost=self._nodes_lost)
+                before = self._telling.earlier
+                end = replace(
+                    end,
+                    processes_lost=before.processes + len(self._died),
+                    nodes_lost=before.nodes + self._nodes_lost,
+                )
                 at_once = False
                 self._telling.ended(end)
                 return end
@@ -413,8 +418,6 @@ class Driver:
             looks.newest if looks is not None else None,
             unplayed.sessions,
             self._launcher.expected_cost(unplayed.by_cell),
-            processes_lost=len(self._died),
-            nodes_lost=self._nodes_lost,
         )
 
 

@@ -84,7 +84,8 @@ class RunEnd:
     ``resume_with`` are options without which it would come no further when it is resumed.
     ``pilot`` is what its first round said the whole would cost. ``look`` is the newest look at the
     scores, ``unplayed`` the planned sessions that looks made needless, and ``saved`` what those
-    were expected to cost. ``processes_lost`` and ``nodes_lost`` are of this life.
+    were expected to cost. ``processes_lost`` and ``nodes_lost`` are of all lives that its
+    log tells of.
     """
 
     run_id: str

@@ -10,7 +10,7 @@ from matrix.engine.wire.messages import NodeNews, ProcessDied, SessionEnded
 from matrix.engine.wire.setup import RunSetup
 from matrix.engine.wire.telemetry_events import telemetry_of, tell_end
 from matrix.model.money import to_usd
-from matrix.telemetry.log import LOG_NAME, last_life
+from matrix.telemetry.log import LOG_NAME, earlier_lives
 from matrix.telemetry.process import SILENT
 from matrix.telemetry.spans import Attribute, run_span, trace_id_of
 
@@ -20,8 +20,8 @@ class RunTelling:
 
     def __init__(self, run_id: str, run_dir: Path, now_ns: Callable[[], int]) -> None:
         """``now_ns`` gives nanoseconds since 1970."""
-        number, self._earlier_trace = last_life(run_dir / LOG_NAME)
-        self._run_id, self._life = run_id, number + 1
+        self.earlier = earlier_lives(run_dir / LOG_NAME)
+        self._run_id, self._life = run_id, self.earlier.number + 1
         self._now_ns, self._start = now_ns, now_ns()
         self.trace_id = trace_id_of(run_id, self._life, self._start)
         self._telemetry = SILENT
@@ -96,6 +96,6 @@ class RunTelling:
         """Send the run's span and close the log; every other process has stopped."""
         if (spans := self._telemetry.spans) is not None:
             end = self._now_ns()
-            spans.ended(run_span(self._run_id, self._start, end, self._facts, self._earlier_trace))
+            spans.ended(run_span(self._run_id, self._start, end, self._facts, self.earlier.trace))
         telemetry, self._telemetry = self._telemetry, SILENT
         await telemetry.close()
