@@ -95,7 +95,7 @@ class RayExecutor:
             hang_s: A governor that says nothing for so long is taken for dead.
         """
         self._hang_s = hang_s
-        self._address = ray_address(address, os.environ)
+        self._address, self._origin = ray_address(address, os.environ)
         self._given = address if self._address is not None else None
         self._asked = workers
         self._nodes: Nodes | None = None
@@ -150,8 +150,8 @@ class RayExecutor:
         return "; ".join((found, *self._nodes.misfits))
 
     @property
-    def joins(self) -> bool:
-        return self._address is not None
+    def joined(self) -> str:
+        return self._address or ""
 
     @property
     def rejoins(self) -> str:
@@ -182,7 +182,7 @@ class RayExecutor:
             self._address, self._nodes = cluster.address, Nodes(cluster, needs)
             self._nodes.require_home()
         except RayUnavailable as error:
-            raise BadInput([Mistake("--address", None, "", str(error))]) from error
+            raise BadInput([Mistake(self._origin, None, "", str(error))]) from error
 
     async def start(self, setup: RunSetup) -> None:
         prepare_environment()

@@ -103,7 +103,10 @@ def test_a_machine_without_a_node_of_the_cluster_is_told_so(
         check=False,
     )
     assert done.returncode == 2
-    assert "no node of it runs on this machine; `ray start --address=...`" in done.stderr
+    assert (
+        "no node of it runs on this machine; `RAY_AUTH_MODE=token ray start --address=...`"
+        in done.stderr
+    )
 
 
 class Stranger(socketserver.BaseRequestHandler):

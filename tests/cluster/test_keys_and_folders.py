@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from matrix.engine.run.surroundings import network_disk, require_own_disk
+from matrix.engine.run.surroundings import network_disk, require_lasting, require_own_disk
 from matrix.model.errors import BadInput
 from matrix.model.money import from_usd
 from matrix.serving.options import ServeOptions
@@ -113,6 +113,13 @@ def test_runs_are_not_written_to_a_disk_of_the_network() -> None:
         require_own_disk(Path("/shared/results"), MOUNTS)
     require_own_disk(Path("/data/results"), MOUNTS)
     require_own_disk(Path(os.devnull).parent / "shm" / "results")
+
+
+def test_runs_are_not_begun_in_what_ray_removes_with_a_job() -> None:
+    copy = Path("/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b")
+    with pytest.raises(BadInput, match=r"--results.*Ray removes that; give a path outside it"):
+        require_lasting(copy / "results")
+    require_lasting(Path("/srv/ray_pkg/results"))
 
 
 @pytest.mark.ray

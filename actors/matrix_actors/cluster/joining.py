@@ -61,8 +61,8 @@ class Spelled(NamedTuple):
     port: int
 
 
-def ray_address(given: str | None, environment: Mapping[str, str]) -> str | None:
-    """The address that is meant, ``None`` for a Ray of the run's own.
+def ray_address(given: str | None, environment: Mapping[str, str]) -> tuple[str | None, str]:
+    """The address that is meant, ``None`` for a Ray of the run's own, and where it stands.
 
     Raises:
         BadInput: One was given, and is empty: a script's variable that is not set.
@@ -73,8 +73,9 @@ def ray_address(given: str | None, environment: Mapping[str, str]) -> str | None
             f"no cluster: give HOST:PORT or auto, or {LOCAL} for a Ray of the run's own"
         )
         raise BadInput([Mistake("--address", None, "", told)])
-    found = given or next((environment[key] for key in VARIABLES if environment.get(key)), None)
-    return None if found in (None, "", LOCAL) else found
+    origin = "--address" if given else next(filter(environment.get, VARIABLES), "")
+    found = given or environment.get(origin)
+    return (None if found in (None, "", LOCAL) else found), origin
 
 
 class Cluster(NamedTuple):
@@ -190,7 +191,9 @@ def _tried(address: str, needs: Needs, environment: Mapping[str, str]) -> Cluste
     if done.returncode != 0:
         if "InvalidAuthToken" in done.stderr or "no authentication token" in done.stderr:
             return None
-        return _remedied(done.returncode, done.stdout, done.stderr)
+        told = _remedied(done.returncode, done.stdout, done.stderr)
+        secured = environment[MODE] == "token"
+        return told.replace("`ray start --a", f"`{MODE}=token ray start --a") if secured else told
     found = json.loads(done.stdout.splitlines()[-1])
     nodes = tuple(map(_facts, found["nodes"]))
     return Cluster(found["address"], _facts(found["mine"]), nodes)
@@ -220,7 +223,7 @@ def _remedied(code: int, out: str, trouble: str) -> str:
         )
     if code == NOT_FOUND:
         if said:
-            return f"`ray start` has left none here, but {said} runs; give HOST:PORT"
+            return f"`ray start` has left none here, but {said} runs; give that as HOST:PORT"
         return "no Ray runs on this machine; start one (`ray start --head`), or give HOST:PORT"
     if code == CLUSTER:
         return f"{said}; {_OTHERWISE}"

@@ -30,7 +30,12 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.driver import Driver
 from matrix.engine.run.progress import Listener, Silent
 from matrix.engine.run.redo import prepare_open_sessions
-from matrix.engine.run.surroundings import require_addresses, require_agents, require_own_disk
+from matrix.engine.run.surroundings import (
+    require_addresses,
+    require_agents,
+    require_lasting,
+    require_own_disk,
+)
 from matrix.kinds.protocol import GuardsProject, OwnsTerminal
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import Override
@@ -127,6 +132,7 @@ def begin(
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder = Path(results)
     require_own_disk(folder)
+    require_lasting(folder)
     BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
     clear_unbegun(folder)
     with budget_draw(prepared, folder, identity, clock) as draw, ExitStack() as stack:
@@ -337,9 +343,10 @@ def _require_nodes(engine: Executor, prepared: Prepared, listener: Listener) -> 
 
 def _tell_place(engine: Executor, run_dir: Path, listener: Listener) -> None:
     """On a cluster, say on which machine everything is written."""
-    if isinstance(engine, Requiring) and engine.joins:
+    if isinstance(engine, Requiring) and engine.joined:
         place = f"{run_dir.resolve()} on {socket.gethostname()}"
-        listener.remark(f"everything is written to {place}, the machine this was started on")
+        told = f"everything is written to {place}, the machine this was started on"
+        listener.remark(f"{told}; sessions are played on the Ray at {engine.joined}")
 
 
 def _require_models(prepared: Prepared) -> None:

@@ -95,8 +95,8 @@ class Requiring(Protocol):
     """An executor that can look for what a run needs, before its folder is made."""
 
     @property
-    def joins(self) -> bool:
-        """Whether it plays on machines that were there before it."""
+    def joined(self) -> str:
+        """The machines it plays on, if they were there before it; empty otherwise."""
         ...
 
     @property

@@ -60,6 +60,9 @@ NETWORK_FUSE: Final = (
 )  # fmt: skip
 """File systems behind which there is another machine."""
 
+JOB_COPY: Final = "_ray_pkg_"
+"""How the folders begin in which Ray unpacks what goes along with a submitted job."""
+
 _PORTS = {"http": 80, "https": 443}
 
 
@@ -144,6 +147,20 @@ def require_own_disk(folder: Path, mounts: str | None = None) -> None:
             f"{folder} is on a disk of the network ({found}), where the journal's locks cannot be "
             "relied upon; choose a folder on a disk of this machine, and copy the run when it is "
             "over, or `matrix archive` it"
+        )
+        raise BadInput([Mistake("--results", None, "", told)])
+
+
+def require_lasting(folder: Path) -> None:
+    """See that a run is not begun in a folder that Ray removes with the job it came with.
+
+    Raises:
+        BadInput: It is in Ray's copy of a submitted working directory.
+    """
+    if any(part.startswith(JOB_COPY) for part in folder.resolve().parts):
+        told = (
+            f"{folder} is in the copy that Ray made of a submitted job's --working-dir, and Ray "
+            "removes that; give a path outside it, on a disk that stays"
         )
         raise BadInput([Mistake("--results", None, "", told)])
 
