@@ -82,6 +82,16 @@ def test_why_a_cluster_is_not_joined_is_told_and_nothing_is_written(
     assert not list(tmp_path.glob("results/*"))
 
 
+@pytest.mark.parametrize("variable", ["MATRIX_RAY_ADDRESS", "RAY_ADDRESS"])
+def test_an_address_that_is_wrong_is_told_with_the_place_it_stands_in(
+    tmp_path: Path, guarded: Machines, variable: str
+) -> None:
+    project = project_in(tmp_path, guarded.environment_of("head", **{variable: "127.0.0.1:1"}))
+    done = project.matrix("run", "--quiet")
+    assert done.code == 2
+    assert f"{variable}: nobody answers at 127.0.0.1:1" in " ".join(done.err.split())
+
+
 def test_a_machine_without_a_node_of_the_cluster_is_told_so(
     tmp_path: Path, guarded: Machines
 ) -> None:
@@ -103,10 +113,8 @@ def test_a_machine_without_a_node_of_the_cluster_is_told_so(
         check=False,
     )
     assert done.returncode == 2
-    assert (
-        "no node of it runs on this machine; `RAY_AUTH_MODE=token ray start --address=...`"
-        in done.stderr
-    )
+    remedy = "`RAY_AUTH_MODE=token ray start --address=...`"
+    assert f"no node of it runs on this machine; {remedy}" in " ".join(done.stderr.split())
 
 
 class Stranger(socketserver.BaseRequestHandler):
