@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -96,15 +97,18 @@ def scan(root: Path) -> dict[str, int]:
 def read_text(path: Path) -> str:
     """The text of a file; empty if it cannot be read."""
     try:
-        with path.open("rb") as handle:
-            return as_text(handle.read(MOST_READ))
+        with path.open("rb", buffering=0) as handle:
+            # asked for as much as there is: room for the most would be made and left empty
+            size = os.fstat(handle.fileno()).st_size
+            return as_text(handle.read(min(size, MOST_READ)) or b"")
     except OSError:
         return ""
 
 
 def as_text(content: bytes) -> str:
     """Bytes of a note as text."""
-    return content[:MOST_READ].decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+    text = content[:MOST_READ].removeprefix(BOM_UTF8).decode(errors="replace")
+    return text.replace("\r\n", "\n")
 
 
 class FileChange(NamedTuple):

@@ -59,7 +59,7 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
             key, colon, value = line.partition(":")
             if colon and bare(key) in requested:
                 return value.strip().strip("\"'").strip()
-    lines = list(prose(text))
+    lines = prose(text)
     for number, line in enumerate(lines):
         if (label := LABEL.match(line.strip())) and bare(label[1]) in requested and label[2]:
             return label[2].strip(" *_`")
@@ -111,10 +111,11 @@ def links_in(text: str) -> tuple[str, ...]:
     )
 
 
-def places_in(text: str) -> list[str]:
+@lru_cache(maxsize=4 * CACHED)
+def places_in(text: str) -> tuple[str, ...]:
     """Everything in a row that may be a path: links, wiki links, and plain paths; no addresses."""
     plain = _ADDRESS.sub(" ", text)
-    return [*links_in(text), *_WIKI.findall(plain), *_PATHLIKE.findall(plain)]
+    return (*links_in(text), *_WIKI.findall(plain), *_PATHLIKE.findall(plain))
 
 
 def without_paths(text: str) -> str:
@@ -154,8 +155,13 @@ def with_marked_headings(lines: Iterable[str]) -> Iterator[str]:
         yield before
 
 
-def prose(text: str) -> Iterator[str]:
+@lru_cache(maxsize=CACHED)
+def prose(text: str) -> tuple[str, ...]:
     """Lines that are neither front matter nor code nor comments."""
+    return tuple(_prose(text))
+
+
+def _prose(text: str) -> Iterator[str]:
     front = FRONT.match(text)
     text = text[front.end() if front else 0 :]
     if "<!--" in text:

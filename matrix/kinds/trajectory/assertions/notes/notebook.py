@@ -272,19 +272,21 @@ def _way(headings: Sequence[tuple[int, bool | None]], label: bool | None) -> boo
 def _direction(text: str, layout: Layout) -> bool | None:
     """Whether a heading is of evidence against (true), of evidence for, or of neither."""
     low = bare(text)
-    if any(_has(low, word) for word in layout.evidence_against):
+    if _any_of(layout.evidence_against).search(low):
         return True
-    if any(_has(low, word) for word in layout.evidence_for):
-        return False
-    return None
+    return False if _any_of(layout.evidence_for).search(low) else None
 
 
-def _has(text: str, word: str) -> bool:
-    """A phrase anywhere in it; a short word only as all of it, or after or before `evidence`."""
-    low = word.casefold()
-    if len(low) > 4:
-        return re.search(rf"\b{re.escape(low)}", text) is not None
-    return re.fullmatch(rf"(?:evidence )?{re.escape(low)}(?: evidence)?", text) is not None
+@lru_cache(maxsize=64)
+def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
+    """A phrase anywhere; a short word only as all there is, or after or before `evidence`."""
+    escaped = [(word, re.escape(word)) for word in map(str.casefold, words)]
+    return re.compile(
+        "|".join(
+            rf"\b{low}" if len(word) > 4 else rf"\A(?:evidence )?{low}(?: evidence)?\Z"
+            for word, low in escaped
+        )
+    )
 
 
 def _labelled(line: str, layout: Layout) -> tuple[bool, str] | None:
