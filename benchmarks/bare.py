@@ -225,6 +225,7 @@ class _Scope:
         detail: str = "",
         value: float | None = None,
         severity: str = "",
+        turn: int | None = None,
     ) -> None: ...
 
     def score(

@@ -307,8 +307,9 @@ class Context(Protocol):
         detail: str = "",
         value: float | None = None,
         severity: str = "",
+        turn: int | None = None,
     ) -> None:
-        """Record something that happened in this turn."""
+        """Record something that happened in this turn, or is about an earlier one."""
         ...
 
     def score(

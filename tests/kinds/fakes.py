@@ -248,8 +248,10 @@ class FakeContext:
         detail: str = "",
         value: float | None = None,
         severity: str = "",
+        turn: int | None = None,
     ) -> None:
-        self.record.events.append(Event(kind, self._turn, subject, detail, value, severity))
+        about = self._turn if turn is None else turn
+        self.record.events.append(Event(kind, about, subject, detail, value, severity))
 
     def score(
         self,

@@ -329,8 +329,10 @@ class Scope:
         detail: str = "",
         value: float | None = None,
         severity: str = "",
+        turn: int | None = None,
     ) -> None:
-        self._step.events.append(Event(kind, self.turn, subject, detail, value, severity))
+        about = self.turn if turn is None else turn
+        self._step.events.append(Event(kind, about, subject, detail, value, severity))
 
     def score(
         self,

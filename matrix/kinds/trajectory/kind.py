@@ -393,7 +393,14 @@ async def _view(ctx: Context, before: Mapping[str, int]) -> View:
 def _tell(ctx: Context, one: AssertionResult) -> None:
     severity = "" if one.word == PASS else "warning"
     told = f"{one.word}: {one.why}" if one.why else one.word
-    ctx.event("assertion", subject=one.id, detail=told, value=one.counts, severity=severity)
+    ctx.event(
+        "assertion",
+        subject=one.id,
+        detail=told,
+        value=one.counts,
+        severity=severity,
+        turn=one.turn or None,
+    )
 
 
 def _record(ctx: Context, results: list[AssertionResult]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from matrix.engine.wire.defects import is_defect
 from matrix.kinds.protocol import UNREAD
@@ -21,8 +21,9 @@ def session_as_text(session: Transcript, *, simulated: str = "", width: int = WI
     if session.players:
         parts += ["", _players(session)]
     for turn in session.turns:
-        if turn.messages or turn.events:
-            parts += ["", *_turn(turn, width)]
+        events = _events(turn, session)
+        if turn.messages or events:
+            parts += ["", *_turn(turn, events, width)]
     parts += ["", _end(session, width)]
     return harmless("\n".join(parts))
 
@@ -72,7 +73,16 @@ def _players(session: Transcript) -> str:
     return columns(["player (* relays)", "archetype", "model", "mood"], rows)
 
 
-def _turn(turn: TurnDone, width: int) -> list[str]:
+def _events(turn: TurnDone, session: Transcript) -> list[Event]:
+    """What happened in a turn, and what was found of it when all was over."""
+    if turn.phase != "turn":
+        return [event for event in turn.events if event.turn == turn.turn]
+    judged = (one for one in session.turns if one.phase == "finish" and one.turn != turn.turn)
+    later = (event for one in judged for event in one.events if event.turn == turn.turn)
+    return [*turn.events, *later]
+
+
+def _turn(turn: TurnDone, events: Sequence[Event], width: int) -> list[str]:
     title = {"start": "before the first turn", "finish": "afterwards"}.get(
         turn.phase, f"turn {turn.turn}"
     )
@@ -81,7 +91,7 @@ def _turn(turn: TurnDone, width: int) -> list[str]:
         if message.channel.startswith("persona/") or message.channel in UNREAD:
             continue
         lines.append(_message(message, width))
-    lines += [_event(event, width) for event in turn.events]
+    lines += [_event(event, width) for event in events]
     return lines
 
 

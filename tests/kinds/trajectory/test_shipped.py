@@ -152,3 +152,14 @@ def test_the_shipped_folder_is_played_from_anywhere(tmp_path: Path) -> None:
     assert "structural" in layers
     if "content" in layers:
         assert report["judge"]["standing"]["word"] == "unchecked"
+
+
+def test_a_transcript_has_what_judges_said_of_a_week_in_that_week(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    played(project, "trajectory", "--scenarios", "02")
+    shown = project.matrix("show", "it", "worst").out
+    fourth = shown[shown.index("--- turn 4 ") : shown.index("--- turn 5 ")]
+    assert "* assertion t04.contradiction_kept: PASS" in fourth
+    events = project.tables("it").frame("events")
+    judged = events[events.subject == "t04.contradiction_kept"]
+    assert list(judged.turn) == [4]
