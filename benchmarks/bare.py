@@ -226,6 +226,7 @@ class _Scope:
         value: float | None = None,
         severity: str = "",
         turn: int | None = None,
+        data: Mapping[str, JSON] | None = None,
     ) -> None: ...
 
     def score(

@@ -308,8 +308,12 @@ class Context(Protocol):
         value: float | None = None,
         severity: str = "",
         turn: int | None = None,
+        data: Mapping[str, JSON] | None = None,
     ) -> None:
-        """Record something that happened in this turn, or is about an earlier one."""
+        """Record something that happened in this turn, or is about an earlier one.
+
+        ``detail`` is for people, ``data`` the same for programs.
+        """
         ...
 
     def score(

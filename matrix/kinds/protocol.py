@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from matrix.kinds.context import Context, ForkContext
 from matrix.model.documents.yaml_documents import Document
 from matrix.model.plan import Plan
-from matrix.model.records import JSON, FolderLimits, SessionPlan
+from matrix.model.records import JSON, Event, FolderLimits, Message, Player, SessionPlan
 
 
 class RoleInfo(NamedTuple):
@@ -402,6 +402,99 @@ MATERIAL: Final = "material"
 
 UNREAD: Final = frozenset({REPORTED, MATERIAL})
 """Channels that no transcript shows."""
+
+PROMPTS: Final = "persona/"
+"""How channels begin that hold system prompts."""
+
+
+NOTES: Final = "system"
+"""Speaker of what models are told beside what was said."""
+
+
+def is_read(message: Message) -> bool:
+    """Whether transcripts show it: not what is for models, or is told at the end elsewhere."""
+    return message.channel not in UNREAD and not message.channel.startswith(PROMPTS)
+
+
+def is_said(message: Message) -> bool:
+    """Whether it was said to somebody: read, and no note for a model."""
+    return is_read(message) and message.speaker != NOTES
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSoFar:
+    """A session as it stood after a turn, for what its kind writes of it.
+
+    Attributes:
+        run_id: Its run.
+        plan: Its plan.
+        turn: The turn; 0 for what precedes the first.
+        players: Members of its group, for kinds that have one.
+        messages: The log until then.
+        events: What happened until then.
+        state: The kind's state after the turn.
+        texts: Its texts and data, by name.
+        prelude: What the round's shared preparation made.
+        times: Turn -> when it was over, in milliseconds since 1970.
+    """
+
+    run_id: str
+    plan: SessionPlan
+    turn: int
+    players: tuple[Player, ...]
+    messages: tuple[Message, ...]
+    events: tuple[Event, ...]
+    state: JSON
+    texts: Mapping[str, JSON]
+    prelude: JSON
+    times: Mapping[int, float]
+
+
+@runtime_checkable
+class OwnsDocument(Protocol):
+    """A kind whose exported sessions have fields of its own, for people and other programs.
+
+    They stand beside what is played on from, which is the same for every kind; so their names may
+    not be ``format``, ``run``, ``turn``, ``timestamp`` or ``continuation``.
+    """
+
+    @property
+    def document_model(self) -> type[BaseModel]:
+        """The fields. Files are untrusted: bound them."""
+        ...
+
+    def document(self, session: SessionSoFar) -> BaseModel:
+        """What they hold of a session."""
+        ...
+
+
+class SessionSections(NamedTuple):
+    """What the Markdown report of a session has beside what is said of any.
+
+    Attributes:
+        config: Lines of its own about how the session was set up, each a name and a value.
+        sections: Title -> Markdown, between how it was set up and its summary.
+        summary: Lines of its own of the summary, likewise.
+        beginning: Title of what precedes the first turn.
+        events: Kind of an event -> what it is called, with ``{value}`` for its number.
+        issues: Kinds of events that are problems; any with a severity, if ``None``.
+    """
+
+    config: Sequence[tuple[str, str]] = ()
+    sections: Mapping[str, str] = {}
+    summary: Sequence[tuple[str, str]] = ()
+    beginning: str = "Before the first turn"
+    events: Mapping[str, str] = {}
+    issues: Sequence[str] | None = None
+
+
+@runtime_checkable
+class OwnsSections(Protocol):
+    """A kind with words and sections of its own in the report of a session."""
+
+    def sections(self, session: SessionSoFar) -> SessionSections:
+        """They, for a session as it stood after its newest turn."""
+        ...
 
 
 @runtime_checkable

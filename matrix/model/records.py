@@ -248,7 +248,7 @@ class Message(NamedTuple):
     Attributes:
         channel: ``table`` for what the whole group hears, ``private/<name>`` for asides,
             ``persona/<name>`` for system prompts, or any name of the kind's own.
-        speaker: Who says it (``narrator``, a player's name, ``spokesperson``, ``system``).
+        speaker: Who says it: a name of the kind's own, or ``system``.
         text: The words.
         turn: Turn in which it was said.
         label: Classification or note, empty where there is none.
@@ -274,7 +274,17 @@ class Score(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened in a session: a pulse, tangent, private moment or issue."""
+    """Something that happened in a session, as its kind tells it.
+
+    Attributes:
+        kind: What happened.
+        turn: The turn that it is about.
+        subject: Whom or what it concerns.
+        detail: More about it, in words for people.
+        value: A number that belongs to it.
+        severity: How serious it is; empty for what is no problem.
+        data: More about it, for programs.
+    """
 
     kind: str
     turn: int
@@ -282,6 +292,7 @@ class Event(NamedTuple):
     detail: str = ""
     value: float | None = None
     severity: str = ""
+    data: Mapping[str, JSON] | None = None
 
 
 class Player(NamedTuple):

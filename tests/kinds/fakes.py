@@ -249,9 +249,10 @@ class FakeContext:
         value: float | None = None,
         severity: str = "",
         turn: int | None = None,
+        data: Mapping[str, JSON] | None = None,
     ) -> None:
         about = self._turn if turn is None else turn
-        self.record.events.append(Event(kind, about, subject, detail, value, severity))
+        self.record.events.append(Event(kind, about, subject, detail, value, severity, data))
 
     def score(
         self,

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from matrix import api
+from matrix.engine.prepare.registry import document_of
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.model.errors import BadInput, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
@@ -44,7 +45,7 @@ def exported(results: Path) -> CheckpointFile:
 
 def mistakes_in(value: Any) -> str:
     with pytest.raises(BadInput) as caught:
-        from_bytes(orjson.dumps(value), "file.json")
+        from_bytes(orjson.dumps(value), "file.json", document_of)
     return str(caught.value)
 
 
@@ -192,13 +193,13 @@ def test_a_list_that_is_too_short_is_refused_with_its_place(exported: Checkpoint
         (b"[" * 100_000, "not JSON"),
         (b"[]", "must be a mapping"),
         (b"null", "must be a mapping"),
-        (b'{"format": 3}', "reads formats up to 2: upgrade"),
+        (b'{"format": 4}', "reads formats up to 3: upgrade"),
         (b" " * (MAX_BYTES + 1), "at most"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused_in_a_sentence(data: bytes, told: str) -> None:
     with pytest.raises(BadInput, match=told):
-        from_bytes(data, "file.json")
+        from_bytes(data, "file.json", document_of)
 
 
 @settings(
@@ -220,8 +221,8 @@ def test_any_change_of_a_field_is_refused_or_read_without_a_crash(
         part = part[place]
     part[place] = data.draw(st.sampled_from([None, -1, 2**63, "x", [], {}, [None], 1.5]))
     with suppress(BadInput):  # anything else would be a crash
-        read = from_bytes(orjson.dumps(value), "file.json")
-        assert from_bytes(to_bytes(read), "again.json") == read
+        read = from_bytes(orjson.dumps(value), "file.json", document_of)
+        assert from_bytes(to_bytes(read), "again.json", document_of) == read
 
 
 def test_a_file_that_is_not_there_and_a_session_that_is_not_there(

@@ -37,7 +37,7 @@ def session(folder: Path, *texts: str, speaker: str = "narrator") -> Transcript:
         row,
         0,
         messages=[Message("table", speaker, text, 1, "pulse") for text in texts],
-        events=[Event("tangent", 1, "Ada", text) for text in texts],
+        events=[Event("tangent", 1, "Ada", f"of {text}") for text in texts],
         players=[Player(speaker, "joker", "sim/qwen", True, "calm")],
     )
     journal = JournalWriter(folder / JOURNAL_NAME)

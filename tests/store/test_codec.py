@@ -99,7 +99,8 @@ SETTLED_ENTRY = st.builds(
     overrun=COUNT,
 )
 SCORE = st.builds(Score, TEXT, st.none() | NUMBER, st.none() | COUNT, TEXT, TEXT, TEXT, TEXT)
-EVENT = st.builds(Event, TEXT, COUNT, TEXT, TEXT, st.none() | NUMBER, TEXT)
+DATA = st.none() | st.dictionaries(TEXT, COUNT, max_size=3)
+EVENT = st.builds(Event, TEXT, COUNT, TEXT, TEXT, st.none() | NUMBER, TEXT, DATA)
 
 
 def several(item: st.SearchStrategy[Any]) -> st.SearchStrategy[tuple[Any, ...]]:

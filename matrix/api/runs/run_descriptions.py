@@ -11,6 +11,7 @@ from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
+from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.plan import Plan
 from matrix.model.spec.run_spec import RunSpec
 from matrix.store.run.run_folder import (
@@ -51,7 +52,7 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
         mixed=prepared.mixed,
         cap_nano=spec.limits.cap_nano,
         # how much a program will ask nobody knows, so its nothing is no estimate
-        estimate=None if prepared.kind.name == GATEWAY else _range(prepared.estimate),
+        estimate=None if isinstance(prepared.kind, OwnsTerminal) else _range(prepared.estimate),
     )
 
 

@@ -1,4 +1,4 @@
-"""Sessions as files: checkpoints to play on from elsewhere, and the play-test document's folder."""
+"""Sessions as files: checkpoints to play on from elsewhere, with a report for people."""
 
 from __future__ import annotations
 
@@ -13,10 +13,17 @@ from matrix.api.opened import NEWEST, RESULTS, open_run
 from matrix.api.runs.kind_reports import kind_report
 from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
+from matrix.engine.prepare.registry import document_of, kind_if_usable
+from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
 from matrix.model.records import JSON
-from matrix.report.session.checkpoints import RunContent, checkpoint_of, turns_of
+from matrix.report.session.checkpoints import (
+    RunContent,
+    checkpoint_of,
+    session_until,
+    turns_of,
+)
 from matrix.report.session.difference import Difference, difference_of
 from matrix.report.session.session_report import session_as_markdown
 from matrix.store.blobs.blobs import BlobStore
@@ -35,6 +42,7 @@ class _Found(NamedTuple):
     session: Transcript
     prelude: JSON
     keys: Mapping[str, str]
+    kind: Kind | None
 
     def newest(self, turn: int | None) -> int:
         """The turn that is meant, the newest if none was said."""
@@ -42,7 +50,7 @@ class _Found(NamedTuple):
         return turn if turn is not None else there[-1] if there else 0
 
     def at(self, turn: int) -> CheckpointFile:
-        return checkpoint_of(self.content, self.session, turn, self.prelude)
+        return checkpoint_of(self.content, self.session, turn, self.prelude, self.kind)
 
     def file(self, turn: int) -> bytes:
         """The checkpoint as a file, without any key in it."""
@@ -84,7 +92,7 @@ def read_checkpoint(path: str | Path) -> CheckpointFile:
     Raises:
         BadInput: It cannot be read or is no checkpoint; every mistake at once.
     """
-    return from_bytes(read_file(Path(path), MAX_BYTES), str(path))
+    return from_bytes(read_file(Path(path), MAX_BYTES), str(path), document_of)
 
 
 def export(
@@ -132,7 +140,8 @@ def export_all(
     for done in found.session.turns:
         exported_bytes(found.content.files, done.tree)  # before the first file is written
     files = {f"turn-{turn}.json": partial(found.file, turn) for turn in turns}
-    report = session_as_markdown(found.session, found.at(turns[-1]), simulated=found.simulated)
+    newest = session_until(found.content, found.session, turns[-1], found.prelude)
+    report = session_as_markdown(found.session, newest, found.kind, simulated=found.simulated)
     return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
 
 
@@ -169,7 +178,8 @@ def _find(run: str | Path, session: str, results: str | Path) -> _Found:
         files = BlobStore(opened.path)
         content = RunContent(opened.id, spec, reader.resources(), files)
         simulated = opened.file.simulation_of(transcript.plan.roles)
-        return _Found(content, simulated, transcript, prelude, _keys(opened.path, spec))
+        keys, kind = _keys(opened.path, spec), kind_if_usable(transcript.plan.kind)
+        return _Found(content, simulated, transcript, prelude, keys, kind)
 
 
 def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:

@@ -20,7 +20,7 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.judging.listed import shown_to
 from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut
-from matrix.kinds.protocol import REPORTED, AsksPeople, LabelQuestion, PreviousPlay
+from matrix.kinds.protocol import PROMPTS, REPORTED, AsksPeople, LabelQuestion, PreviousPlay
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.records import Message
 from matrix.model.seeds import derive_seed
@@ -109,7 +109,7 @@ class Labelling:
         questions = self._questions(session)
         question = questions[self.metric]
         log = self._moments.after(session, self._turns[session]).log
-        hidden = (REPORTED, "persona/")
+        hidden = (REPORTED, PROMPTS)
         said = [(n, one) for n, one in enumerate(log) if not one.channel.startswith(hidden)]
         lines = [_line(one) for _, one in shown_to(question.target, said)]
         return LabelItem(session, question, "\n\n".join(lines))

@@ -13,10 +13,13 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeVar, cast
 
+from pydantic import BaseModel
+
 from matrix.kinds.protocol import (
     FileOption,
     FileRequest,
     Kind,
+    OwnsDocument,
     ReadFile,
     ReadsFiles,
     ReadsFolders,
@@ -27,6 +30,7 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import VARIABLES
 from matrix.model.documents.yaml_documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
+from matrix.model.moments.continuation import FilePart
 
 T = TypeVar("T")
 
@@ -144,22 +148,32 @@ def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> No
 
 def _readers() -> Iterator[ReadingKind]:
     for name in kinds():
-        try:
-            kind = load_kind(name)
-        except KindUnusable:  # told by whoever wants to play it
-            continue
+        kind = kind_if_usable(name)  # what is wrong is told by whoever wants to play it
         if isinstance(kind, ReadsFiles):
             yield cast(ReadingKind, kind)
+
+
+def kind_if_usable(name: str) -> Kind | None:
+    """The kind of this name, or ``None`` where it cannot be had."""
+    try:
+        return load_kind(name)
+    except KindUnusable:
+        return None
+
+
+def document_of(name: str) -> type[BaseModel] | None:
+    """The fields of a kind's own document in exported checkpoints, as reading them asks for."""
+    kind = kind_if_usable(name)
+    if kind is None:
+        return None
+    return kind.document_model if isinstance(kind, OwnsDocument) else FilePart
 
 
 def known_variables() -> dict[str, str]:
     """Every ``MATRIX_*`` variable and what it sets, those of installed kinds among them."""
     found = dict(VARIABLES)
     for name in kinds():
-        try:
-            kind = load_kind(name)
-        except KindUnusable:  # told by whoever wants to play it
-            continue
+        kind = kind_if_usable(name)  # what is wrong is told by whoever wants to play it
         if isinstance(kind, UsesVariables):
             found |= kind.variables
     return found

@@ -330,9 +330,10 @@ class Scope:
         value: float | None = None,
         severity: str = "",
         turn: int | None = None,
+        data: Mapping[str, JSON] | None = None,
     ) -> None:
         about = self.turn if turn is None else turn
-        self._step.events.append(Event(kind, about, subject, detail, value, severity))
+        self._step.events.append(Event(kind, about, subject, detail, value, severity, data))
 
     def score(
         self,

@@ -13,7 +13,9 @@ from matrix.judging.recording import record_criteria
 from matrix.judging.verdict import RubricVerdict
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.playtest.detect.observe import close_tangent
+from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
 from matrix.kinds.playtest.export.forking import fork_session
+from matrix.kinds.playtest.export.report import sections_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
@@ -32,6 +34,8 @@ from matrix.kinds.protocol import (
     PreviousPlay,
     RoleInfo,
     ScenarioPack,
+    SessionSections,
+    SessionSoFar,
 )
 from matrix.model.records import JSON
 
@@ -50,6 +54,7 @@ class PlaytestKind:
     roles: tuple[RoleInfo, ...] = ROLES
     options_model: type[BaseModel] = PlaytestOptions
     state_model: type[BaseModel] = PlaytestState
+    document_model: type[BaseModel] = PlaytestDocument
     score_range: tuple[float, float] = (0.0, 100.0)
     score_names: frozenset[str] = SCORE_NAMES
     lower_is_better: frozenset[str] = frozenset(
@@ -130,6 +135,14 @@ class PlaytestKind:
     async def turn(self, ctx: Context, state: PlaytestState) -> PlaytestState:
         """Play one turn."""
         return await play_turn(ctx, state)
+
+    def document(self, session: SessionSoFar) -> BaseModel:
+        """The session in the words of the play-test document."""
+        return document_of(session)
+
+    def sections(self, session: SessionSoFar) -> SessionSections:
+        """The report's headings of the play-test document."""
+        return sections_of(session)
 
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""

@@ -1,113 +1,57 @@
-# ruff: noqa: N815  the file has the field names of the play-test document
 """A checkpoint as a file of its own: a session after a turn, and all it takes to play on elsewhere.
 
-The first half is for people and other programs, in the words of the play-test document: history,
-players, group, pulses, tangents, private moments. The second, ``continuation``, is what this
-project plays on from (:mod:`matrix.model.moments.continuation`). A file is untrusted input: it is
-bounded, and every mistake in it is told at once.
+The first half is for people and other programs: a document of the session in the words of its kind.
+The second, ``continuation``, is what this project plays on from
+(:mod:`matrix.model.moments.continuation`). A file is untrusted input: it is bounded, and every
+mistake in it is told at once.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Final, Literal
 
 import orjson
-from pydantic import Field
+from pydantic import BaseModel, Field
 
+from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, StoreError
-from matrix.model.moments.continuation import MANY, ContinuationData, Count, FilePart, Short, Words
+from matrix.model.moments.continuation import ContinuationData, Count, FilePart
+from matrix.model.records import JSON
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Largest file that is written or read."""
 
-FORMAT: Final = 2
-"""The format that is written. Files of format 1 have no spec: they are read, not played on from."""
+FORMAT: Final = 3
+"""The format that is written. Files of format 1 have no spec: they are read, not played on from.
+Up to format 2 every kind's document was the play-test's."""
+
+OWN_DOCUMENTS: Final = 3
+"""The first format in which a kind without a document has none."""
 
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$")]
 
-
-class PlayerAgent(FilePart):
-    """A member of the group."""
-
-    archetype: Short
-    name: Short
-    model: Short
-    generatedBackstory: Words
-    characterForStory: Words
-    systemPrompt: Words
-    mood: Short = ""
-
-
-class GroupRecord(FilePart):
-    """Who sits at the table."""
-
-    players: tuple[PlayerAgent, ...] = Field(max_length=100)
-    spokesperson: PlayerAgent | None
-    size: Count
-
-
-class SessionConfig(FilePart):
-    """What the session was set up with."""
-
-    story: Short
-    storyGuide: Words
-    systemPrompt: Words
-    narratorModel: Short
-    group: GroupRecord
-    maxTurns: Count
-    seed: Count
-
-
-class HistoryMessage(FilePart):
-    """A line of the conversation. ``private`` names the player it passed to or from alone."""
-
-    role: Literal["narrator", "spokesperson", "player"]
-    content: Words
-    turn: Count
-    timestamp: float
-    player: Short | None = None
-    classification: Short | None = None
-    private: Short | None = None
-
-
-class Tangent(FilePart):
-    """A tangent; one under way has no end yet."""
-
-    startTurn: Count
-    endTurn: Count | None
-    length: Count
-    initiator: Short
-    recoveryMethod: Short | None
-    segueQuality: float | None
-
-
-class PrivateMoment(FilePart):
-    """What the narrator told one player alone, and whether it paid off."""
-
-    turn: Count
-    target: Short
-    content: Words
-    response: Words
-    payoffDetected: bool
-    payoffTurn: Count | None = None
+DocumentOf = Callable[[str], type[BaseModel] | None]
+"""Kind -> the fields of its document (:class:`FilePart` for none); ``None`` for one not known here,
+whose fields are taken as they are."""
 
 
 class CheckpointFile(FilePart):
-    """A session after a turn. ``timestamp`` is in milliseconds since 1970."""
+    """A session after a turn. ``timestamp`` is in milliseconds since 1970.
 
-    format: Literal[1, 2] = FORMAT
+    ``document`` holds what the session's kind tells of it; its fields stand beside the others.
+    """
+
+    format: Literal[1, 2, 3] = FORMAT
     run: RunId
     turn: Count
     timestamp: float
-    conversationHistory: tuple[HistoryMessage, ...] = Field(max_length=MANY)
-    playerAgents: tuple[PlayerAgent, ...] = Field(max_length=100)
-    spokespersonId: Short
-    sessionConfig: SessionConfig
-    detectedPulses: tuple[Count, ...] = Field(max_length=MANY)
-    detectedTangents: tuple[Tangent, ...] = Field(max_length=MANY)
-    privateMoments: tuple[PrivateMoment, ...] = Field(max_length=MANY)
+    document: Mapping[str, JSON] = Field(default_factory=dict)
     continuation: ContinuationData
+
+
+CORE: Final = frozenset(CheckpointFile.model_fields) - {"document"}
 
 
 def to_bytes(checkpoint: CheckpointFile) -> bytes:
@@ -117,7 +61,9 @@ def to_bytes(checkpoint: CheckpointFile) -> bytes:
         StoreError: It is larger than what can be read again.
     """
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    data = orjson.dumps(checkpoint.model_dump(mode="json"), option=options)
+    fields = checkpoint.model_dump(mode="json")
+    document, there = fields.pop("document"), fields.pop("continuation")
+    data = orjson.dumps({**fields, **document, "continuation": there}, option=options)
     if len(data) > MAX_BYTES:
         raise StoreError(
             f"the checkpoint after turn {checkpoint.turn} of session "
@@ -127,7 +73,7 @@ def to_bytes(checkpoint: CheckpointFile) -> bytes:
     return data
 
 
-def from_bytes(data: bytes, source: str) -> CheckpointFile:
+def from_bytes(data: bytes, source: str, document_of: DocumentOf) -> CheckpointFile:
     """Read a file's content.
 
     Raises:
@@ -145,10 +91,36 @@ def from_bytes(data: bytes, source: str) -> CheckpointFile:
     if isinstance(found, int) and found > FORMAT:
         told = f"found {found}; this version of matrix reads formats up to {FORMAT}: upgrade it"
         raise BadInput([Mistake(source, None, "format", told)])
-    checkpoint = check(Document(source, value, {}, {}), CheckpointFile)
+    checkpoint = _checked(value, source, document_of)
     if mistakes := list(_contradictions(checkpoint, source)):
         raise BadInput(mistakes)
     return checkpoint
+
+
+def _checked(value: Any, source: str, document_of: DocumentOf) -> CheckpointFile:
+    """The fields of every kind, and those of the document as the file's kind has it."""
+    mistakes, fields = Mistakes(), value
+    if isinstance(value, dict):
+        own = {name: item for name, item in value.items() if name not in CORE}
+        model = document_of(_kind_in(value))
+        if model is FilePart and value.get("format") in range(OWN_DOCUMENTS):
+            own = {}
+        if model is not None:
+            read = mistakes.collect(lambda: check(Document(source, own, {}, {}), model))
+            own = {} if read is None else read.model_dump(mode="json")
+        fields = {name: value[name] for name in CORE & value.keys()} | {"document": own}
+    checkpoint = mistakes.collect(lambda: check(Document(source, fields, {}, {}), CheckpointFile))
+    mistakes.stop_if_any()
+    assert checkpoint is not None
+    return checkpoint
+
+
+def _kind_in(value: Mapping[str, Any]) -> str:
+    """The kind that a file says; empty where it says none."""
+    place: Any = value
+    for name in ("continuation", "plan", "kind"):
+        place = place.get(name) if isinstance(place, dict) else None
+    return place if isinstance(place, str) else ""
 
 
 def _contradictions(checkpoint: CheckpointFile, source: str) -> list[Mistake]:
@@ -160,7 +132,7 @@ def _contradictions(checkpoint: CheckpointFile, source: str) -> list[Mistake]:
     if checkpoint.turn != there.turn:
         told = f"found {checkpoint.turn}, but continuation.turn is {there.turn}"
         mistakes.append(Mistake(source, None, "turn", told))
-    if checkpoint.format == FORMAT and there.spec is None:
-        told = "is missing; a file of format 2 has the resolved spec of its run"
+    if checkpoint.format > 1 and there.spec is None:
+        told = "is missing; a file of this format has the resolved spec of its run"
         mistakes.append(Mistake(source, None, "continuation.spec", told))
     return mistakes

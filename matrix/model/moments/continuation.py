@@ -1,4 +1,4 @@
-# ruff: noqa: N815  the file has the field names of the play-test document
+# ruff: noqa: N815  the file has field names as other programs write them
 """What an exported checkpoint is played on from: plan, state, log, texts, spec, working folder.
 
 Everything that a session refers to by hash is in it, so that it needs neither its run nor the
@@ -110,9 +110,11 @@ class ContinuationData(FilePart):
     turn: Count
     state: Mapping[str, Any]
     log: tuple[tuple[Short, Short, Words, Count, Short], ...] = Field(max_length=MANY)
-    events: tuple[tuple[Short, Count, Words, Words, float | None, Short], ...] = Field(
-        max_length=MANY
-    )
+    events: tuple[
+        tuple[Short, Count, Words, Words, float | None, Short, Mapping[str, Any] | None]
+        | tuple[Short, Count, Words, Words, float | None, Short],
+        ...,
+    ] = Field(max_length=MANY)
     scores: tuple[tuple[Short, float | None, Count | None, Short, Words, Short, Short], ...] = (
         Field(max_length=MANY)
     )

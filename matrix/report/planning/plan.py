@@ -11,7 +11,7 @@ from matrix.engine.prepare.checkup import guessed_agents
 from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.parameters import parameter_named, reasons_unasked
 from matrix.engine.prepare.prepared import Prepared
-from matrix.kinds.gateway import GATEWAY
+from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
@@ -89,7 +89,7 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += [(("agents", "")[index > 0], told) for index, told in enumerate(_agents(prepared))]
     if spec.params:
         rows.append(("params", _params(spec)))
-    if prepared.kind.name != GATEWAY:  # how much a program will ask nobody knows
+    if not isinstance(prepared.kind, OwnsTerminal):  # how much a program will ask nobody knows
         rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
     if guessed := guessed_agents(prepared):
         rows.append(("", guessed))

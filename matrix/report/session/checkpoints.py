@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from matrix.kinds.playtest.export import checkpoints as words
-from matrix.kinds.playtest.kind import KIND as PLAYTEST
+from matrix.kinds.protocol import Kind, OwnsDocument, SessionSoFar
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Contents
@@ -41,7 +40,9 @@ class RunContent(NamedTuple):
     files: Contents
 
 
-def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> CheckpointFile:
+def checkpoint_of(
+    run: RunContent, session: Transcript, turn: int, prelude: JSON, kind: Kind | None
+) -> CheckpointFile:
     """The session as it stood after ``turn``.
 
     Args:
@@ -49,6 +50,7 @@ def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON
         session: The whole session.
         turn: The turn; 0 for what precedes the first.
         prelude: What the round's shared preparation made.
+        kind: Its kind, whose document goes along; ``None`` where it is not installed.
 
     Raises:
         BadInput: It has no checkpoint of that turn; the message says which there are.
@@ -59,35 +61,46 @@ def checkpoint_of(run: RunContent, session: Transcript, turn: int, prelude: JSON
         allowed = f"allowed: {there[0]} to {there[-1]}" if there else "it has no checkpoint yet"
         told = f"found {turn}; {allowed}, the turns of session {session.session_id}"
         raise BadInput([Mistake("--turn", None, "", told)])
-    steps = [done for done in session.turns if done.phase != "finish" and done.turn <= turn]
-    done = _joined(steps)
-    plan = session.plan
-    texts = {name: run.resources[key] for name, key in plan.resources.items()}
-    times = {step.turn: round(step.at * 1000, 3) for step in steps}
-    agents = words.player_agents(done.players, done.messages, prelude)
-    speaker = next((player.name for player in done.players if player.is_spokesperson), "")
-    playtest = plan.kind == PLAYTEST.name
-    state = orjson.loads(done.state)
+    so_far, done = session_until(run, session, turn, prelude), _joined(_steps(session, turn))
+    own: Mapping[str, JSON] = {}
+    if isinstance(kind, OwnsDocument):
+        own = kind.document(so_far).model_dump(mode="json")
     return CheckpointFile(
         run=run.run_id,
         turn=turn,
-        timestamp=times[turn],
-        conversationHistory=tuple(words.conversation(done.messages, times)),
-        playerAgents=tuple(agents),
-        spokespersonId=speaker,
-        sessionConfig=words.session_config(plan, agents, speaker, texts if playtest else {}),
-        detectedPulses=tuple(words.pulses(done.events)),
-        detectedTangents=tuple(words.tangents(done.events, state, turn) if playtest else ()),
-        privateMoments=tuple(words.private_moments(done.events, done.messages)),
+        timestamp=so_far.times[turn],
+        document=own,
         continuation=continuation_of(
-            plan,
+            so_far.plan,
             done,
             spec=run.spec,
             prelude=prelude,
             resources=run.resources,
-            blobs=exported(run.files, done.tree, *initial_trees(texts.values())),
+            blobs=exported(run.files, done.tree, *initial_trees(so_far.texts.values())),
         ),
     )
+
+
+def session_until(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> SessionSoFar:
+    """The session as it stood after ``turn``, which it has, for its kind."""
+    steps = _steps(session, turn)
+    done = _joined(steps)
+    return SessionSoFar(
+        run_id=run.run_id,
+        plan=session.plan,
+        turn=turn,
+        players=done.players,
+        messages=done.messages,
+        events=done.events,
+        state=orjson.loads(done.state),
+        texts={name: run.resources[key] for name, key in session.plan.resources.items()},
+        prelude=prelude,
+        times={step.turn: round(step.at * 1000, 3) for step in steps},
+    )
+
+
+def _steps(session: Transcript, turn: int) -> list[TurnDone]:
+    return [done for done in session.turns if done.phase != "finish" and done.turn <= turn]
 
 
 def _joined(steps: list[TurnDone]) -> TurnDone:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
+from matrix.kinds.protocol import is_said
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
@@ -143,7 +144,7 @@ def _steps(session: Transcript, first: int, alike: int) -> dict[int, list[str]]:
         place += len(done.messages)
         if done.turn < first and done.phase != "finish":
             continue
-        paragraphs = [_message(message) for message in said if message.speaker != "system"]
+        paragraphs = [_message(message) for message in filter(is_said, said)]
         paragraphs += [_event(event) for event in done.events]
         if paragraphs or done.phase != "finish":
             steps[_AFTERWARDS if done.phase == "finish" else done.turn] = paragraphs

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from matrix.engine.wire.defects import is_defect
-from matrix.kinds.protocol import UNREAD
+from matrix.kinds.protocol import is_read
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd, to_usd
@@ -70,7 +70,7 @@ def _players(session: Transcript) -> str:
         ]
         for player in session.players
     ]
-    return columns(["player (* relays)", "archetype", "model", "mood"], rows)
+    return columns(["player (* speaks for all)", "archetype", "model", "mood"], rows)
 
 
 def _events(turn: TurnDone, session: Transcript) -> list[Event]:
@@ -88,10 +88,13 @@ def _turn(turn: TurnDone, events: Sequence[Event], width: int) -> list[str]:
     )
     lines = [f"--- {title} " + "-" * max(0, width - len(title) - 5)]
     for message in turn.messages:
-        if message.channel.startswith("persona/") or message.channel in UNREAD:
-            continue
-        lines.append(_message(message, width))
-    lines += [_event(event, width) for event in events]
+        if is_read(message):
+            lines.append(_message(message, width))
+    said = [" ".join(message.text.split()) for message in turn.messages]
+    for event in events:
+        quoted = event.detail.removesuffix("...")
+        told = any(text.startswith(quoted) for text in said)
+        lines.append(_event(event, width, told=told))
     return lines
 
 
@@ -108,10 +111,10 @@ def _message(message: Message, width: int) -> str:
     return "\n".join([first or head.rstrip(), *rest])
 
 
-def _event(event: Event, width: int) -> str:
+def _event(event: Event, width: int, *, told: bool) -> str:
+    """In a line; its detail is left out where that was ``told`` just above."""
     severity = f" ({event.severity})" if event.severity else ""
-    # a pulse's detail is the narration itself, which stands just above
-    detail = f": {event.detail}" if event.detail and event.kind != "pulse" else ""
+    detail = f": {event.detail}" if event.detail and not told else ""
     return textwrap.fill(
         f"  * {event.kind.replace('_', ' ')}{severity} {event.subject}{detail}".rstrip(),
         width,

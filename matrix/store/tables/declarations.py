@@ -277,7 +277,7 @@ SCORES = Table(
 
 EVENTS = Table(
     "events",
-    "One row per thing that happened in a session: pulse, tangent, private moment, issue ...",
+    "One row per thing that happened in a session, as its kind tells it.",
     (
         _RUN,
         _SESSION,
@@ -287,6 +287,7 @@ EVENTS = Table(
         Column("detail", "text", "More about it, in words.", optional=True),
         Column("value", "number", "A number that belongs to it.", optional=True),
         Column("severity", "id", "How serious it is.", optional=True),
+        Column("data", "text", "More about it, for programs: JSON.", optional=True),
         Column("position", "integer", "Place among the session's events, from 0."),
         _SEQ,
     ),

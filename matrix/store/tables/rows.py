@@ -205,6 +205,7 @@ def event_rows(seq: int, entry: TurnDone, first: int) -> list[Row]:
             event.detail or None,
             event.value,
             event.severity or None,
+            None if event.data is None else orjson.dumps(event.data).decode(),
             position,
             seq,
         )

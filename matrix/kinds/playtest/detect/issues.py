@@ -7,7 +7,7 @@ are lower bounds; the judge's ``coherence`` sees what rules cannot.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.facts import change_was_told, find_flips, statements
@@ -15,6 +15,7 @@ from matrix.kinds.playtest.detect.loops import Sketch, find_repetition
 from matrix.kinds.playtest.detect.reading import HeardOutput, is_degenerate, word_set
 from matrix.kinds.playtest.detect.strangers import find_strangers
 from matrix.kinds.playtest.setup.state import Fact
+from matrix.model.records import JSON
 
 WARNING: Final = "warning"
 ERROR: Final = "error"
@@ -28,6 +29,7 @@ class IssueFound(NamedTuple):
     detail: str = ""
     severity: str = ""
     value: float | None = None
+    data: Mapping[str, JSON] | None = None
 
 
 def quoted(text: str, limit: int = 120) -> str:

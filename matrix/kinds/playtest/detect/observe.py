@@ -144,7 +144,8 @@ def _who_left(state: PlaytestState, turn: int, log: MessageLog) -> str:
 def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:
     """The event of a tangent that is over; one that did not end well is a warning."""
     severity = "" if ended.recovery == "natural" else issues.WARNING
-    return IssueFound("tangent", ended.initiator, ended.detail, severity, float(ended.length))
+    value = float(ended.length)
+    return IssueFound("tangent", ended.initiator, ended.detail, severity, value, ended.data)
 
 
 def close_tangent(state: PlaytestState) -> Observation:

@@ -8,11 +8,12 @@ to the other, both included, so that an immediate return has length 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import words_of
 from matrix.kinds.playtest.setup.state import TangentBook
+from matrix.model.records import JSON
 
 _OFF_STORY: Final = re.compile(
     r"\boff[- ]topic\b|\brandom question\b|\bside ?note\b|\bsidetracked\b|\bside[- ]tracked\b"
@@ -90,8 +91,18 @@ class EndedTangent(NamedTuple):
         return "light" if self.length <= 1 else "medium" if self.length <= 3 else "heavy"
 
     @property
+    def data(self) -> Mapping[str, JSON]:
+        """Its facts, for programs."""
+        return {
+            "since": self.since,
+            "until": self.until,
+            "recovery": self.recovery,
+            "segue": self.quality,
+        }
+
+    @property
     def detail(self) -> str:
-        """Its facts as ``key: value`` pairs, for tables and reports alike."""
+        """Its facts as ``key: value`` pairs, for people."""
         parts = [f"turns: {self.since}-{self.until}", f"recovery: {self.recovery}"]
         if self.quality is not None:
             parts.append(f"segue: {self.quality:g}")

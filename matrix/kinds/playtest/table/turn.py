@@ -94,6 +94,7 @@ def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
             detail=found.detail,
             value=found.value,
             severity=found.severity,
+            data=found.data,
         )
 
 

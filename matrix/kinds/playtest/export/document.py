@@ -1,26 +1,113 @@
+# ruff: noqa: N815  the fields have the names of the play-test document
 """A play-test's log and events in the words of the play-test document, for exported checkpoints."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
+from typing import Literal
+
+from pydantic import Field
 
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
-from matrix.model.moments.checkpoint_file import (
-    GroupRecord,
-    HistoryMessage,
-    PlayerAgent,
-    PrivateMoment,
-    SessionConfig,
-    Tangent,
-)
+from matrix.kinds.protocol import SessionSoFar
+from matrix.model.moments.continuation import MANY, Count, FilePart, Short, Words
 from matrix.model.records import JSON, Event, Message, Player, SessionPlan
 
-_TURNS: Final = re.compile(r"turns: (\d+)-(\d+); recovery: (\w+)(?:; segue: ([\d.]+))?")
+
+class PlayerAgent(FilePart):
+    """A member of the group."""
+
+    archetype: Short
+    name: Short
+    model: Short
+    generatedBackstory: Words
+    characterForStory: Words
+    systemPrompt: Words
+    mood: Short = ""
+
+
+class GroupRecord(FilePart):
+    """Who sits at the table."""
+
+    players: tuple[PlayerAgent, ...] = Field(max_length=100)
+    spokesperson: PlayerAgent | None
+    size: Count
+
+
+class SessionConfig(FilePart):
+    """What the session was set up with."""
+
+    story: Short
+    storyGuide: Words
+    systemPrompt: Words
+    narratorModel: Short
+    group: GroupRecord
+    maxTurns: Count
+    seed: Count
+
+
+class HistoryMessage(FilePart):
+    """A line of the conversation. ``private`` names the player it passed to or from alone."""
+
+    role: Literal["narrator", "spokesperson", "player"]
+    content: Words
+    turn: Count
+    timestamp: float
+    player: Short | None = None
+    classification: Short | None = None
+    private: Short | None = None
+
+
+class Tangent(FilePart):
+    """A tangent; one under way has no end yet."""
+
+    startTurn: Count
+    endTurn: Count | None
+    length: Count
+    initiator: Short
+    recoveryMethod: Short | None
+    segueQuality: float | None
+
+
+class PrivateMoment(FilePart):
+    """What the narrator told one player alone, and whether it paid off."""
+
+    turn: Count
+    target: Short
+    content: Words
+    response: Words
+    payoffDetected: bool
+    payoffTurn: Count | None = None
+
+
+class PlaytestDocument(FilePart):
+    """A play-test session after a turn, as its document has it."""
+
+    conversationHistory: tuple[HistoryMessage, ...] = Field(max_length=MANY)
+    playerAgents: tuple[PlayerAgent, ...] = Field(max_length=100)
+    spokespersonId: Short
+    sessionConfig: SessionConfig
+    detectedPulses: tuple[Count, ...] = Field(max_length=MANY)
+    detectedTangents: tuple[Tangent, ...] = Field(max_length=MANY)
+    privateMoments: tuple[PrivateMoment, ...] = Field(max_length=MANY)
+
+
+def document_of(session: SessionSoFar) -> PlaytestDocument:
+    """What the document says of a session."""
+    agents = player_agents(session.players, session.messages, session.prelude)
+    speaker = next((player.name for player in session.players if player.is_spokesperson), "")
+    return PlaytestDocument(
+        conversationHistory=tuple(conversation(session.messages, session.times)),
+        playerAgents=tuple(agents),
+        spokespersonId=speaker,
+        sessionConfig=session_config(session.plan, agents, speaker, session.texts),
+        detectedPulses=tuple(pulses(session.events)),
+        detectedTangents=tuple(tangents(session.events, session.state, session.turn)),
+        privateMoments=tuple(private_moments(session.events, session.messages)),
+    )
 
 
 def player_agents(
@@ -100,17 +187,17 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
     """Tangents that are over, and the one under way."""
     found = []
     for event in events:
-        read = _TURNS.match(event.detail) if event.kind == "tangent" else None
-        if read:
-            since, until, recovery, quality = read.groups()
+        if event.kind == "tangent":
+            length, known = int(event.value or 1), event.data or {}
+            until = known.get("until", event.turn)
             found.append(
                 Tangent(
-                    startTurn=int(since),
-                    endTurn=int(until),
-                    length=int(until) - int(since) + 1,
+                    startTurn=known.get("since", until - length + 1),
+                    endTurn=until,
+                    length=length,
                     initiator=event.subject,
-                    recoveryMethod=recovery,
-                    segueQuality=float(quality) if quality else None,
+                    recoveryMethod=known.get("recovery"),
+                    segueQuality=known.get("segue"),
                 )
             )
     open_book = PlaytestState.model_validate(state).tangents
