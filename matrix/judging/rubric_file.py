@@ -119,6 +119,11 @@ class RubricFile(_Part):
         return Rubric(f"{self.instructions.strip()}\n\n{CITE}", each, Scale(*self.scale))
 
     @property
+    def score_range(self) -> tuple[float, float]:
+        """Least and greatest possible score: verdicts, criteria and choices are from 0 to 1."""
+        return self.scale if self.answer == "scores" else (0.0, 1.0)
+
+    @property
     def form(self) -> Form[RubricVerdict | Evaluation | LineVerdict | Choice]:
         """How a judge is asked."""
         if (rubric := self.rubric) is not None:

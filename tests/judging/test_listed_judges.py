@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
+from matrix import api
+from matrix.engine.run.interim_looks import declared_rules
 from matrix.judging.listed import as_material, cited, shown_to
 from matrix.judging.panel import JudgeReading, combined, mean_of_panel, shared_reason
 from matrix.model.records import Message
@@ -105,6 +107,18 @@ def test_sessions_of_any_kind_are_scored_by_rubrics_in_files(tmp_path: Path) -> 
     assert sorted(calls[calls.role == "judges"].tag) == ["ends"] * 4 + ["tone"] * 4
     shown = project.matrix("compare", "it", "--metric", "tone")
     assert shown.code == 0, shown
+
+
+@pytest.mark.parametrize(("metric", "bounds"), [("tone", (1.0, 5.0)), ("ends", (0.0, 1.0))])
+def test_missing_scores_of_a_rubric_are_bounded_by_its_scale(
+    tmp_path: Path, metric: str, bounds: tuple[float, float]
+) -> None:
+    """What was seen bounds nothing: no judge has scored the session that is missing."""
+    judges = [{"rubric": "tone.md", "model": "honest"}, {"rubric": "ends.md", "model": "honest"}]
+    project = project_of(tmp_path, spec(judges))
+    planned = api.plan(project.folder / "matrix.yaml")
+    rules = declared_rules(planned.spec, planned.kind, metric=metric)
+    assert rules.score_bounds == bounds
 
 
 def test_a_judge_that_cites_what_it_was_not_shown_is_told(tmp_path: Path) -> None:

@@ -162,6 +162,25 @@ def test_a_gate_passes_nothing_of_which_many_sessions_have_no_score(
     assert "without a score (nothing passes with more than 20 % of them)" in report.lines[0]
 
 
+@pytest.mark.parametrize(("lost", "fragile"), [(0, False), (6, True)])
+def test_a_gate_that_missing_scores_could_turn_says_so(
+    tmp_path: Path, lost: int, fragile: bool
+) -> None:
+    """They may be missing because they are bad: a pass rests on that they are not."""
+    one, noise = {"prompt": ("a",)}, random.Random(3)
+    for name, absent in (("before", 0), ("after", lost)):
+        scored = [
+            Row({"prompt": "a"}, n, score=None if n < absent else noise.gauss(50, 1))
+            for n in range(120)
+        ]
+        make_run(tmp_path / name, scored, one, compared=None)
+    report = Run(tmp_path / "after").gate("before", margin=1.5)
+    assert report.against is not None
+    assert (report.against.kind, report.against.fragile) == ("pass", fragile)
+    assert ("had gone as badly as can be" in report.lines[0]) is fragile
+    assert "what befalls fewer than 2.5 % of sessions may not have shown" in report.lines[0]
+
+
 def test_lower_is_better_where_it_is_money(tmp_path: Path) -> None:
     cheap = [Row(row.levels, row.round, cost=10**7 + row.round % 5 * 10**5) for row in rows()]
     dear = [Row(row.levels, row.round, cost=2 * 10**7 + row.round % 7 * 10**5) for row in rows()]

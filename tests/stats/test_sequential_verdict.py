@@ -281,6 +281,23 @@ def test_equivalence_is_found_as_soon_as_all_intervals_fit_the_margin(normal_tab
     assert all(pair.interval and pair.interval.inside(3.0) for pair in verdict.comparisons)
 
 
+@pytest.mark.parametrize("engine", ["planned", "open-ended"])
+def test_equal_scores_end_no_run_while_one_variant_may_fail_more_often(
+    table_of: Any, engine: Any
+) -> None:
+    """A run that stopped for equality at 0 against a fifth of failures hid who was to be kept."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(50, 2, (60, 2, 2))
+    failing = rng.random((60, 2)) < 0.2
+    outcomes = np.full(scores.shape, "completed", dtype=object)
+    outcomes[:, :, 1][failing] = "failed"
+    scores[:, :, 1][failing] = np.nan
+    rules = Rules(engine=engine, delta=3.0, failure_margin=0.05)
+    assert verdict_of(table_of(scores, outcomes), rules).kind != "equivalent"
+    fine = np.where(np.isnan(scores), 50.0, scores)
+    assert verdict_of(table_of(fine), replace(rules, failure_margin=0.2)).kind == "equivalent"
+
+
 def test_what_is_left_may_be_equivalent_when_the_rest_is_beaten(normal_table: Any) -> None:
     verdict = verdict_of(
         normal_table([-12, 0.1, 0], n_rounds=120, seed=7),

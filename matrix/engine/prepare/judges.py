@@ -61,13 +61,20 @@ def read_judges(
             told = f"the scores of {name!r} would have a name that is taken; give name another"
             mistakes.fault(path, told)
         found.append(listed)
-        named.append(one.model_copy(update={"name": name, "better": listed.rubric.better}))
+        rubric = listed.rubric
+        said = {"name": name, "better": rubric.better, "bounds": rubric.score_range}
+        named.append(one.model_copy(update=said))
     return spec.model_copy(update={JUDGES: tuple(named)}), found
 
 
 def lower_is_better_of(spec: RunSpec) -> frozenset[str]:
     """Scores of listed judges of which less is better."""
     return frozenset(one.name for one in spec.judges if one.better == "lower")
+
+
+def bounds_of(spec: RunSpec, metric: str) -> tuple[float, float] | None:
+    """Least and greatest possible value of what a listed judge scores; ``None`` if none does."""
+    return next((one.bounds for one in spec.judges if one.name == metric), None)
 
 
 def names_of(spec: Mapping[str, JSON] | RunSpec) -> list[str]:

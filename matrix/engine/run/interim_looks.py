@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from matrix.engine.prepare.judges import lower_is_better_of
+from matrix.engine.prepare.judges import bounds_of, lower_is_better_of
 from matrix.kinds.protocol import Kind
 from matrix.model.entries import Dropped, Looked
 from matrix.model.metrics import lower_is_better
@@ -57,7 +57,7 @@ def declared_rules(
         ),
         failure_margin=compare.failure_margin / 100.0,
         failure_icc=compare.failure_icc,
-        score_bounds=kind.score_range if chosen == "score" else None,
+        score_bounds=kind.score_range if chosen == "score" else bounds_of(spec, chosen),
         engine=spec.engine if chosen == compare.metric else "fixed",
         unit=compare.unit,
     )

@@ -36,6 +36,9 @@ class JudgeSpec(BaseModel):
     better: Literal["", "higher", "lower"] = Field(
         default="", description="What is better; the rubric says it."
     )
+    bounds: tuple[float, float] | None = Field(
+        default=None, description="Least and greatest possible score; the rubric says it."
+    )
     target: str = Field(
         default="transcript",
         min_length=1,

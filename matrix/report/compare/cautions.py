@@ -61,7 +61,7 @@ def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     """Sessions without a score by variant, and whether they could change who wins."""
     verdict, names = judged.verdict, judged.matchup.variants
     counts = {names[one.index]: one.unscored for one in verdict.variants if one.unscored}
-    if judged.metric != "score" or not counts or verdict.kind != "winner":
+    if not judged.matchup.is_due(judged.metric) or not counts or verdict.kind != "winner":
         return
     total = sum(counts.values())
     each = ", ".join(f"{name} {count:,}" for name, count in counts.items())
@@ -93,7 +93,11 @@ def _most_shaken(found: tuple[Sensitivity, ...]) -> Sensitivity | None:
 
 
 def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
-    """Shares of sessions that had all their turns, where they differ by more than chance."""
+    """Shares of sessions that had all their turns, where they differ notably.
+
+    The pair that differs most is told, at a level that is not corrected for that or for clusters:
+    it is there to be looked at, and claims nothing.
+    """
     matchup, table = judged.matchup, judged.table
     cube = matchup.cube(table, matchup.at_limit.astype(float)) == 1.0
     if not cube.any():
@@ -109,8 +113,9 @@ def _at_limit(judged: MatchupVerdict) -> Iterator[str]:
     yield (
         f"{int(cube[:, :, more].sum()):,} of {int(of[more]):,} sessions of "
         f"{matchup.variants[more]} ended at their limit of turns, against "
-        f"{int(cube[:, :, fewer].sum()):,} of {int(of[fewer]):,} of {matchup.variants[fewer]}, "
-        f"more than chance explains; {counts} (compare.turn_limit)."
+        f"{int(cube[:, :, fewer].sum()):,} of {int(of[fewer]):,} of {matchup.variants[fewer]}: a "
+        "hint and no proof, as one in ten pairs of equal variants differs so, and more where "
+        f"sessions of a round go together; {counts} (compare.turn_limit)."
     )
 
 

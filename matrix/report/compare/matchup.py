@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from matrix.engine.prepare.judges import lower_is_better_of
+from matrix.engine.prepare.judges import lower_is_better_of, names_of
 from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -188,6 +188,10 @@ class Matchup:
         """Whether less of a metric is better."""
         lower = self.kind.lower_is_better | lower_is_better_of(self.spec)
         return lower_is_better(metric, lower)
+
+    def is_due(self, metric: str) -> bool:
+        """Whether every session should have a value of it, so that one without is missing."""
+        return metric == "score" or metric in names_of(self.spec)
 
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.

@@ -33,6 +33,7 @@ from matrix.stats.gates.gate import gate_of_interval
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
 from matrix.stats.verdicts.comparisons import paired_rates
+from matrix.stats.verdicts.sensitivity import filled, seen_range
 
 BASELINE, CANDIDATE = 0, 1
 """Variants of a matchup of two runs."""
@@ -64,6 +65,7 @@ class Regression:
     rounds: int
     scores: GateDecision | None
     unscored: tuple[int, int]
+    fragile: bool
     failures: FailureContrast
     failure_margin: float
     failures_kind: GateKind
@@ -85,14 +87,12 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     chosen = metric or matchup.metric
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
     failures, rounds = _failures(matchup, rules)
-    scores, unscored = None, (0, 0)
+    scores, unscored, fragile = None, (0, 0), False
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
-        sides = table.paired(BASELINE, CANDIDATE).T
-        better = not matchup.lower_is_better(chosen)
-        scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
-        scores = _with_rates(scores, table, rules, better=better)
-        rounds = sides.shape[1]
+        scores, rounds = _on_scores(table, margin, rules), len(table.paired(BASELINE, CANDIDATE))
+        if scores.kind == "pass" and matchup.is_due(chosen):
+            fragile = _at_worst(table, margin, rules).kind != "pass"
         unscored = max(
             zip(table.unscored.tolist(), table.sessions.tolist(), strict=True),
             key=lambda one: one[0] / max(one[1], 1),
@@ -107,6 +107,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         rounds=rounds,
         scores=scores,
         unscored=unscored,
+        fragile=fragile,
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
@@ -114,6 +115,21 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         sentence="",
     )
     return replace(found, sentence=_sentence(found, matchup))
+
+
+def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
+    sides = table.paired(BASELINE, CANDIDATE).T
+    better = rules.higher_is_better
+    scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
+    return _with_rates(scores, table, rules, better=better)
+
+
+def _at_worst(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
+    """The gate if the run's missing scores were the worst possible, the baseline's the best."""
+    ends = rules.score_bounds or seen_range(table)
+    assert ends is not None  # some scores passed
+    worst, best = ends if rules.higher_is_better else ends[::-1]
+    return _on_scores(filled(table, {CANDIDATE: worst, BASELINE: best}), margin, rules)
 
 
 def _with_rates(
@@ -179,6 +195,8 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         "not_enough_data": f"not enough data against {found.baseline}",
     }[found.kind]
     parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
+    if found.kind == "pass":
+        parts.append(_unseen_words(found.failures.pairs))
     if found.kind == "not_enough_data":
         parts.append(
             "no number of rounds can be given until it decides"
@@ -217,9 +235,20 @@ def _unscored_words(found: Regression) -> str:
     if not count:
         return ""
     told = f"{count:,} of {plural(of, 'session')} without a score"
+    if found.fragile and found.kind == "pass":
+        told += ", which could turn this if they had gone as badly as can be"
     if count > MOST_UNSCORED * of:
         told += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     return told
+
+
+def _unseen_words(sessions: int) -> str:
+    """How rare a disaster may be that no session has shown: none in n says 1 - .05^(1/n) at most.
+
+    Source: Hanley and Lippman-Hand 1983, JAMA 249:1743 (the rule of three, in its exact form).
+    """
+    rarest = 100 * (1 - 0.05 ** (1 / max(sessions, 1)))
+    return f"what befalls fewer than {rarest:.2g} % of sessions may not have shown"
 
 
 def _failure_words(found: Regression) -> str:
@@ -248,6 +277,7 @@ def regression_as_data(found: Regression) -> JSON:
         **ends_as_data(bounds),
         "margin": None if gate is None else gate.margin,
         "unscored": {"sessions": found.unscored[0], "of": found.unscored[1]},
+        "fragile": found.fragile,
         "scores": None if gate is None else gate.kind,
         "failures": {
             "verdict": found.failures_kind,

@@ -86,10 +86,7 @@ def advice_of(judged: MatchupVerdict) -> str:
             return f"look at the sessions without a score before choosing {name}."
         return f"choose {name}, as far as these scenarios and scores stand for what matters to you."
     if verdict.kind == "equivalent":
-        return (
-            "choose by cost or taste: by this score none is better or worse by the margin; how "
-            "often they fail is no part of that."
-        )
+        return _among_equals(judged)
     pair = verdict.decisive
     if "failure gate not passed" in verdict.reasons and pair is not None:
         failed = verdict.variants[pair.b].failures
@@ -98,6 +95,31 @@ def advice_of(judged: MatchupVerdict) -> str:
     if verdict.kind == "no_difference":
         return "keep what you have: neither that they differ is shown, nor that they do not."
     return "keep what you have: nothing is shown so far."
+
+
+def _among_equals(judged: MatchupVerdict) -> str:
+    """What to do where scores are equal within the margin; failures may not be."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    margin = verdict.rules.failure_margin
+    open_yet = [
+        pair
+        for one in verdict.comparisons
+        if abs(one.difference or 0.0) < (verdict.rules.delta or 0.0)
+        for pair in (one, one.reversed())
+        if not pair.failures.b_non_inferior(margin)
+    ]
+    if not open_yet:
+        return (
+            "choose by cost or taste: by this score none is better or worse by the margin, and "
+            "none fails more often by the failure margin."
+        )
+    worst = max(open_yet, key=lambda pair: pair.failures.difference or 0.0)
+    more, fewer = (verdict.variants[index] for index in (worst.b, worst.a))
+    return (
+        "by this score none is better or worse by the margin; that is not shown of failures "
+        f"({names[worst.b]} failed {more.failures:,} of {more.sessions:,}, {names[worst.a]} "
+        f"{fewer.failures:,} of {fewer.sessions:,}): look at those before you choose by cost."
+    )
 
 
 def _to_win(judged: MatchupVerdict, rounds: int, each: NanoUSD | None) -> str:

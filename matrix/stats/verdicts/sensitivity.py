@@ -63,7 +63,7 @@ def sensitivities(finding: LookOutcome, table: RoundTable, rules: Rules) -> tupl
             greatest that were seen take their place.
     """
     kind, winner = finding.ruling.kind, finding.ruling.ahead
-    bounds = rules.score_bounds or _seen_range(table)
+    bounds = rules.score_bounds or seen_range(table)
     if bounds is None:
         return ()
     worst, best = bounds if rules.higher_is_better else bounds[::-1]
@@ -92,8 +92,7 @@ def _of_lead(
     usual = _mean(table, pair.a)
 
     def holds(own: float, other: float) -> bool:
-        filled = _filled(table, {pair.b: own, pair.a: other})
-        return _still_leads(pair, filled, rules)
+        return _still_leads(pair, filled(table, {pair.b: own, pair.a: other}), rules)
 
     overturned = not holds(worst, best)
     turns = None
@@ -116,7 +115,7 @@ def _of_equivalence(
     ends = ((low, high), (high, low)) if mine or theirs else ()
     overturned = False
     for own, other in ends:
-        mean, half = _at_end(pair, _filled(table, {pair.b: own, pair.a: other}), rules)
+        mean, half = _at_end(pair, filled(table, {pair.b: own, pair.a: other}), rules)
         overturned |= not abs(mean) + half < (rules.delta or 0.0)
     return Sensitivity(pair.b, pair.a, mine, theirs, None, overturned=overturned)
 
@@ -125,24 +124,25 @@ def _leads(pair: Comparison, rules: Rules) -> bool:
     return pair.sign == (1 if rules.higher_is_better else -1)
 
 
-def _still_leads(pair: Comparison, filled: RoundTable, rules: Rules) -> bool:
-    mean, half = _at_end(pair, filled, rules)
+def _still_leads(pair: Comparison, table: RoundTable, rules: Rules) -> bool:
+    mean, half = _at_end(pair, table, rules)
     return (mean if rules.higher_is_better else -mean) > half
 
 
-def _at_end(pair: Comparison, filled: RoundTable, rules: Rules) -> tuple[float, float]:
+def _at_end(pair: Comparison, table: RoundTable, rules: Rules) -> tuple[float, float]:
     """Mean difference with scores filled in, and its half-width by the same look."""
-    found = differences_of(filled, pair.a, pair.b, rules.unit)
+    found = differences_of(table, pair.a, pair.b, rules.unit)
     if rules.engine == "fixed":
         radius = t_quantile(1.0 - pair.level / 2, float(found.df[-1]))
     else:
-        boundary = Boundary(rules.engine, pair.level, filled.n_rounds_planned, rules.first_look)
-        look = boundary.last_look(filled.prefix_length) - 1
+        boundary = Boundary(rules.engine, pair.level, table.n_rounds_planned, rules.first_look)
+        look = boundary.last_look(table.prefix_length) - 1
         radius = float(boundary.radii(found.info[[look]], found.df[[look]])[0])
     return float(found.mean[-1]), radius * float(found.se[-1])
 
 
-def _filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:
+def filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:
+    """The table with one score for all missing ones of a variant, by its index."""
     values: FloatArray = table.scores.copy()
     for variant, score in scores.items():
         own = values[:, :, variant]
@@ -159,6 +159,7 @@ def _mean(table: RoundTable, variant: int) -> float:
     return float(np.nanmean(table.scores[:, :, variant]))
 
 
-def _seen_range(table: RoundTable) -> tuple[float, float] | None:
+def seen_range(table: RoundTable) -> tuple[float, float] | None:
+    """The least and the greatest score there is; ``None`` if there is none."""
     known = table.scores[~np.isnan(table.scores)]
     return (float(known.min()), float(known.max())) if known.size else None

@@ -228,8 +228,14 @@ def _first_winner(claims: Tracks, gone: BoolArray, rules: Rules) -> tuple[int, i
 
 
 def _first_equivalence(tracks: Tracks, gone: BoolArray) -> int | None:
-    """First look at which all pairs are inside the margin, or all of at least two still in it."""
-    within = {pair: track.inside() for pair, track in tracks.items()}
+    """First look at which all pairs are inside the margin, or all of at least two still in it.
+
+    Inside by score, and neither shown to be able to fail by more than the failure margin more
+    often: a run that stops before that could not tell any more that one of two equals fails.
+    """
+    within = {
+        pair: track.inside() & track.within[0] & track.within[1] for pair, track in tracks.items()
+    }
     everyone: BoolArray = np.logical_and.reduce(list(within.values()))
     left = [inside | gone[a] | gone[b] for (a, b), inside in within.items()]
     remaining = np.logical_and.reduce(left) & ((~gone).sum(axis=0) >= 2)
