@@ -14,8 +14,7 @@ import pytest
 from matrix.model.entries import Settled
 from tests.agents.programs import TURNS, Service, agents, charged, project_of, spec_of
 from tests.executors.programs import Project, wait_for
-from tests.faults.laws import assert_books, entries_in
-from tests.faults.test_folder_kills import trees
+from tests.faults.laws import assert_books, entries_in, trees
 from tests.providers_litellm.service import served
 from tests.waiting import LONGEST_WAIT_S
 

@@ -20,7 +20,7 @@ from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.trees import blobs_of, decode_tree
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from tests.agents.programs import agents, project_of, spec_of
-from tests.faults.test_folder_kills import trees
+from tests.faults.laws import trees
 
 CANARY = "canary-5d1e7b-sesame"
 TELLS = """

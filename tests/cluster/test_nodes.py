@@ -21,12 +21,14 @@ from tests.cluster.programs import (
     events,
     pids_of_workers,
     project_on,
+    slow_spec,
     workers_up,
 )
 from tests.executors.programs import (
     counter_spec,
     entries_of,
     finished,
+    undisturbed,
     wait_for,
 )
 from tests.faults.laws import assert_books
@@ -140,18 +142,23 @@ def test_a_node_that_vanishes_costs_seconds_and_no_session(
 
 
 def test_a_node_that_comes_gets_workers_and_one_that_is_drained_loses_them_without_a_death(
-    tmp_path: Path, cluster: Machines, whole: Path
+    tmp_path: Path, cluster: Machines
 ) -> None:
     cluster.head(2)
     project = project_on(cluster, tmp_path)
+    # long enough that it goes on until the workers of a new node are up, however slow the machine
+    spec = slow_spec(options={"turns": 150, "width": 1})
+    (tmp_path / "undisturbed").mkdir()
+    whole = undisturbed(
+        tmp_path / "undisturbed", spec | {"simulation": spec["simulation"] | {"time": "virtual"}}
+    )
+    project.write(spec)
     run_dir = project.path("grown")
     with project.started("run", "--run-id", "grown") as process:
         wait_for(lambda: entries_of(run_dir) > SESSIONS)
         node = cluster.add(2)
         wait_for(lambda: bool(pids_of_workers(run_dir) & set(node.pids("SessionWorker"))))
         drain(cluster, node)
-        if process.poll() is not None:
-            pytest.skip("on this busy machine the run ended before the node was drained")
         done = finished(process)
     assert done.code == 0, done.err
     assert events(run_dir, "node.joined")

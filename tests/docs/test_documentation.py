@@ -52,7 +52,9 @@ OF_A_NOTEBOOK = frozenset(
     }
 )
 """Of a trajectory test: of its scenarios, and of the folder that its agent keeps."""
-OF_A_RUN = frozenset({"run.json", "plan.json", "journal.sqlite", "results/<run>/sessions"})
+OF_A_RUN = frozenset(
+    {"run.json", "plan.json", "journal.sqlite", "report.md", "results/<run>/sessions"}
+)
 
 
 def code_blocks(page: Path, language: str) -> list[str]:
@@ -145,7 +147,7 @@ def test_every_module_that_is_named_exists_with_what_it_is_said_to_have() -> Non
     for page in PAGES:
         named |= {code for code in inline_code(page) if re.fullmatch(r"\w+(\.\w+)+", code)}
     floors = {path.stem for path in (ROOT / "matrix").iterdir()}
-    named -= ENTRY_POINTS
+    named -= ENTRY_POINTS | OF_A_RUN
     dotted = [name for name in named if name.split(".")[0] in floors | {"matrix", "matrix_actors"}]
     assert dotted, "the design names modules"
     assert [name for name in dotted if not _found(name) and not _is_field(name)] == []

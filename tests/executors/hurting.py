@@ -51,16 +51,14 @@ class Hurting(Silent):
         self.hurt: list[Wound] = []
 
     def progress(self, progress: Progress) -> None:
-        if not self._wounds or progress.counters.turns < self._wounds[0].turns:
-            return
-        wound = self._wounds[0]
-        pid = self._executor.pids.get(wound.place)
-        if pid is None:
-            return  # it is being replaced
-        with suppress(ProcessLookupError):  # it is dead already, but nobody has noticed yet
-            self._inflict(wound, pid)
-            self._wounds.pop(0)
-            self.hurt.append(wound)
+        for wound in [one for one in self._wounds if one.turns <= progress.counters.turns]:
+            pid = self._executor.pids.get(wound.place)
+            if pid is None:
+                continue  # it is being replaced, and waits for nobody else
+            with suppress(ProcessLookupError):  # it is dead already, but nobody has noticed yet
+                self._inflict(wound, pid)
+                self._wounds.remove(wound)
+                self.hurt.append(wound)
 
     def _inflict(self, wound: Wound, pid: int) -> None:
         if wound.how == FULL:

@@ -203,6 +203,20 @@ def wait_for(condition: Callable[[], bool], patience_s: float = LONGEST_WAIT_S) 
         time.sleep(0.01)  # each look opens the journal anew, which is work
 
 
+def kill_at(process: subprocess.Popen[str], condition: Callable[[], bool]) -> bool:
+    """Kill a program once this holds, or it has ended; whether it was still alive."""
+    wait_for(lambda: condition() or process.poll() is not None)
+    alive = process.poll() is None
+    process.send_signal(signal.SIGKILL)
+    process.wait(LONGEST_WAIT_S)
+    return alive
+
+
+def grown_to(run_dir: Path, entries: int) -> Callable[[], bool]:
+    """Whether a run's journal has so many entries by now."""
+    return lambda: entries_of(run_dir) >= entries
+
+
 def processes_of(session: int, name: str = "") -> list[int]:
     """Living processes of an operating-system session, by a part of their command line."""
     found = []

@@ -219,9 +219,8 @@ def test_hurt_again_and_again_the_run_comes_to_the_same_tables(
     project = Project(tmp_path)
     wounds = wounds_of(seed, 12)
     said = play(project, shared_ray, chaos, wounds)
-    # who is dead already cannot be killed, and on a busy machine the run ends before many a
-    # successor is there: how many were hurt in all is told at the end of the tests
-    assert said["hurt"]
+    # who is dead already cannot be killed, and the run may end before its successor is there
+    assert len(said["hurt"]) >= len(wounds) // 2
     assert said["status"] == "complete"
     assert_unhurt(project, whole)
     go_on(project, chaos, whole)

@@ -6,7 +6,7 @@ import fcntl
 from collections.abc import Sequence
 from pathlib import Path
 
-from matrix.model.entries import Entry, Held, Opened, Settled
+from matrix.model.entries import Acted, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
@@ -24,6 +24,17 @@ def entries_in(run_dir: Path) -> list[Entry]:
         return [row.entry for row in reader.rows(0, reader.last_seq())]
     finally:
         reader.close()
+
+
+def trees(run_dir: Path) -> dict[CallKey, str]:
+    """The tree of every checkpoint and after every effect."""
+    found: dict[CallKey, str] = {}
+    for entry in entries_in(run_dir):
+        if isinstance(entry, TurnDone):
+            found[CallKey(entry.session_id, entry.phase, entry.turn, "")] = entry.tree
+        elif isinstance(entry, Acted):
+            found[entry.key] = entry.tree
+    return found
 
 
 def assert_whole(run_dir: Path, undisturbed: Path) -> None:

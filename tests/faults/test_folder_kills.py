@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -12,15 +11,13 @@ from typing import Any
 import pytest
 
 from matrix.model.entries import Acted, TurnDone
-from matrix.model.records import CallKey
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.restoring import restore_tree
 from matrix.store.upkeep.sweeping import sweep
-from tests.executors.programs import SLOW, Project, counter_spec, wait_for
+from tests.executors.programs import SLOW, Project, counter_spec, kill_at
 from tests.faults.counting import Chaos
-from tests.faults.laws import assert_kept, entries_in
+from tests.faults.laws import assert_kept, entries_in, trees
 from tests.plugins.scribe_kind import BULK, SCAFFOLD
-from tests.waiting import LONGEST_WAIT_S
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 TURNS = 5
@@ -51,17 +48,6 @@ def scribe_project(folder: Path) -> Project:
         (pack / name / "link").symlink_to("deep/file")
     project.write(scribe_spec())
     return project
-
-
-def trees(run_dir: Path) -> dict[CallKey, str]:
-    """The tree of every checkpoint and after every effect."""
-    found: dict[CallKey, str] = {}
-    for entry in entries_in(run_dir):
-        if isinstance(entry, TurnDone):
-            found[CallKey(entry.session_id, entry.phase, entry.turn, "")] = entry.tree
-        elif isinstance(entry, Acted):
-            found[entry.key] = entry.tree
-    return found
 
 
 def tally(run_dir: Path) -> Counter[str]:
@@ -117,9 +103,7 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
     for moment in sorted(rng.sample(range(1, commands - 2), kills)):
         with project.started(*command) as process:
             # commands tell when they begin: the moment is in the middle of one
-            wait_for(lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
-            process.send_signal(signal.SIGKILL)
-            process.wait(LONGEST_WAIT_S)
+            assert kill_at(process, lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
         chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
     kept = entries_in(run_dir)
@@ -152,9 +136,7 @@ def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
     run_dir = project.path("again")
     replay = ["replay", str(whole), parent, "--turn", "2", "--in-process", "--run-id", "again"]
     with project.started(*replay, "--quiet") as process:
-        wait_for(lambda: len(tally(run_dir)) >= 3)
-        process.send_signal(signal.SIGKILL)
-        process.wait(LONGEST_WAIT_S)
+        assert kill_at(process, lambda: len(tally(run_dir)) >= 3)
     done = project.matrix("resume", "again", "--in-process", "--quiet")
     assert done.code == 0, done.err
     found = {(key.phase, key.turn, key.slot): tree for key, tree in trees(run_dir).items()}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from matrix.model.money import to_usd
 from tests.books import fold_money
-from tests.executors.programs import Project, entries_of, wait_for
+from tests.executors.programs import Project, entries_of, grown_to, kill_at, wait_for
 from tests.faults.conftest import slow_counter
 from tests.faults.counting import Chaos
 from tests.faults.laws import (
@@ -23,21 +21,11 @@ from tests.faults.laws import (
     entries_in,
     is_locked,
 )
-from tests.waiting import LONGEST_WAIT_S
 
 SHORT = [(1, 2)]
 """Seed of the moments, and how often the run is killed."""
 
 LONG = [(2, 2), *((seed, 1 + seed % 4) for seed in range(10, 34))]
-
-
-def kill_at(process: subprocess.Popen[str], run_dir: Path, entries: int) -> bool:
-    """Kill a program once its journal has that many entries; whether it was still alive."""
-    wait_for(lambda: entries_of(run_dir) >= entries or process.poll() is not None)
-    alive = process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    process.wait(LONGEST_WAIT_S)
-    return alive
 
 
 @pytest.mark.parametrize(
@@ -52,7 +40,7 @@ def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
     command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
     for moment in moments:
         with project.started(*command) as process:
-            assert kill_at(process, run_dir, moment), "it should have been alive at this moment"
+            assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
     before = entries_in(run_dir)
@@ -80,7 +68,7 @@ def test_where_the_cap_binds_it_holds_and_what_came_to_its_end_is_the_same(
     command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
     for moment in sorted(draw.randrange(1, length // 2) for _ in range(kills)):
         with project.started(*command) as process:
-            assert kill_at(process, run_dir, moment), "it should have been alive at this moment"
+            assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
         command = ["resume", "hurt", "--in-process", "--quiet"]
     before = entries_in(run_dir)
@@ -98,7 +86,7 @@ def test_killed_while_the_tables_are_finished_a_run_comes_to_the_same_tables(
 ) -> None:
     run_dir = project.path("hurt")
     with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
-        kill_at(process, run_dir, length)
+        kill_at(process, grown_to(run_dir, length))
     chaos.hurt("driver", "SIGKILL")
     done = project.matrix("resume", "hurt", "--in-process", "--quiet")
     assert done.code == 0, done.err
@@ -123,7 +111,7 @@ def test_killed_with_its_driver_a_ray_run_lets_go_and_goes_on_in_one_process(
 ) -> None:
     run_dir = project.path("hurt")
     with project.started("run", "--run-id", "hurt", "--quiet") as process:
-        assert kill_at(process, run_dir, length // 3)
+        assert kill_at(process, grown_to(run_dir, length // 3))
         # its actors notice on their own, and the governor lets go of the journal
         wait_for(lambda: not is_locked(run_dir))
     chaos.hurt("driver", "SIGKILL")

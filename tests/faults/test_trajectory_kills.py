@@ -11,11 +11,18 @@ from typing import Any
 
 import pytest
 
-from matrix.model.entries import TurnDone
 from tests.cluster.programs import pids_of_workers
-from tests.executors.programs import SLOW, Project, entries_of, undisturbed, wait_for
+from tests.executors.programs import (
+    SLOW,
+    Project,
+    entries_of,
+    grown_to,
+    kill_at,
+    undisturbed,
+    wait_for,
+)
 from tests.faults.counting import Chaos
-from tests.faults.laws import assert_kept, entries_in
+from tests.faults.laws import assert_kept, entries_in, trees
 from tests.waiting import LONGEST_WAIT_S
 
 LONG = [(seed, 1 + seed % 4) for seed in range(12)]
@@ -41,12 +48,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return undisturbed(tmp_path_factory.mktemp("whole"), spec())
 
 
-def trees(run_dir: Path) -> dict[tuple[str, int], str]:
-    """Session and turn -> what the folder held, by content."""
-    done = (entry for entry in entries_in(run_dir) if isinstance(entry, TurnDone))
-    return {(entry.session_id, entry.turn): entry.tree for entry in done}
-
-
 def assert_same_weeks(project: Project, chaos: Chaos, whole: Path) -> None:
     """The tables are those of the undisturbed run, and so is every folder after every turn."""
     chaos.whole(project.path("hurt"), whole)
@@ -55,10 +56,10 @@ def assert_same_weeks(project: Project, chaos: Chaos, whole: Path) -> None:
 
 def test_undisturbed_every_turn_leaves_a_folder(whole: Path) -> None:
     kept = trees(whole)
-    sessions = {session for session, _ in kept}
+    sessions = {key.session_id for key in kept}
     assert len(sessions) == 4
     for one in sessions:
-        mine = [tree for (session, _), tree in kept.items() if session == one]
+        mine = [tree for key, tree in kept.items() if key.session_id == one]
         assert len(set(mine)) > len(mine) / 2, "the agent writes in most turns"
 
 
@@ -75,9 +76,7 @@ def test_killed_at_random_moments_a_run_leaves_the_same_weeks(
     command: Sequence[str] = ("run", "--in-process", "--run-id", "hurt", "--quiet")
     for moment in sorted(rng.sample(range(1, entries_of(whole) - 20), kills)):
         with project.started(*command) as process:
-            wait_for(lambda moment=moment: entries_of(run_dir) >= moment)  # type: ignore[misc]
-            process.send_signal(signal.SIGKILL)
-            process.wait(LONGEST_WAIT_S)
+            assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
         command = ("resume", "hurt", "--in-process", "--quiet")
     kept = entries_in(run_dir)
@@ -103,7 +102,7 @@ def test_workers_that_are_killed_hand_the_folders_on(
     with project.started("run", "--workers", "2", "--run-id", "hurt", "--quiet") as process:
         dead = set[int]()
         for moment in moments:
-            wait_for(lambda moment=moment: entries_of(run_dir) >= moment)  # type: ignore[misc]
+            wait_for(grown_to(run_dir, moment))
             wait_for(lambda: bool(pids_of_workers(run_dir) - dead))
             pid = rng.choice(sorted(pids_of_workers(run_dir) - dead))
             os.kill(pid, signal.SIGKILL)

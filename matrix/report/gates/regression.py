@@ -25,6 +25,7 @@ from matrix.stats import (
     GateDecision,
     GateKind,
     Interval,
+    clopper_pearson_upper,
     failure_contrast,
     gate_paired,
 )
@@ -243,11 +244,8 @@ def _unscored_words(found: Regression) -> str:
 
 
 def _unseen_words(sessions: int) -> str:
-    """How rare a disaster may be that no session has shown: none in n says 1 - .05^(1/n) at most.
-
-    Source: Hanley and Lippman-Hand 1983, JAMA 249:1743 (the rule of three, in its exact form).
-    """
-    rarest = 100 * (1 - 0.05 ** (1 / max(sessions, 1)))
+    """How rare a disaster may be that no session has shown."""
+    rarest = 100 * clopper_pearson_upper(0, max(sessions, 1))
     return f"what befalls fewer than {rarest:.2g} % of sessions may not have shown"
 
 

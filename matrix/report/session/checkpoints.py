@@ -13,7 +13,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Contents
 from matrix.model.moments.checkpoint_file import CheckpointFile
 from matrix.model.moments.continuation import continuation_of
-from matrix.model.records import JSON
+from matrix.model.records import JSON, SessionPlan
 from matrix.store.blobs.carrying import exported
 from matrix.store.blobs.initial import initial_trees
 from matrix.store.journal.transcript import Transcript
@@ -61,7 +61,9 @@ def checkpoint_of(
         allowed = f"allowed: {there[0]} to {there[-1]}" if there else "it has no checkpoint yet"
         told = f"found {turn}; {allowed}, the turns of session {session.session_id}"
         raise BadInput([Mistake("--turn", None, "", told)])
-    so_far, done = session_until(run, session, turn, prelude), _joined(_steps(session, turn))
+    steps = _steps(session, turn)
+    done = _joined(steps)
+    so_far = _so_far(run, session.plan, steps, done, prelude)
     own: Mapping[str, JSON] = {}
     if isinstance(kind, OwnsDocument):
         own = kind.document(so_far).model_dump(mode="json")
@@ -84,16 +86,21 @@ def checkpoint_of(
 def session_until(run: RunContent, session: Transcript, turn: int, prelude: JSON) -> SessionSoFar:
     """The session as it stood after ``turn``, which it has, for its kind."""
     steps = _steps(session, turn)
-    done = _joined(steps)
+    return _so_far(run, session.plan, steps, _joined(steps), prelude)
+
+
+def _so_far(
+    run: RunContent, plan: SessionPlan, steps: list[TurnDone], done: TurnDone, prelude: JSON
+) -> SessionSoFar:
     return SessionSoFar(
         run_id=run.run_id,
-        plan=session.plan,
-        turn=turn,
+        plan=plan,
+        turn=done.turn,
         players=done.players,
         messages=done.messages,
         events=done.events,
         state=orjson.loads(done.state),
-        texts={name: run.resources[key] for name, key in session.plan.resources.items()},
+        texts={name: run.resources[key] for name, key in plan.resources.items()},
         prelude=prelude,
         times={step.turn: round(step.at * 1000, 3) for step in steps},
     )

@@ -20,8 +20,7 @@ def session_as_text(session: Transcript, *, simulated: str = "", width: int = WI
     parts = [_head(session, noted(simulated), width)]
     if session.players:
         parts += ["", _players(session)]
-    for turn in session.turns:
-        events = _events(turn, session)
+    for turn, events in zip(session.turns, _events_by_turn(session), strict=True):
         if turn.messages or events:
             parts += ["", *_turn(turn, events, width)]
     parts += ["", _end(session, width)]
@@ -73,13 +72,18 @@ def _players(session: Transcript) -> str:
     return columns(["player (* speaks for all)", "archetype", "model", "mood"], rows)
 
 
-def _events(turn: TurnDone, session: Transcript) -> list[Event]:
-    """What happened in a turn, and what was found of it when all was over."""
-    if turn.phase != "turn":
-        return [event for event in turn.events if event.turn == turn.turn]
-    judged = (one for one in session.turns if one.phase == "finish" and one.turn != turn.turn)
-    later = (event for one in judged for event in one.events if event.turn == turn.turn)
-    return [*turn.events, *later]
+def _events_by_turn(session: Transcript) -> list[list[Event]]:
+    """For each turn what happened in it, and what was found of it later.
+
+    What is about a turn that is not told by itself stays where it was found.
+    """
+    places = {turn.turn: n for n, turn in enumerate(session.turns) if turn.phase == "turn"}
+    found: list[list[Event]] = [[] for _ in session.turns]
+    for n, turn in enumerate(session.turns):
+        for event in turn.events:
+            place = n if event.turn == turn.turn else places.get(event.turn, n)
+            found[place].append(event)
+    return found
 
 
 def _turn(turn: TurnDone, events: Sequence[Event], width: int) -> list[str]:
@@ -87,15 +91,17 @@ def _turn(turn: TurnDone, events: Sequence[Event], width: int) -> list[str]:
         turn.phase, f"turn {turn.turn}"
     )
     lines = [f"--- {title} " + "-" * max(0, width - len(title) - 5)]
-    for message in turn.messages:
-        if is_read(message):
-            lines.append(_message(message, width))
-    said = [" ".join(message.text.split()) for message in turn.messages]
-    for event in events:
-        quoted = event.detail.removesuffix("...")
-        told = any(text.startswith(quoted) for text in said)
-        lines.append(_event(event, width, told=told))
+    read = [message for message in turn.messages if is_read(message)]
+    lines += [_message(message, width) for message in read]
+    said = [" ".join(message.text.split()) for message in read]
+    lines += [_event(event, width, told=_quotes(event.detail, said)) for event in events]
     return lines
+
+
+def _quotes(detail: str, said: Sequence[str]) -> bool:
+    """Whether it is one of these texts, or the beginning of one and dots."""
+    begins = detail.removesuffix("...") if detail.endswith("...") else None
+    return any(text == detail or (begins is not None and text.startswith(begins)) for text in said)
 
 
 def _message(message: Message, width: int) -> str:

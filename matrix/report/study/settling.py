@@ -10,6 +10,7 @@ from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import cube_of
 from matrix.report.text import plural
+from matrix.stats.verdicts.ruling import inside
 from matrix.store.run.run_folder import resume_command
 
 TWICE_AS_CLOSE = 3
@@ -104,7 +105,7 @@ def _among_equals(judged: MatchupVerdict) -> str:
     open_yet = [
         pair
         for one in verdict.comparisons
-        if abs(one.difference or 0.0) < (verdict.rules.delta or 0.0)
+        if inside(one, verdict.rules.delta)
         for pair in (one, one.reversed())
         if not pair.failures.b_non_inferior(margin)
     ]
