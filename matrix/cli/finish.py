@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.api.sessions.choosing import Branching
     from matrix.engine.executors.executor import AnyExecutor
-    from matrix.kinds.protocol import RunReport
+    from matrix.kinds.reporting import RunReport
     from matrix.model.errors import BadInput
     from matrix.report.gates.gating import GateReport
     from matrix.report.run.summary import Summary

@@ -10,7 +10,8 @@ from typing import Final
 
 from matrix.api.opened import Run
 from matrix.engine.prepare.registry import ask_kind, load_kind
-from matrix.kinds.protocol import REPORTED, EndedRun, EndedSession, ReportsRuns, RunReport, Spent
+from matrix.kinds.protocol import REPORTED
+from matrix.kinds.reporting import EndedRun, EndedSession, ReportsRuns, RunReport, Spent
 from matrix.model.errors import KindUnusable, StoreError
 from matrix.model.records import JSON
 from matrix.report.text import harmless

@@ -19,13 +19,13 @@ from matrix.kinds.protocol import (
     FileOption,
     FileRequest,
     Kind,
-    OwnsDocument,
     ReadFile,
     ReadsFiles,
     ReadsFolders,
     TakesOptions,
     UsesVariables,
 )
+from matrix.kinds.reporting import OwnsDocument
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import VARIABLES
 from matrix.model.documents.yaml_documents import Document

@@ -34,7 +34,6 @@ from matrix.kinds.criteria.state import AgentResult, CriteriaState, share_passed
 from matrix.kinds.protocol import (
     REPORTED,
     Binding,
-    EndedRun,
     FileRequest,
     LabelQuestion,
     PackLibrary,
@@ -42,9 +41,9 @@ from matrix.kinds.protocol import (
     ReadFile,
     RoleInfo,
     RoleProfile,
-    RunReport,
     ScenarioPack,
 )
+from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake

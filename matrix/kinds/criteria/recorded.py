@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from matrix.kinds.criteria.settings import CRITERIA, JUDGE, CriteriaOptions, Recording
 from matrix.kinds.criteria.stand_ins import changing
-from matrix.kinds.protocol import EndedRun
+from matrix.kinds.reporting import EndedRun
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.seeds import content_hash
 from matrix.model.spec.aliases import simulated_words

@@ -16,7 +16,7 @@ from matrix.kinds.criteria.recorded import recording_of
 from matrix.kinds.criteria.settings import ChainLink, CriteriaOptions, Task
 from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
 from matrix.kinds.criteria.state import AgentResult
-from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.kinds.reporting import EndedRun, EndedSession, RunReport
 from matrix.stats.estimates.proportions import wilson_of_groups
 
 UNPLAYED: Final = "not played"

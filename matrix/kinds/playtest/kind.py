@@ -34,9 +34,8 @@ from matrix.kinds.protocol import (
     PreviousPlay,
     RoleInfo,
     ScenarioPack,
-    SessionSections,
-    SessionSoFar,
 )
+from matrix.kinds.reporting import SessionSections, SessionSoFar
 from matrix.model.records import JSON
 
 

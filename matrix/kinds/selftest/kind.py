@@ -16,7 +16,6 @@ from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.protocol import (
     REPORTED,
     Binding,
-    EndedRun,
     FileRequest,
     LabelQuestion,
     PackLibrary,
@@ -24,9 +23,9 @@ from matrix.kinds.protocol import (
     ReadFile,
     RoleInfo,
     RoleProfile,
-    RunReport,
     ScenarioPack,
 )
+from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.kinds.selftest import judging, reporting
 from matrix.kinds.selftest.file import FILE_OPTIONS, is_selftest, pack_of, read_selftest
 from matrix.kinds.selftest.generating import (

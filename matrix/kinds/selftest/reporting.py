@@ -9,7 +9,7 @@ from typing import Any, Final
 import orjson
 
 from matrix.judging.verdict import UNREADABLE
-from matrix.kinds.protocol import EndedRun, EndedSession, RunReport
+from matrix.kinds.reporting import EndedRun, EndedSession, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, PassRules

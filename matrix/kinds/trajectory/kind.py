@@ -15,7 +15,6 @@ from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.protocol import (
     REPORTED,
     Binding,
-    EndedRun,
     FileRequest,
     LabelQuestion,
     PackLibrary,
@@ -23,9 +22,9 @@ from matrix.kinds.protocol import (
     ReadFile,
     RoleInfo,
     RoleProfile,
-    RunReport,
     ScenarioPack,
 )
+from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.kinds.trajectory import reporting
 from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_changes
 from matrix.kinds.trajectory.assertions.hypotheses import gone_after, hypotheses_of, is_demoted

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.kinds.protocol import EndedRun, EndedSession, RunReport, Spent
+from matrix.kinds.reporting import EndedRun, EndedSession, RunReport, Spent
 from matrix.kinds.trajectory.settings import AGENT, FINAL, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.estimates.proportions import wilson

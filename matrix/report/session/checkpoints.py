@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from matrix.kinds.protocol import Kind, OwnsDocument, SessionSoFar
+from matrix.kinds.protocol import Kind
+from matrix.kinds.reporting import OwnsDocument, SessionSoFar
 from matrix.model.entries import TurnDone
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Contents

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from matrix.kinds.protocol import Kind, OwnsSections, SessionSections, SessionSoFar, is_said
+from matrix.kinds.protocol import Kind, is_said
+from matrix.kinds.reporting import OwnsSections, SessionSections, SessionSoFar
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
 from matrix.model.money import show_usd

@@ -12,7 +12,7 @@ from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.classify import PRIVATE
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.state import PlaytestState
-from matrix.kinds.protocol import SessionSoFar
+from matrix.kinds.reporting import SessionSoFar
 from matrix.model.moments.continuation import MANY, Count, FilePart, Short, Words
 from matrix.model.records import JSON, Event, Message, Player, SessionPlan
 

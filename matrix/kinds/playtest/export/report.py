@@ -15,7 +15,7 @@ from matrix.kinds.playtest.export.document import (
     document_of,
 )
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
-from matrix.kinds.protocol import SessionSections, SessionSoFar
+from matrix.kinds.reporting import SessionSections, SessionSoFar
 
 _EVENTS: Final = {
     "pulse": "Pulse {value}",

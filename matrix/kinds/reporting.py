@@ -1,0 +1,181 @@
+"""What a kind says of what was played: of a session, in files and reports, and of a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, runtime_checkable
+
+from pydantic import BaseModel
+
+from matrix.model.records import JSON, Event, Message, Player, SessionPlan
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSoFar:
+    """A session as it stood after a turn, for what its kind writes of it.
+
+    Attributes:
+        run_id: Its run.
+        plan: Its plan.
+        turn: The turn; 0 for what precedes the first.
+        players: Members of its group, for kinds that have one.
+        messages: The log until then.
+        events: What happened until then.
+        state: The kind's state after the turn.
+        texts: Its texts and data, by name.
+        prelude: What the round's shared preparation made.
+        times: Turn -> when it was over, in milliseconds since 1970.
+    """
+
+    run_id: str
+    plan: SessionPlan
+    turn: int
+    players: tuple[Player, ...]
+    messages: tuple[Message, ...]
+    events: tuple[Event, ...]
+    state: JSON
+    texts: Mapping[str, JSON]
+    prelude: JSON
+    times: Mapping[int, float]
+
+
+@runtime_checkable
+class OwnsDocument(Protocol):
+    """A kind whose exported sessions have fields of its own, for people and other programs.
+
+    They stand beside what is played on from, which is the same for every kind; so their names may
+    not be ``format``, ``run``, ``turn``, ``timestamp`` or ``continuation``.
+    """
+
+    @property
+    def document_model(self) -> type[BaseModel]:
+        """The fields. Files are untrusted: bound them."""
+        ...
+
+    def document(self, session: SessionSoFar) -> BaseModel:
+        """What they hold of a session."""
+        ...
+
+
+class SessionSections(NamedTuple):
+    """What the Markdown report of a session has beside what is said of any.
+
+    Attributes:
+        config: Lines of its own about how the session was set up, each a name and a value.
+        sections: Title -> Markdown, between how it was set up and its summary.
+        summary: Lines of its own of the summary, likewise.
+        beginning: Title of what precedes the first turn.
+        events: Kind of an event -> what it is called, with ``{value}`` for its number.
+        issues: Kinds of events that are problems; any with a severity, if ``None``.
+    """
+
+    config: Sequence[tuple[str, str]] = ()
+    sections: Mapping[str, str] = {}
+    summary: Sequence[tuple[str, str]] = ()
+    beginning: str = "Before the first turn"
+    events: Mapping[str, str] = {}
+    issues: Sequence[str] | None = None
+
+
+@runtime_checkable
+class OwnsSections(Protocol):
+    """A kind with words and sections of its own in the report of a session."""
+
+    def sections(self, session: SessionSoFar) -> SessionSections:
+        """They, for a session as it stood after its newest turn."""
+        ...
+
+
+class EndedSession(NamedTuple):
+    """A session that is over, for what a kind says of its whole run.
+
+    Attributes:
+        session_id: Its id.
+        scenario: Its scenario.
+        levels: Factor -> level.
+        round: Its round, from 0.
+        outcome: How it ended; ``""`` if it has not been played, or not to its end.
+        reason: Why, in words.
+        duration_s: By its own clock.
+        reported: Texts that it has left in the channel :data:`REPORTED`, oldest first.
+    """
+
+    session_id: str
+    scenario: str
+    levels: Mapping[str, str]
+    round: int
+    outcome: str
+    reason: str
+    duration_s: float
+    reported: tuple[str, ...]
+
+
+class Spent(NamedTuple):
+    """What calls of one sort came to: of one scenario, turn, role and tag, over all its sessions.
+
+    ``turn`` is 0 for what was asked before the first turn or after the last.
+    """
+
+    scenario: str
+    turn: int
+    role: str
+    tag: str
+    calls: int
+    usd: float
+
+
+class EndedRun(NamedTuple):
+    """A run that is over: when it began (UTC, in seconds since 1970), and its sessions in order.
+
+    ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
+    ``goes_on`` says that its sessions are those of another run, judged again or played on.
+    ``simulated`` says whose answers were simulated; empty for nobody's.
+    ``spent`` adds up what was paid, when it is asked. ``judge`` is what is known of its judges: how
+    they stand beside people (``standing``: a word, a sentence, kappa and n; ``None`` where none
+    has part in the score), what they did wrong (``faults``, counted), and both as ``lines``.
+    """
+
+    run_id: str
+    began_at: float
+    options: Mapping[str, JSON]
+    sessions: tuple[EndedSession, ...]
+    touched: tuple[str, ...] = ()
+    goes_on: bool = False
+    spent: Callable[[], Sequence[Spent]] = tuple
+    judge: Mapping[str, JSON] = {}
+    simulated: str = ""
+
+
+class RunReport(NamedTuple):
+    """What a kind says of a run.
+
+    Attributes:
+        files: Path inside the project -> content.
+        lines: For people, after the summary.
+        failed: How many cases failed; any makes the exit code 3.
+        data: The same for programs: ``report`` in what ``--json`` prints.
+        folders: Session -> name under which its working folder is written out, as it was at the
+            end, in ``workdirs`` of the run's folder.
+        pins: Scenario -> the shape of a final state in which nothing failed, as a file's text;
+            later runs are held against it (``matrix export RUN --snapshot``).
+        judged: How many of ``failed`` were judged and failed: the exit code is 3 for these even
+            where so much else could not be judged that it would be 1.
+    """
+
+    files: Mapping[str, str]
+    lines: tuple[str, ...]
+    failed: int
+    data: Mapping[str, JSON] = {}
+    folders: Mapping[str, str] = {}
+    pins: Mapping[str, str] = {}
+    judged: int = 0
+
+
+@runtime_checkable
+class ReportsRuns(Protocol):
+    """A kind that says what a whole run came to, in files of its own form."""
+
+    def report(self, run: EndedRun) -> RunReport:
+        """Say it. The same for the same run, however often it is asked."""
+        ...
