@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -109,6 +110,11 @@ def test_trouble_with_a_provider_leaves_the_same_answers(
     ran = read_run(project.path("it"))
     assert ran.totals is not None
     assert ran.totals.presumed_nano == calls[calls.disposition == "presumed"].cost_nano.sum() > 0
+    shown = project.matrix("show", "it")  # what was lost with its answer is in no session
+    told = re.search(r"^ *presumed +\$([0-9.]+) for attempts whose answer never", shown.out, re.M)
+    assert told, shown.out
+    answered = calls[calls.answered].cost_nano.sum() / 1e9
+    assert float(told[1]) == pytest.approx(calls.cost_nano.sum() / 1e9 - answered, rel=0.01)
 
 
 def test_calls_that_end_in_errors_are_rows_and_the_run_goes_on(

@@ -103,7 +103,8 @@ def rejudge(
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
     rounds and with their levels, so that it is compared as the run itself is. What the
-    same real model was asked at the same place of a session is answered by the run's records.
+    same real model was asked at the same place of a session is answered by the run's records;
+    agents are asked again.
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.

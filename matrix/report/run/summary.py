@@ -57,6 +57,8 @@ class Summary:
         cut_short: The same -> the newest reason in full, where there is more to say.
         implausible: Model -> answers with a usage report that cannot be true.
         equivalent_nano: Agent under a subscription -> what its turns would have cost.
+        unanswered_nano: What attempts without an answer are presumed to have cost; it is in the
+            cost of no session.
         moved: Model -> the provider's own names of it -> answers, where there is more than one.
         role_nano: Role -> money spent on it, in nano-dollars, like all money here.
         rubrics: Rubric -> what judging by it took.
@@ -89,6 +91,7 @@ class Summary:
     rubrics: Mapping[str, RubricUse]
     settled_nano: int
     presumed_nano: int
+    unanswered_nano: int
     calls: int
     tokens_in: int
     tokens_out: int
@@ -149,6 +152,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         rubrics=_rubrics(run, calls),
         settled_nano=money["settled"],
         presumed_nano=money["presumed"],
+        unanswered_nano=money["unanswered"],
         calls=money["calls"],
         # of the calls, as the money is: sessions have no preludes and nothing that was cut off
         tokens_in=int(calls["tokens_in"].sum()),
@@ -176,6 +180,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
 
 def _money(calls: Any) -> dict[str, Any]:
     by_state = calls.groupby("disposition", observed=True)["cost_nano"].sum()
+    lost = calls[(calls["disposition"] == "presumed") & ~calls["answered"].astype(bool)]
     spent = calls[calls["disposition"] != "released"]
     # tables of runs from before overruns had a column have none of it
     charged = spent["cost_nano"] + spent["overrun_nano"].fillna(0).astype("int64")
@@ -184,6 +189,7 @@ def _money(calls: Any) -> dict[str, Any]:
         "roles": {str(role): int(cost) for role, cost in roles.items()},
         "settled": int(by_state.get("settled", 0)),
         "presumed": int(by_state.get("presumed", 0)),
+        "unanswered": int(lost["cost_nano"].sum()),
         "calls": int(calls["answered"].sum()),
     }
 

@@ -39,6 +39,7 @@ def summary_as_data(summary: Summary) -> JSON:
         "spent_usd": to_usd(summary.spent_nano),
         "journal_usd": None if summary.journal_nano is None else to_usd(summary.journal_nano),
         "presumed_usd": to_usd(summary.presumed_nano),
+        "unanswered_usd": to_usd(summary.unanswered_nano),
         "overrun_usd": to_usd(summary.overrun_nano),
         "equivalent_usd": {n: to_usd(x) for n, x in summary.equivalent_nano.items()},
         "implausible_usage": dict(summary.implausible),

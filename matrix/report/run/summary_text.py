@@ -272,8 +272,16 @@ def _of_it(summary: Summary) -> str:
 
 
 def _doubts(summary: Summary) -> list[tuple[str, str]]:
-    """What providers have charged beyond their holds, or reported without being believed."""
+    """What of the money is in no session, was beyond its hold, or was reported and not believed."""
     rows = []
+    if summary.unanswered_nano:
+        rows.append(
+            (
+                "presumed",
+                f"{show_usd(summary.unanswered_nano)} for attempts whose answer never came, and "
+                "which may be billed: in no session's cost, nor in `$ each`",
+            )
+        )
     if summary.overrun_nano:
         rows.append(
             (

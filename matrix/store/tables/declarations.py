@@ -44,7 +44,7 @@ SESSIONS = Table(
         Column(
             "cost_usd",
             "number",
-            "Settled cost of those calls in US dollars, without the share of the prelude.",
+            "Cost of those calls in US dollars, without the share of the prelude.",
         ),
         Column("tokens_in", "integer", "Input tokens of those calls, cached ones included."),
         Column("tokens_out", "integer", "Output tokens of those calls."),

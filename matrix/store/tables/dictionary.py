@@ -55,7 +55,8 @@ not end get a row too (`censored`), so that `sessions` has one row per planned s
 - What is absent is null, never an empty string.
 - Money is in US dollars (`_usd`), and exactly in nano-dollars (`_nano`, 1e-9 USD). The cost of a
   run is the sum of `calls.cost_nano` and `calls.overrun_nano`; `sessions` leaves out preludes,
-  presumed attempts.
+  and attempts whose answer never came (a timeout, a process that was killed): a variant costs what
+  its answers did.
 - Times are in seconds (`_s`); points in time are UTC.
 - A *prelude* is what models write once per round and scenario, shared by every variant. It has no
   row in `sessions`; its calls, turns and messages are under its own id (`sessions.prelude_id`).
