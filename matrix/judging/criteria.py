@@ -40,9 +40,9 @@ _ANY_CRITERION: Final = frozenset({"crit", "item", "poin"})
 """Beginnings of words by which any criterion may be called."""
 _NUMBERED = re.compile(r"^[\s*_#-]*(\d{1,3})[\s*_]*[.):][\s*_]*(.*)$")
 _JUDGED = re.compile(
-    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ _-]?MET|N[Oo]t [Mm]et|UNMET|MET|Met)\b[ \t*_`\]]*"
+    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ \u00a0_-]?MET|UNMET|MET)\b[ \u00a0\t*_`\]]*"
     r"(?:$|[\n:;.,(\u2013\u2014-](.*)$)",
-    re.DOTALL,
+    re.DOTALL | re.IGNORECASE,
 )
 _NOT_MET: Final = re.compile(r"\b(?:NOT[ _-]?|UN)MET\b")
 _MET: Final = re.compile(r"(?<!NOT[ _-])\bMET\b")
@@ -145,6 +145,8 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
     sections = _sections(text)
     found: dict[int, CriterionFinding] = {}
     for number, called, finding in _findings(sections["criteria evaluation"], criteria):
+        if not 1 <= number <= len(criteria):
+            return Unread(_beyond(number, criteria))
         if finding is None or found.setdefault(number, finding).met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
         if other := _another(called, number, criteria):
@@ -177,9 +179,15 @@ def _of_json(given: dict[str, Any], criteria: Sequence[str]) -> Evaluation | Unr
         number = one.get("number", place) if isinstance(one, dict) else place
         if not isinstance(met, bool) or number in found or not isinstance(number, int):
             return Unread(f"criterion {place} is not said to be met or not met, once")
+        if not 1 <= number <= len(criteria):
+            return Unread(_beyond(number, criteria))
         found[number] = CriterionFinding(met, str(one.get("reason", ""))[:_REASON_CHARS])
     claims = {str(given.get("verdict", "")).strip().upper()}
     return _whole(found, criteria, claims, str(given.get("reasoning", "")))
+
+
+def _beyond(number: int, criteria: Sequence[str]) -> str:
+    return f"criterion {number} is judged, and there are {len(criteria)}"
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -197,11 +205,16 @@ def _sections(text: str) -> dict[str, str]:
 def _findings(
     text: str, criteria: Sequence[str]
 ) -> Iterator[tuple[int, str, CriterionFinding | None]]:
-    """What each criterion is called and said of it; ``None`` if its reason says the contrary."""
+    """What each criterion is called and said of it; ``None`` if its reason says the contrary.
+
+    One that is judged and was not asked for is ``None``, too.
+    """
     for number, said in _entries(text):
-        if not 1 <= number <= len(criteria):
-            continue
         plain = _plain(said)
+        if not 1 <= number <= len(criteria):
+            if _JUDGED.search(f": {plain}"):
+                yield number, "", None
+            continue
         own = _plain(_one_line(criteria[number - 1]))
         rest = plain[len(own) :] if plain.lower().startswith(own.lower()) else plain
         if judged := _JUDGED.search(rest) or _JUDGED.search(f": {rest}"):

@@ -65,6 +65,7 @@ GOOD = [
     "1. It has a clear problem:\n   MET\n   - it is there\n2. l:\n   NOT MET - none\n3. s: MET",
     "Sure, here it is.\n\n## Criteria Evaluation\n1. a: MET - x\n2. b: NOT MET - y\n3. c: MET - z",
     "1. Each story has a: MET label: MET - ok\n2. b: Not met - y\n3. c: Met - z",
+    "1. a: met - x\n2. b: not\u00a0met - y\n3. c: MET - z",
 ]
 
 
@@ -92,12 +93,15 @@ BAD = {
     "1. a: MET only in part\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
     "1. a: MET - x\n2. b: MET - y\n3. c: MET - no, NOT MET": "criterion 3 is both",
     "1. a: MET - x\n2. b: MET - y\n3. c: NOT MET - or is it MET": "criterion 3 is both",
+    "1. a: MET - x\n2. b: MET - y\n3. c: MET - z\n4. d: NOT MET - w": "criterion 4 is judged",
+    "1. a: met - x\n2. b: met - y\n3. c: not met - or is it MET": "criterion 3 is both",
     "> 1. a: MET\n> 2. b: MET\n> 3. c: MET\n> **PASS**\nI cannot judge this.": "no criterion",
     "<think>1. a: MET\n2. b: MET\n3. c: MET\n## Verdict\nPASS": "no criterion is judged",
     '{"criteria": [{"met": true}, {"met": true}, {"met": true}]} is no answer': "no criterion",
     "1. a: 5\n2. b: 4\n3. c: excellent": "no criterion is judged",
     "1. a: ERF\u00dcLLT\n2. b: ERF\u00dcLLT\n3. c: ERF\u00dcLLT": "no criterion is judged",
     '{"criteria": [{"met": "yes"}, {"met": true}, {"met": true}]}': "criterion 1 is not said",
+    '{"criteria": [{"met": true}, {"met": true}, {"met": true}, {"met": false}]}': "criterion 4",
     '{"criteria": [{"met": true}]}': "nothing is said of criteria 2, 3",
 }
 

@@ -349,7 +349,7 @@ async def _judged(
     except CallFailed as failure:  # what the system did stays, and can be judged again
         return step.model_copy(update={"unjudged": f"the judge: {failure}"[:500]})
     if one.verdict is None:
-        return step.model_copy(update={"judge_model": one.model, "unjudged": UNREADABLE})
+        return step.model_copy(update={"judge_model": one.model, "unjudged": one.why or UNREADABLE})
     verdict = one.verdict
     return step.model_copy(
         update={
