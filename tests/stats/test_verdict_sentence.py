@@ -82,6 +82,19 @@ def test_no_difference_states_what_stays_possible(normal_table: Any) -> None:
     assert "anywhere from 1.2 lower to 2.0 higher for b (95 % interval)." in sentence
 
 
+def test_failures_within_the_margin_are_told_where_no_difference_of_scores_is(
+    normal_table: Any,
+) -> None:
+    rules = Rules(failure_margin=0.2)
+    verdict = fixed_n_verdict(normal_table([0, 0], fail={0: 20}), rules)
+    assert verdict.kind == "no_difference"
+    told = verdict_sentence(verdict, NAMES[:2])
+    assert "; how often they fail is no part of that, and differs (failed: " in told
+    assert "20 of 120" in told
+    same = fixed_n_verdict(normal_table([0, 0], fail={0: 2, 1: 1}), rules)
+    assert "how often they fail" not in verdict_sentence(same, NAMES[:2])
+
+
 def test_a_lead_beyond_nine_in_ten_is_probable_and_said_not_to_be_proven(
     normal_table: Any,
 ) -> None:

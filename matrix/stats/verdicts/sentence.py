@@ -123,7 +123,7 @@ def _no_difference(words: Wording) -> str:
         seen = f"{over} {words.better} averaged {words.amount} {way} than {words.worse}"
     return (
         f"{head}: {seen}, and the truth may lie anywhere from {reach} for {words.better} "
-        f"({percent(words.interval)} interval){words.beaten()}."
+        f"({percent(words.interval)} interval){words.failures_apart}{words.beaten()}."
     )
 
 

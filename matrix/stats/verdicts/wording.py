@@ -138,6 +138,14 @@ class Wording:
         return self.pair.failures.leaves
 
     @property
+    def failures_apart(self) -> str:
+        """That they do not fail equally often, where their interval says so; empty if not."""
+        seen = self.pair.failures.interval
+        if seen is None or seen.low <= 0.0 <= seen.high:
+            return ""
+        return f"; how often they fail is no part of that, and differs ({self.failures})"
+
+    @property
     def failure_margin(self) -> str:
         """How much more often a winner may fail."""
         return f"{100 * self.verdict.rules.failure_margin:g} percentage points"
