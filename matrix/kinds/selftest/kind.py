@@ -261,7 +261,7 @@ class SelftestKind:
         ctx.score(
             "score",
             None if first.overall is None else float(first.overall),
-            reason=reason or first.unjudged,
+            reason=first.why_unscored or reason,
             judge_model=model,
             rubric_hash=rubric.hash,
         )

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.judging.verdict import UNREADABLE
 from matrix.kinds.reporting import EndedRun, EndedSession, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
@@ -39,7 +38,7 @@ def case_found(name: str, case: Case, state: SelftestState, rules: PassRules) ->
         last = state.steps[-1].actual
         were = "reply was" if unsent == 1 else "replies were"
         faults.append(f"{unsent} {were} not awaited: it had ended with {last}")
-    unread = [step.unjudged or UNREADABLE for step in state.steps if step.overall is None]
+    unread = [step.why_unscored for step in state.steps if step.overall is None]
     passed: bool | None = False if faults else None if unread else True
     return {
         "id": name,
@@ -147,7 +146,8 @@ def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
         }
     several = sum(one.scenario == session.scenario for one in run.sessions) > 1
     where = {"round": session.round, "levels": dict(session.levels)} if several else {}
-    return {**told, **where, "duration_ms": round(session.duration_s * 1000)}
+    own = {"session": session.session_id}  # which `matrix show` takes
+    return {**told, **where, **own, "duration_ms": round(session.duration_s * 1000)}
 
 
 def _lines(cases: Sequence[Mapping[str, Any]], passed: int, simulated: str) -> Iterator[str]:
@@ -234,7 +234,8 @@ def _expected(case: Mapping[str, Any]) -> str:
 
 
 def _got(case: Mapping[str, Any]) -> str:
-    said = case.get("reasoning") or case["output"]
+    judged = case["scores"]["overall_score"] is not None  # or its reason is of no score
+    said = (case.get("reasoning") if judged else "") or case["output"]
     return f"{case['actual_status']}" + (f": {said}" if said else "")
 
 

@@ -8,6 +8,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict
 
 from matrix.judging.answers import says_nothing
+from matrix.judging.verdict import UNREADABLE
 from matrix.kinds.selftest.judging import overall, questions_in
 from matrix.kinds.selftest.settings import AWAITING, PassRules
 from matrix.model.decimals import rounded
@@ -72,6 +73,13 @@ class AnswerStep(_Part):
     def overall(self) -> Decimal | None:
         """The weighted score; the judge's own sum is not asked for, and none for no answer."""
         return Decimal(0) if self.empty else overall(self.scores)
+
+    @property
+    def why_unscored(self) -> str:
+        """Why it has no score; empty if it has one."""
+        if self.overall is not None:
+            return ""
+        return self.unjudged or next(iter(self.missing.values()), UNREADABLE)
 
     @property
     def empty(self) -> bool:

@@ -66,6 +66,16 @@ def test_another_status_fails_at_any_score_unless_told_otherwise(must_match: boo
     assert step.passed(PassRules(status_must_match=must_match)) is not must_match
 
 
+def test_an_answer_without_a_score_says_why_it_has_none() -> None:
+    step = AnswerStep(asked="", answer="so", expected="COMPLETE", actual="COMPLETE")
+    assert step.why_unscored == "the judge's answer could not be read"
+    assert step.model_copy(update={"unjudged": "the judge: is dead"}).why_unscored.endswith("dead")
+    odd = step.model_copy(update={"reasoning": "ok", "missing": {"safety_score": "it gave 1.5"}})
+    assert (odd.why_unscored, odd.passed(PassRules())) == ("it gave 1.5", None)
+    scored = step.model_copy(update={"scores": dict.fromkeys(NAMES, 1.0)})
+    assert scored.why_unscored == ""
+
+
 def test_too_many_questions_fail_an_answer_that_awaits_a_reply() -> None:
     answer = "Which?\nWhen?\nWho?"
     step = AnswerStep(

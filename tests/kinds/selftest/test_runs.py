@@ -291,6 +291,9 @@ def test_the_system_is_told_the_type_and_one_namespace_for_each_session(
     assert told["session_id"] == told["task_group_id"] == found["session_id"]
     names = [one["session_id"] for one in played[1]["cases"] if "session_id" in one]
     assert len(names) == len(set(names))
+    # and beside it the name that this program knows the session by
+    known = set(played[0].tables("it").frame("sessions").session_id)
+    assert {one["session"] for one in played[1]["cases"]} == known
 
 
 def test_what_could_not_be_played_is_no_failure_of_the_system(
