@@ -40,7 +40,7 @@ _ANY_CRITERION: Final = frozenset({"crit", "item", "poin"})
 """Beginnings of words by which any criterion may be called."""
 _NUMBERED = re.compile(r"^[\s*_#-]*(\d{1,3})[\s*_]*[.):][\s*_]*(.*)$")
 _JUDGED = re.compile(
-    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ \u00a0_-]?MET|UNMET|MET)\b[ \u00a0\t*_`\]]*"
+    r"[:\uff1a\u2013\u2014-][\s*_`\[]*(NOT[ _-]?MET|UNMET|MET)\b[ \t*_`\]]*"
     r"(?:$|[\n:;.,(\u2013\u2014-](.*)$)",
     re.DOTALL | re.IGNORECASE,
 )
@@ -141,12 +141,10 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
     Every criterion has to be found exactly once, or twice with the same finding, and one verdict.
     A line with the number of one criterion and the text of another says nothing of either.
     """
-    text = own_words(text)
+    text = own_words(text).replace("\u00a0", " ")
     sections = _sections(text)
     found: dict[int, CriterionFinding] = {}
     for number, called, finding in _findings(sections["criteria evaluation"], criteria):
-        if not 1 <= number <= len(criteria):
-            return Unread(_beyond(number, criteria))
         if finding is None or found.setdefault(number, finding).met is not finding.met:
             return Unread(f"criterion {number} is both MET and NOT MET")
         if other := _another(called, number, criteria):
@@ -162,6 +160,8 @@ def read_evaluation(text: str, criteria: Sequence[str]) -> Evaluation | Unread:
 def _whole(
     found: dict[int, CriterionFinding], criteria: Sequence[str], claims: set[str], reasoning: str
 ) -> Evaluation | Unread:
+    if beyond := [n for n in found if not 1 <= n <= len(criteria)]:
+        return Unread(f"criterion {beyond[0]} is judged, and there are {len(criteria)}")
     if lacking := [n for n in range(1, len(criteria) + 1) if n not in found]:
         said = ", ".join(map(str, lacking))
         return Unread(f"nothing is said of criteria {said}" if found else "no criterion is judged")
@@ -179,15 +179,9 @@ def _of_json(given: dict[str, Any], criteria: Sequence[str]) -> Evaluation | Unr
         number = one.get("number", place) if isinstance(one, dict) else place
         if not isinstance(met, bool) or number in found or not isinstance(number, int):
             return Unread(f"criterion {place} is not said to be met or not met, once")
-        if not 1 <= number <= len(criteria):
-            return Unread(_beyond(number, criteria))
         found[number] = CriterionFinding(met, str(one.get("reason", ""))[:_REASON_CHARS])
     claims = {str(given.get("verdict", "")).strip().upper()}
     return _whole(found, criteria, claims, str(given.get("reasoning", "")))
-
-
-def _beyond(number: int, criteria: Sequence[str]) -> str:
-    return f"criterion {number} is judged, and there are {len(criteria)}"
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -205,17 +199,11 @@ def _sections(text: str) -> dict[str, str]:
 def _findings(
     text: str, criteria: Sequence[str]
 ) -> Iterator[tuple[int, str, CriterionFinding | None]]:
-    """What each criterion is called and said of it; ``None`` if its reason says the contrary.
-
-    One that is judged and was not asked for is ``None``, too.
-    """
+    """What each criterion is called and said of it; ``None`` if its reason says the contrary."""
     for number, said in _entries(text):
         plain = _plain(said)
-        if not 1 <= number <= len(criteria):
-            if _JUDGED.search(f": {plain}"):
-                yield number, "", None
-            continue
-        own = _plain(_one_line(criteria[number - 1]))
+        asked = criteria[number - 1] if 1 <= number <= len(criteria) else ""
+        own = _plain(_one_line(asked))
         rest = plain[len(own) :] if plain.lower().startswith(own.lower()) else plain
         if judged := _JUDGED.search(rest) or _JUDGED.search(f": {rest}"):
             met = judged[1].upper() == "MET"

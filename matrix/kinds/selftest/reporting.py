@@ -146,8 +146,8 @@ def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:
         }
     several = sum(one.scenario == session.scenario for one in run.sessions) > 1
     where = {"round": session.round, "levels": dict(session.levels)} if several else {}
-    own = {"session": session.session_id}  # which `matrix show` takes
-    return {**told, **where, **own, "duration_ms": round(session.duration_s * 1000)}
+    told["session"] = session.session_id  # which `matrix show` takes
+    return {**told, **where, "duration_ms": round(session.duration_s * 1000)}
 
 
 def _lines(cases: Sequence[Mapping[str, Any]], passed: int, simulated: str) -> Iterator[str]:
