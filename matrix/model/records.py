@@ -205,9 +205,9 @@ class Failure(NamedTuple):
 class Answer(NamedTuple):
     """The recorded outcome of a call; final errors are answers as well.
 
-    ``cost`` is what the ledger settled for all attempts of the call; ``duration_s`` is the model's
-    working time for the answering attempt, without quota and retry waits, and moves the session's
-    clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
+    ``cost`` is what the ledger took for it, settled or presumed, and for earlier attempts that were
+    billed; ``duration_s`` is the model's working time for the answering attempt, without quota and
+    retry waits, and moves the session's clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
     ``carry`` is JSON text that the provider wants back with this answer while its tool calls are
     worked on; ``answered_by`` is the provider's own name of the model that answered.
     Of a raw request ``text`` is the whole body, of content type ``media``. ``effect`` is JSON text:

@@ -132,9 +132,11 @@ class GovernorMachine(RuleBasedStateMachine):
             message = settle(
                 hold.key, hold_id, disposition=disposition, cost=cost, usage=Usage(), answer=given
             )
+            if given is not None and disposition == "presumed":
+                given = given._replace(cost=hold.amount)  # what an answer costs includes that
             if given is not None and hold.key.session_id in self.open:
                 self.calls[hold.key].answer = given
-            self._check(self._tell(hold.owner, message), message)
+            self._check(self._tell(hold.owner, message), message._replace(answer=given))
             if again:
                 told = self._tell(hold.owner, message)
                 assert told.entries == []

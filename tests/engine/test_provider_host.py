@@ -216,7 +216,7 @@ async def test_an_answer_that_broke_off_is_believed_as_little_as_a_whole_one() -
 async def test_usage_that_cannot_be_believed_is_presumed_in_full(usage: Usage | None) -> None:
     world = World(lambda of, attempt: ProviderReply("6", usage, 0.5))
     answer = await world.host.ask(call())
-    assert (answer.text, answer.cost, answer.usage) == ("6", 0, Usage())
+    assert (answer.text, answer.cost, answer.usage) == ("6", BOUND, Usage())
     assert world.settlements == [("presumed", BOUND, "")]
     assert world.core.ledger.balance.spent == BOUND
 

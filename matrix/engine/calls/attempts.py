@@ -53,15 +53,15 @@ class Report(NamedTuple):
 
 
 class Bill(NamedTuple):
-    """What an answered attempt costs; ``cost`` is ``None`` if nobody who is believed says it.
+    """What an answered attempt costs.
 
-    ``presumed`` is what an agent's turn counts as in its session then: its hold.
+    ``cost`` is ``None`` if nobody who is believed says it: the governor presumes its hold then, and
+    adds that to the answer.
     """
 
     usage: Usage
     cost: NanoUSD | None
     doubt: str = ""
-    presumed: NanoUSD = 0
 
     @classmethod
     def of(cls, reply: ProviderReply, call: Call, entry: ModelEntry) -> Bill:
@@ -77,7 +77,7 @@ class Bill(NamedTuple):
 def _agents_bill(usage: Usage, said: NanoUSD | None, doubt: str, entry: ModelEntry) -> Bill:
     if said is not None and said > max(FAR_BEYOND * entry.tariff.most_fee, _ABSURD_TURN):
         said, doubt = None, BAD_COST
-    return Bill(usage, said, doubt, entry.tariff.most_fee)
+    return Bill(usage, said, doubt)
 
 
 class FailedAttempt(NamedTuple):
@@ -116,5 +116,4 @@ class FailedAttempt(NamedTuple):
         """A turn that failed costs what the agent says all the same, or all of its hold."""
         bill = _agents_bill(NO_USAGE, 0 if entry.tariff.is_free else error.cost, "", entry)
         how: Disposition = "presumed" if bill.cost is None else "settled"
-        cost = bill.presumed if bill.cost is None else bill.cost
-        return cls(type(error).__name__, False, how, NO_USAGE, cost, 0.0)
+        return cls(type(error).__name__, False, how, NO_USAGE, bill.cost or 0, 0.0)

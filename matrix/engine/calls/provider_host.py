@@ -218,8 +218,8 @@ class ProviderHost:
         except Exception as defect:  # or its hold would stay open, and block others at the cap
             return await self._after_error(call, entry, grant, defect, started, last=True)
         took = self._clock() - started
-        usage, cost, doubt, presumed = Bill.of(reply, call, entry)
-        bought = _answer(call, reply, usage, presumed if cost is None else cost)
+        usage, cost, doubt = Bill.of(reply, call, entry)
+        bought = _answer(call, reply, usage, cost or 0)
         answer = self._in_all(call, bought)
         settle = Settle(
             call.key,

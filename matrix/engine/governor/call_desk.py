@@ -158,6 +158,10 @@ class CallDesk:
             self._calls.settled_before(peer, message)
             return
         held, cost = closed
+        if message.answer is not None and message.disposition == "presumed":
+            # only here is it known what the ledger took for it
+            bought = message.answer
+            message = message._replace(answer=bought._replace(cost=bought.cost + cost))
         usage = message.usage
         self.totals.settled(usage, message.error_class, message.trouble)
         known = message.disposition == "settled"

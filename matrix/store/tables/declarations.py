@@ -44,7 +44,8 @@ SESSIONS = Table(
         Column(
             "cost_usd",
             "number",
-            "Cost of those calls in US dollars, without the share of the prelude.",
+            "Cost of those calls in US dollars, settled or presumed, without the share of the "
+            "prelude.",
         ),
         Column("tokens_in", "integer", "Input tokens of those calls, cached ones included."),
         Column("tokens_out", "integer", "Output tokens of those calls."),
@@ -126,11 +127,11 @@ TURNS = Table(
         Column("calls", "integer", "Model calls that it made."),
         Column("tokens_in", "integer", "Input tokens of those calls."),
         Column("tokens_out", "integer", "Output tokens of those calls."),
-        Column("cost_usd", "number", "Settled cost of those calls in US dollars."),
+        Column("cost_usd", "number", "Cost of those calls in US dollars, settled or presumed."),
         Column("cost_nano", "integer", "`cost_usd` exactly, in nano-dollars."),
         Column("duration_s", "number", "Seconds by which it moved the session's clock."),
         Column("clock_s", "number", "The session's clock after it, in seconds."),
-        Column("total_cost_usd", "number", "Settled cost of the session so far, in US dollars."),
+        Column("total_cost_usd", "number", "Cost of the session so far, in US dollars."),
         Column("total_cost_nano", "integer", "`total_cost_usd` exactly, in nano-dollars."),
         volatile("ended_at", "time", "When the checkpoint was recorded."),
         _SEQ,
