@@ -5,16 +5,15 @@ Before, because whatever is cut or quoted may hold half a value, or one in anoth
 
 from __future__ import annotations
 
-import json
 import os
 import stat
-from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
+from matrix.agents.spellings import Finder, spellings
 from matrix.agents.turns import AgentAnswer
 from matrix.model.errors import AgentFailed
 from matrix.model.records import JSON
@@ -22,16 +21,12 @@ from matrix.model.spec.agents import AgentSpec
 from matrix.store.blobs.trees import CLOCK_GRAIN_NS
 from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
 
-_SHORTEST_LINE: Final = 8
-"""Shorter lines of a value of several lines are ordinary words."""
-_FIRST_OWN: Final = (0, 2, 3)
-"""The first letter of base64 that a value has for itself, behind 0, 1 or 2 bytes of a group."""
-
-
-_TILE: Final = 16
-"""Letters of a piece of base64 that is looked for by itself: 12 bytes, which no accident makes."""
-_LONGEST_TILED: Final = 256
-"""Bytes of a value beyond which it is looked for whole only: each piece is a walk over files."""
+_AS_IS: Final = "surrogatepass"
+"""What is no text in UTF-8 is looked through, and kept, as it is."""
+_WINDOW: Final = 16 * 2**20
+"""Bytes of a file that are looked through at once."""
+_MOST_BREAKS: Final = 8
+"""Letters that a broken value takes in a file, for each of its own: lines may be indented."""
 
 
 class Cleaner:
@@ -44,13 +39,16 @@ class Cleaner:
     def __init__(self, agent: AgentSpec, variables: Mapping[str, str]) -> None:
         passed = [variables[name] for name in agent.pass_env if variables.get(name)]
         values = {*passed, *secrets_in(variables)}
-        self._redactor = Redactor({form for value in values for form in _forms(value)})
+        self._redactor = Redactor({form for value in values for form in spellings(value)})
         self._longest = max(map(len, self._redactor.spelled), default=0)
+        self._finder = Finder([form.encode(errors=_AS_IS) for form in self._redactor.spelled])
 
     def __call__(self, text: str, whole: bool = True) -> str:
         """Text without secrets; of one that was cut, the end goes that may be the half of one."""
-        cleaned = self._redactor.values(text)
-        return cleaned if whole else cleaned[: len(cleaned) - self._longest]
+        content = text.encode(errors=_AS_IS)
+        if self._finder.may_be_in(content):
+            text = _without(self._finder, content, binary=False).decode(errors=_AS_IS)
+        return text if whole else text[: len(text) - 2 * self._longest]
 
     def json(self, value: JSON) -> JSON:
         """A JSON value without secrets in any of its strings, whichever way they were spelled.
@@ -81,7 +79,7 @@ class Cleaner:
 
     def reason(self, text: str) -> str:
         """Why a turn failed, also without what only looks like a secret."""
-        return self._redactor.text(text)
+        return self._redactor.text(self(text))
 
     def clean_files(self, folder: Path, since_ns: int) -> None:
         """Take them out of files that have changed, before the folder is kept.
@@ -94,8 +92,7 @@ class Cleaner:
             AgentFailed: One is part of a name or of a link's target, or in a file that cannot be
                 written.
         """
-        forms = [form.encode(errors="replace") for form in self._redactor.spelled]
-        if not forms:
+        if not self._longest:
             return
         try:
             for path, found in _entries(folder):
@@ -106,11 +103,41 @@ class Cleaner:
                     if self(target) != target:
                         raise AgentFailed("made a link to the value of a secret variable")
                 if stat.S_ISREG(found.st_mode) and found.st_ctime_ns > since_ns - CLOCK_GRAIN_NS:
-                    _clean_file(path, found, forms)
+                    self._clean_file(path, found)
         except OSError as error:
             raise AgentFailed(
                 f"left a folder from which secrets cannot be taken out: {error.strerror}"
             ) from None
+
+    def _clean_file(self, path: Path, found: os.stat_result) -> None:
+        """Write a file anew without secrets, if it has any; its mode and its time stay.
+
+        A binary one keeps its length, so that a database with a secret in a row is still one.
+        """
+        if not found.st_size:
+            return
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+        with os.fdopen(handle, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            if not self._may_be_in(content):
+                return
+            whole = bytes(content)
+        binary = b"\0" in whole  # whose format counts on lengths and places
+        cleaned = _without(self._finder, whole, binary=binary)
+        if cleaned == whole:
+            return
+        with NamedTemporaryFile(dir=path.parent, delete=False) as anew:
+            anew.write(cleaned)
+        written = Path(anew.name)
+        written.chmod(stat.S_IMODE(found.st_mode))
+        os.utime(written, ns=(found.st_atime_ns, found.st_mtime_ns))
+        written.replace(path)
+
+    def _may_be_in(self, content: mmap) -> bool:
+        beyond = _MOST_BREAKS * self._longest
+        return any(
+            self._finder.may_be_in(content[at : at + _WINDOW + beyond])
+            for at in range(0, len(content), _WINDOW)
+        )
 
 
 def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -121,65 +148,11 @@ def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
             yield path, path.lstat()
 
 
-def _clean_file(path: Path, found: os.stat_result, forms: Sequence[bytes]) -> None:
-    """Write a file anew without secrets, if it has any; its mode and its time stay.
-
-    A binary one keeps its length, so that a database with a secret in a row is still one.
-    """
-    if not found.st_size:
-        return
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
-    with os.fdopen(handle, "rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
-        if all(content.find(form) < 0 for form in forms):
-            return
-        cleaned = bytes(content)
-    binary = b"\0" in cleaned  # whose format counts on lengths and places
-    for form in forms:
-        put = REMOVED.encode().ljust(len(form), b"*")[: len(form)] if binary else REMOVED.encode()
-        cleaned = cleaned.replace(form, put)
-    with NamedTemporaryFile(dir=path.parent, delete=False) as anew:
-        anew.write(cleaned)
-    written = Path(anew.name)
-    written.chmod(stat.S_IMODE(found.st_mode))
-    os.utime(written, ns=(found.st_atime_ns, found.st_mtime_ns))
-    written.replace(path)
-
-
-def _forms(value: str) -> Iterator[str]:
-    """A value, and each of its lines, as they are and as JSON and Python write them."""
-    lines = [line.strip() for line in value.splitlines()]
-    for part in (value, *(line for line in lines if len(line) >= _SHORTEST_LINE)):
-        written = [part, *_in_quotes(part)]
-        yield from written
-        for form in written[1:]:  # JSON that quotes JSON
-            yield from _in_quotes(form)
-        if len(part) >= _SHORTEST_LINE:
-            raw = part.encode(errors="replace")
-            yield from (raw.hex(), raw.hex().upper())
-            yield from _in_base64(raw)
-
-
-def _in_quotes(text: str) -> Iterator[str]:
-    yield json.dumps(text)[1:-1]
-    yield json.dumps(text, ensure_ascii=False)[1:-1]
-    yield repr(text)[1:-1]
-
-
-def _in_base64(value: bytes) -> Iterator[str]:
-    """What base64 makes of a value that stands anywhere in a text, as in a header of HTTP.
-
-    Of each of the three ways in which it may lie across the groups of three bytes, the letters that
-    its neighbours have no part in; and those it has at the end of a text, where it has none. What
-    breaks it into lines, as ``base64`` does after 76 letters, breaks one piece of it.
-    """
-    for before in range(3):
-        padded = bytes(before) + value
-        first, end = _FIRST_OWN[before], len(padded) * 8 // 6
-        for encode in (b64encode, urlsafe_b64encode):
-            letters = encode(padded).decode()
-            if end - first >= _SHORTEST_LINE:
-                yield letters[first:]
-                yield letters[first:].rstrip("=")
-                yield letters[first:end]
-                if len(value) <= _LONGEST_TILED:
-                    yield from (letters[at : at + _TILE] for at in range(first, end - _TILE, _TILE))
+def _without(finder: Finder, content: bytes, *, binary: bool) -> bytes:
+    """Content without what is found in it, of the same length if it is binary."""
+    kept, at = [], 0
+    for start, end in finder.spans(content):
+        put = REMOVED.encode()
+        kept += [content[at:start], put.ljust(end - start, b"*")[: end - start] if binary else put]
+        at = end
+    return b"".join((*kept, content[at:]))

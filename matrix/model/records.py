@@ -207,9 +207,10 @@ class Answer(NamedTuple):
 
     ``cost`` is what the ledger took for it, settled or presumed, and for earlier attempts that were
     billed; ``duration_s`` is the model's working time for the answering attempt, without quota and
-    retry waits, and moves the session's clock. ``reasoning`` is what the model thought, as far as it is told, apart from ``text``;
-    ``carry`` is JSON text that the provider wants back with this answer while its tool calls are
-    worked on; ``answered_by`` is the provider's own name of the model that answered.
+    retry waits, and moves the session's clock. ``reasoning`` is what the model thought, as far as
+    it is told, apart from ``text``; ``carry`` is JSON text that the provider wants back with this
+    answer while its tool calls are worked on; ``answered_by`` is the provider's own name of the
+    model that answered.
     Of a raw request ``text`` is the whole body, of content type ``media``. ``effect`` is JSON text:
     what an agent's turn did to the world, with the ``tree`` of the working folder that it left.
     ``cached`` says that an earlier run bought it.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from base64 import b64encode
+from base64 import b64encode, urlsafe_b64encode
+from binascii import hexlify
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from matrix.agents.secrets import Cleaner
 from matrix.kinds.context import MOST_OUTPUT
@@ -68,6 +71,13 @@ def test_an_agent_that_tells_its_token_tells_it_nobody(
     assert "[redacted]" in said
 
 
+def _cleaner(token: str) -> Cleaner:
+    agent = AgentSpec.model_validate(
+        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
+    )
+    return Cleaner(agent, {"T": token})
+
+
 PEM = "-----BEGIN KEY-----\nMIIEvQ77zzCanary\n9xTopSecretLastLine\n-----END KEY-----"
 QUOTED = 'can"ary\\7-über'
 WAYS: dict[str, Callable[[str], str]] = {
@@ -88,42 +98,70 @@ WAYS: dict[str, Callable[[str], str]] = {
 @pytest.mark.parametrize("token", [PEM, QUOTED, CANARY])
 @pytest.mark.parametrize("way", list(WAYS))
 def test_no_part_of_it_gets_through_however_it_is_written_or_cut(token: str, way: str) -> None:
-    agent = AgentSpec.model_validate(
-        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
-    )
     text = WAYS[way](token)
     kept = text[:MOST_OUTPUT]
-    cleaned = Cleaner(agent, {"T": token})(kept, len(kept) == len(text))
+    cleaned = _cleaner(token)(kept, len(kept) == len(text))
     for length in range(8, 24):
         for part in token.splitlines():
             for at in range(len(part) - length + 1):
                 assert part[at : at + length] not in cleaned
 
 
-@pytest.mark.parametrize("lead", ["", "a", "ab", "user:"])
-@pytest.mark.parametrize("width", [20, 64, 76])
-def test_base64_in_lines_keeps_one_piece_at_a_break_at_most(lead: str, width: int) -> None:
-    agent = AgentSpec.model_validate(
-        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
-    )
-    token = "".join(f"{n:x}{chr(97 + n % 26)}-" for n in range(50))
-    whole = b64encode((lead + token).encode()).decode()
-    text = "\n".join(whole[at : at + width] for at in range(0, len(whole), width))
-    cleaned = Cleaner(agent, {"T": token})(text)
-    left = max(map(len, cleaned.replace("\n", "").split("[redacted]")))
-    assert left <= 2 * 16 if width > 20 else left < len(whole) / 3
+ENCODERS: dict[str, Callable[[bytes], bytes]] = {
+    "base64": b64encode,
+    "base64 for addresses": urlsafe_b64encode,
+    "hex": hexlify,
+}
+BREAKS = ["\n", "\r\n", "\n    ", "\n\t", "\\n", "\\r\\n"]
+"""Ends of lines, with the indentation of the next; the last two as JSON has them."""
+
+
+@given(
+    size=st.integers(12, 3_000),
+    lead=st.integers(0, 100),
+    width=st.sampled_from([20, 60, 64, 70, 76]),
+    broken=st.sampled_from(BREAKS),
+    encode=st.sampled_from(sorted(ENCODERS)),
+)
+def test_no_letter_is_left_of_what_is_encoded_and_broken_into_lines(
+    size: int, lead: int, width: int, broken: str, encode: str
+) -> None:
+    token = ("".join(f"{n:x}{chr(97 + n % 26)}-" for n in range(size)))[:size]
+    letters = ENCODERS[encode](b"." * lead + token.encode()).decode()
+    text = broken.join(letters[at : at + width] for at in range(0, len(letters), width))
+    cleaned = _cleaner(token)(f"It is:\n{text}\n\nThat was all.")
+    own = 2 * lead if encode == "hex" else lead * 8 // 6  # letters it shares with nothing
+    told = cleaned.replace(broken, "").replace("\n", "")
+    assert told.startswith("It is:" + letters[:own])
+    assert told.endswith("[redacted]That was all.")
+    assert len(told) <= len("It is:[redacted]That was all.") + own + 1
+
+
+@pytest.mark.parametrize("size", [20, 48, 300])
+def test_a_file_of_many_megabytes_keeps_nothing_of_what_it_has_at_the_edge_of_a_window(
+    tmp_path: Path, size: int
+) -> None:
+    token = "".join(f"{n:x}{chr(97 + n % 26)}-" for n in range(size))[:size]
+    letters = b64encode(token.encode())
+    broken = b"\n    ".join(letters[at : at + 20] for at in range(0, len(letters), 20))
+    filler = b"an ordinary line of a log\n" * (16 * 2**20 // 26)
+    (tmp_path / "log").write_bytes(filler + broken + filler)
+    _cleaner(token).clean_files(tmp_path, 0)
+    assert (tmp_path / "log").read_bytes() == filler + b"[redacted]" + filler
+
+
+def test_ordinary_text_that_only_lacks_its_blanks_stays() -> None:
+    text = "open\nsesame or open sesame, and sesa\nme"
+    assert _cleaner("opensesame-9")(text) == text
 
 
 def test_a_database_is_one_without_the_value_too(tmp_path: Path) -> None:
-    agent = AgentSpec.model_validate(
-        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
-    )
     with closing(sqlite3.connect(tmp_path / "a.db")) as made:
         made.execute("create table said (at integer, what text)")
         rows = [(n, CANARY if n == 200 else f"row {n}") for n in range(400)]
         made.executemany("insert into said values (?, ?)", rows)
         made.commit()
-    Cleaner(agent, {"T": CANARY}).clean_files(tmp_path, 0)
+    _cleaner(CANARY).clean_files(tmp_path, 0)
     assert CANARY.encode() not in (tmp_path / "a.db").read_bytes()
     with closing(sqlite3.connect(tmp_path / "a.db")) as kept:
         assert kept.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -133,10 +171,7 @@ def test_a_database_is_one_without_the_value_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", ["{}", "../{}/x", "{}\udcff"])
 def test_a_link_to_a_value_fails_the_turn_and_is_not_kept(tmp_path: Path, target: str) -> None:
-    agent = AgentSpec.model_validate(
-        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
-    )
-    cleaner = Cleaner(agent, {"T": CANARY})
+    cleaner = _cleaner(CANARY)
     (tmp_path / "fine").symlink_to("../elsewhere")
     cleaner.clean_files(tmp_path, 0)
     (tmp_path / "link").symlink_to(target.format(CANARY))
@@ -149,12 +184,9 @@ def test_a_link_to_a_value_fails_the_turn_and_is_not_kept(tmp_path: Path, target
 @pytest.mark.parametrize("before", ["", "a", "a:", "ab:"])
 @pytest.mark.parametrize("pad", [True, False])
 def test_base64_keeps_no_letter_of_the_end_of_a_value(token: str, before: str, pad: bool) -> None:
-    agent = AgentSpec.model_validate(
-        {"command": ["x"], "free": True, "sandbox": "none", "pass_env": ["T"]}
-    )
     text = b64encode((before + token).encode()).decode()
     text = text if pad else text.rstrip("=")
-    cleaned = Cleaner(agent, {"T": token})(f"Basic {text} and more")
+    cleaned = _cleaner(token)(f"Basic {text} and more")
     assert cleaned.endswith("[redacted] and more")
     assert len(cleaned.split()[1]) <= len("[redacted]") + (len(before) * 8 + 5) // 6
 
