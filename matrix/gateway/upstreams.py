@@ -101,8 +101,9 @@ class Upstreams:
         for known in (self._stand_in, name, f"{_FIRST[shape]}/{name}"):
             if known in self._models:
                 return self._models[known]
-        near = near_matches(f"{_FIRST[shape]}/{name}", sorted(self._models))
-        hint = f"; did you mean {near[0].rpartition('/')[2]}?" if near else ""
+        first, models = f"{_FIRST[shape]}/", sorted(self._models)
+        near = near_matches(first + name, models) or near_matches(name, models)
+        hint = f"; did you mean {near[0].removeprefix(first)}?" if near else ""
         raise NoSuchModel(f"The model `{name}` is not known here, or has no price{hint}")
 
     def names(self) -> list[str]:

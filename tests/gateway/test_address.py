@@ -10,9 +10,9 @@ import pytest
 
 from matrix.gateway.address import open_address
 from matrix.gateway.desk import GatewayRequest
-from matrix.gateway.upstreams import Upstream, Upstreams
+from matrix.gateway.upstreams import NoSuchModel, Upstream, Upstreams
 from matrix.model.errors import Censored
-from matrix.model.records import Answer
+from matrix.model.records import Answer, Shape
 
 HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
 BROKEN = {
@@ -43,6 +43,25 @@ async def test_a_client_that_breaks_off_is_asked_for_nobody_and_told_on_no_termi
             assert address.requests == 0
     assert not caplog.records
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "meant"),
+    [
+        ("gpt-4oo", "chat", "gpt-4o"),
+        ("claude-sonet", "messages", "claude-sonnet"),
+        ("opus-4.5", "messages", "sim/opus-4.5"),
+        ("claude-sonet", "chat", "anthropic/claude-sonnet"),
+    ],
+)
+def test_a_name_that_nobody_has_is_answered_with_one_that_works(
+    name: str, shape: Shape, meant: str
+) -> None:
+    known = ("openai/gpt-4o", "anthropic/claude-sonnet", "sim/opus-4.5")
+    models = Upstreams({one: Upstream(one, one.partition("/")[0]) for one in known})
+    with pytest.raises(NoSuchModel, match=rf"did you mean {meant}\?$"):
+        models.find(name, shape)
+    assert models.find(meant, shape).name.endswith(meant)
 
 
 async def test_what_a_cap_refuses_to_a_client_that_has_gone_is_not_counted_as_refused() -> None:

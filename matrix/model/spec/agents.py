@@ -134,7 +134,8 @@ class AgentSpec(_Part):
     meter: tuple[str, ...] | None = Field(
         default=None,
         description=(
-            "Its model calls come through a metered address: anthropic, openai, or models by name."
+            "Its model calls come through a metered address: anthropic, openai, or models by "
+            "name. A single model answers whichever model the agent asks for."
         ),
     )
     max_usd: float | None = Field(
@@ -162,8 +163,9 @@ class AgentSpec(_Part):
     )
     pass_env: tuple[Variable, ...] = Field(
         default=(),
-        description="Variables that it gets, resolved where it runs. Their values are taken out of "
-        "what it says and leaves; those of fewer than 6 characters are not.",
+        description="Of a command or service: variables that it gets, resolved where it runs. "
+        "Their values are taken out of what it says and leaves; those of fewer than 6 characters "
+        "are not.",
     )
     sandbox: Literal["bubblewrap", "none"] | None = Field(
         default=None,
