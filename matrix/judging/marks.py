@@ -59,7 +59,9 @@ def marks_in(material: Iterable[Part]) -> dict[str, list[str]]:
     found = {}
     for part in material:
         kinds = ["a fence"] * any(fence in part.text for fence in FENCES)
-        kinds += ["a verdict line"] * (_VERDICT_LINE.search(part.text) is not None)
+        kinds += ["a verdict line"] * (
+            _VERDICT_LINE.search(part.text.replace("\u00a0", " ")) is not None
+        )
         if kinds:
             found[part.title] = kinds
     return found

@@ -168,7 +168,8 @@ def _read(document: Document) -> ReadFile:
     """
     value = document.value
     own = {name: item for name, item in value.items() if name not in OF_A_SPEC}
-    file = check(Document(document.source, own, document.lines, document.origins), SelftestFile)
+    beside = Document(document.source, own, document.lines, document.origins)
+    file = check(beside, SelftestFile, also=sorted(OF_A_SPEC))
     if twice := [case.id for case in file.scenarios if _count(file, case.id) > 1]:
         told = f"the id {twice[0]!r} is given twice; every case has its own"
         raise BadInput([document.mistake(("scenarios",), told)])

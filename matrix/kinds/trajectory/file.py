@@ -123,7 +123,8 @@ def read_adapter(request: FileRequest) -> ReadFile:
     """
     document = _own_document(request)
     own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
-    file = check(Document(document.source, own, document.lines, document.origins), AdapterFile)
+    beside = Document(document.source, own, document.lines, document.origins)
+    file = check(beside, AdapterFile, also=sorted(OF_A_SPEC))
     given, mistakes = given_to(request), Mistakes(document)
     folders = mistakes.collect(partial(_folders, request, file, document.source))
     rubrics = mistakes.collect(partial(_folder, "rubrics", file.rubrics, request, document))

@@ -20,9 +20,12 @@ Location = tuple[str | int, ...]
 
 
 def complaints(
-    error: ValidationError, model: type[BaseModel], value: Any
+    error: ValidationError, model: type[BaseModel], value: Any, also: Sequence[str] = ()
 ) -> list[tuple[Location, str]]:
-    """Path and message of every mistake in ``value``, which ``model`` refused."""
+    """Path and message of every mistake in ``value``, which ``model`` refused.
+
+    ``also`` are further keys that its file may have at its top.
+    """
     found: list[tuple[Location, str]] = []
     items = error.errors(include_url=False)
     misspelt = _misspelt(items, model, value)
@@ -31,7 +34,7 @@ def complaints(
         if item["type"] == "missing" and path in misspelt:
             continue
         if item["type"] == "extra_forbidden":
-            allowed = _fields_at(model, path[:-1])
+            allowed = [*_fields_at(model, path[:-1]), *(() if path[:-1] else also)]
             message = f"unknown key; allowed: {', '.join(allowed)}"
             message += did_you_mean(str(path[-1]), allowed)
         elif item["type"] == "missing":

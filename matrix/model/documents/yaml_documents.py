@@ -232,8 +232,10 @@ def _copy(value: Any) -> Any:
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
-def check(document: Document, model: type[M], at: PathKey = ()) -> M:
+def check(document: Document, model: type[M], at: PathKey = (), *, also: Sequence[str] = ()) -> M:
     """Validate a document (or the part of it at ``at``) against a model.
+
+    ``also`` are keys beside the model's that its file may have, and that others check.
 
     Raises:
         BadInput: Every mistake, one line each.
@@ -249,7 +251,7 @@ def check(document: Document, model: type[M], at: PathKey = ()) -> M:
     except ValidationError as error:
         raise BadInput(
             document.mistake(at + path, message)
-            for path, message in complaints(error, model, value)
+            for path, message in complaints(error, model, value, also)
         ) from None
     switches = list(_switches_for_numbers(value, parsed, at))
     if switches:

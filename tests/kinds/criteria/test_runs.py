@@ -346,6 +346,8 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"variants": {"new": {"first": "file://no.md"}}}, "no.md: no such file"),
     ({"judge": {"model": "sim/gpt-4o-mini", "temprature": 1}}, "temprature"),
     ({"strange": 1}, "strange"),
+    ({"limts": {"cost_usd": 1}}, "limts: unknown key; allowed: version, inputs, agents"),
+    ({"limts": {"cost_usd": 1}}, "did you mean 'limits'"),
 ]  # fmt: skip
 
 
