@@ -12,7 +12,7 @@ from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import MATERIAL
 from matrix.kinds.trajectory.assertions.folder import View
-from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, hits
 from matrix.kinds.trajectory.settings import JUDGE, Content, TrajectoryScenario
 from matrix.kinds.trajectory.state import (
     UNCERTAIN,
@@ -81,18 +81,11 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     target = check.target_glob or check.target_file
     if not target:
         return _within(view, view.notes, chars) if final else []
-    paths = [path for one in alternatives(target) for path in _matched(one, view)]
+    paths = [path for one in alternatives(target) for path in hits(one, view.now)]
     paths = list(dict.fromkeys(paths))
     each = max(200, chars // max(1, len(paths)))
     shown = [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
     return shown or [(target, NO_FILE)]
-
-
-def _matched(pattern: str, view: View) -> list[str]:
-    name = plain(pattern)
-    if name in view.now:
-        return [name]
-    return matching(name, view.now) if is_glob(name) else []
 
 
 def _within(view: View, paths: Sequence[str], chars: int) -> list[tuple[str, str]]:

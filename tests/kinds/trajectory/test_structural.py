@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
+from unicodedata import normalize
 
 import pytest
 
@@ -15,6 +16,7 @@ from matrix.kinds.trajectory.assertions.notes.markdown import with_marked_headin
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
+Composition = Literal["NFC", "NFD"]
 HYPOTHESIS: Final = """# H-V1: Small teams drop the weekly report
 
 Status: {status}
@@ -95,6 +97,9 @@ NOTES: Final[dict[str, str]] = {
         ("file_exists_glob", "source/**/*lena*.md", True),
         ("file_exists_glob", "nowhere/*.md OR source/interviews/*.md", True),
         ("file_exists_glob", "nowhere/*.md OR elsewhere/*.md", False),
+        ("file_exists_glob", "source/{calls,interviews}/*.md", True),
+        ("file_exists_glob", "source/{calls,interview}/*.md", False),
+        ("file_exists_glob", "hypotheses/{H-V*,H-U*}.{md,txt}", True),
         ("file_modified_or_created", "decisions/drop-report.md", True),
         ("file_modified_or_created", "decisions/other.md", False),
         ("hypothesis_count_at_least", 1, True),
@@ -450,10 +455,26 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
         ("all_internal_links_valid", False, "it is true, or the line is left out"),
         ("file_contains_any", "notes/*.md", "paths ; texts"),
         ("file_contains_any", "notes/*.md ; ", "paths ; texts"),
+        ("file_contains_any", "notes/*.md ; because OR", "one side of OR"),
+        ("file_exists_glob", "a.md OR", "one side of OR"),
+        ("file_exists_glob", "OR a.md", "one side of OR"),
     ],
 )
 def test_arguments_that_mean_nothing(name: str, argument: Any, told: str) -> None:
     assert told in BUILT_IN[name].fault(argument)
+
+
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+@pytest.mark.parametrize("wanted", ["NFC", "NFD"])
+@pytest.mark.parametrize(
+    "pattern", ["personas/Zoë.md", "personas/Zo*ë*.md", "{x,personas}/*Zoë.md"]
+)
+def test_an_accent_is_one_however_it_is_composed(
+    tmp_path: Path, pattern: str, form: Composition, wanted: Composition
+) -> None:
+    view = look(tmp_path, {normalize(form, "personas/Zoë.md"): normalize(form, "She is naïve.")})
+    assert ask(view, "file_exists_glob", normalize(wanted, pattern)).holds
+    assert ask(view, "file_contains_any", normalize(wanted, f"{pattern} ; NAÏVE")).holds
 
 
 @pytest.mark.parametrize("path", ["./a.md", "this or that.md", "a.b/c.md"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from matrix.kinds.trajectory.assertions.notes.paths import alternatives, never_matches
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, loose_or, never_matches
 from matrix.model.records import JSON
 
 
@@ -59,6 +59,8 @@ def contains_fault(argument: JSON) -> str:
         paths, semicolon, requested = str(text).partition(";")
         if not semicolon or not alternatives(requested):
             return f"found {text!r}; it is `paths ; texts`, such as `decisions/*.md ; because`"
+        if any(loose_or(one) for one in alternatives(requested)):
+            return f"found {text!r}; nothing stands on one side of OR"
         if why := path_fault(paths):
             return why
     return ""

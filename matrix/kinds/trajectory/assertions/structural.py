@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 from matrix.kinds.trajectory.assertions.arguments import (
     contains_fault,
@@ -33,7 +34,7 @@ from matrix.kinds.trajectory.assertions.hypotheses import (
 from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, places_in, target_of
 from matrix.kinds.trajectory.assertions.notes.notebook import EvidenceRow, Layout, entries_in
-from matrix.kinds.trajectory.assertions.notes.paths import alternatives, is_glob, matching, plain
+from matrix.kinds.trajectory.assertions.notes.paths import alternatives, hits, is_glob, plain
 from matrix.model.records import JSON
 
 GROUP: Final = "matrix.assertions"
@@ -99,26 +100,19 @@ def _all(
 
 def _file_exists(scene: AssertionContext, pattern: str) -> Found:
     for one in alternatives(pattern):
-        if hits := _hits(one, scene.view.now):
-            return Found(True, f"there is {_list(hits)}")
+        if there := hits(one, scene.view.now):
+            return Found(True, f"there is {_list(there)}")
     return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
 
 
 def _file_modified(scene: AssertionContext, pattern: str) -> Found:
-    there = [hit for one in alternatives(pattern) for hit in _hits(one, scene.view.now)]
+    there = [hit for one in alternatives(pattern) for hit in hits(one, scene.view.now)]
     touched = [path for path in there if scene.view.touched(path)]
     if touched:
         return Found(True, f"this turn wrote {_list(touched)}")
     if there:
         return Found(False, f"this turn did not touch {_list(there)}")
     return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
-
-
-def _hits(pattern: str, paths: Iterable[str]) -> list[str]:
-    name = plain(pattern)
-    if name in paths:
-        return [name]
-    return matching(name, paths) if is_glob(name) else []
 
 
 def _hypothesis_count(scene: AssertionContext, least: Any) -> Found:
@@ -212,12 +206,12 @@ def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
 
 def _contains_any(scene: AssertionContext, argument: str) -> Found:
     paths, _, requested = argument.partition(";")
-    there = [hit for one in alternatives(paths) for hit in _hits(one, scene.view.now)]
+    there = [hit for one in alternatives(paths) for hit in hits(one, scene.view.now)]
     texts = alternatives(requested)
     for path in there:
-        low = scene.view.text(path).casefold()
+        low = normalize("NFC", scene.view.text(path)).casefold()
         for one in texts:
-            if one.casefold() in low:
+            if normalize("NFC", one).casefold() in low:
                 return Found(True, f"{path} has {one!r}")
     if not there:
         return Found(False, f"no file is {_wanted(paths)}{_near(paths, scene.view.now)}")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import Final
+from unicodedata import normalize
 
 _OR: Final = re.compile(r"\s+OR\s+|\s*\|\|\s*")
-_MAGIC: Final = re.compile(r"[*?\[]")
+_MAGIC: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
+_BRACES: Final = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
+_LOOSE_OR: Final = re.compile(r"^OR\s|\sOR$")
 
 
 def alternatives(text: str) -> list[str]:
@@ -20,10 +23,21 @@ def alternatives(text: str) -> list[str]:
     return [part.strip() for part in _OR.split(text.strip()) if part.strip()]
 
 
+def hits(pattern: str, paths: Collection[str]) -> list[str]:
+    """The file of that name, or else those that it matches as a glob."""
+    name = plain(pattern)
+    if name in paths:
+        return [name]
+    return matching(name, paths) if is_glob(name) or not name.isascii() else []
+
+
 def matching(pattern: str, paths: Iterable[str]) -> list[str]:
-    """The paths that a glob matches, in order; ``*`` stays within a folder, ``**`` does not."""
-    requested = _pattern(plain(pattern))
-    return sorted(path for path in paths if requested.fullmatch(path))
+    """The paths that a glob matches, in order; ``*`` stays within a folder, ``**`` does not.
+
+    An accented letter is one however it is composed, because file systems differ in that.
+    """
+    requested = _pattern(normalize("NFC", plain(pattern)))
+    return sorted(path for path in paths if requested.fullmatch(normalize("NFC", path)))
 
 
 def plain(path: str) -> str:
@@ -47,9 +61,16 @@ def never_matches(pattern: str) -> str:
         return "it begins with a dot, and hidden files are not looked at"
     if re.search(r"(?:\.\w+|\*) or \S", pattern, re.IGNORECASE):
         return "alternatives stand on both sides of OR, in capitals"
+    if loose_or(pattern):
+        return "nothing stands on one side of OR"
     if pattern.count("[") != pattern.count("]"):
         return "a [ is never closed"
     return ""
+
+
+def loose_or(alternative: str) -> bool:
+    """Whether an OR is left in one alternative, that has nothing on one of its sides."""
+    return _LOOSE_OR.search(alternative) is not None
 
 
 def is_glob(path: str) -> bool:
@@ -71,6 +92,9 @@ def _pattern(glob: str) -> re.Pattern[str]:
             made, at = made + "[^/]*", at + 1
         elif char == "?":
             made, at = made + "[^/]", at + 1
+        elif braces := _BRACES.match(glob, at):
+            each = (_pattern(part).pattern for part in braces[1].split(","))
+            made, at = made + f"(?:{'|'.join(each)})", braces.end()
         elif char == "[" and (end := glob.find("]", at + 2)) > 0:
             inside = glob[at + 1 : end].replace("\\", "\\\\")
             negated = inside.startswith(("!", "^"))
