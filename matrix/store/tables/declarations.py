@@ -25,7 +25,7 @@ SESSIONS = Table(
         ),
         Column("seed", "integer", "Seed shared by all variants of the same round and scenario."),
         Column("scenario", "id", "Name of the scenario pack."),
-        Column("kind", "id", "Kind of scenario, e.g. `playtest`."),
+        Column("kind", "id", "Kind of scenario, by its name."),
         Column(
             "outcome",
             "id",
@@ -87,8 +87,7 @@ SESSIONS = Table(
         Column(
             "changed",
             "text",
-            "What is other than in the parent session, e.g. `prompt=pulse-aware`; null for "
-            "nothing.",
+            "What is other than in the parent session, as `option=level`; null for nothing.",
             optional=True,
         ),
         Column(
