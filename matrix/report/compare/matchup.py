@@ -7,7 +7,8 @@ and little memory.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,8 @@ class Matchup:
         simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
         looked_at_cap: Rounds at the one look of a plan that the cap ended; ``None`` without.
+        metrics: Every metric by name, NaN where a session has none; empty where only some are
+            needed, which are then read when they are asked for.
     """
 
     factor: str
@@ -95,16 +98,16 @@ class Matchup:
     simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
     looked_at_cap: int | None = None
-    _names: list[str] = field(default_factory=list)
-    _read: dict[str, Floats] = field(default_factory=dict)
+    metrics: Mapping[str, Floats] = field(default_factory=dict)
 
-    def read_all(self, judged: str) -> None:
-        """Read every metric at once: the table ``scores`` is large, and is read in one pass.
+    def with_metrics(self, judged: str) -> Matchup:
+        """The same with every metric: the table ``scores`` is large, and is read in one pass.
 
         Args:
             judged: The metric whose repeats of the judge are wanted too; of ``score``, also those
                 of its parts.
         """
+        read: dict[str, Floats] = {}
         repeats = frozenset(repeat_name(number, judged) for number in range(1, MAX_REPEATS + 1))
 
         def requested(name: str) -> bool:
@@ -119,16 +122,16 @@ class Matchup:
             found = session_scores(tables, ids.tolist(), requested)
             found |= {name: of_sessions[name].to_numpy(dtype=float) for name in SESSION_METRICS}
             for name, values in found.items():
-                column = self._read.setdefault(name, np.full(len(self.ids), np.nan))
-                column[mine] = values
+                read.setdefault(name, np.full(len(self.ids), np.nan))[mine] = values
+        return replace(self, metrics=MappingProxyType(read))
 
     def judge_repeats(self, judged: str) -> Floats:
-        """What each repeat makes of each session, [sessions, repeats]; after reading all."""
-        return stacked(self._read, len(self.ids), judged)
+        """What each repeat makes of each session, [sessions, repeats]."""
+        return stacked(self.metrics, len(self.ids), judged)
 
     def measured(self) -> list[str]:
-        """Everything that sessions can be compared on, after reading all; repeats left out."""
-        names = {name for name in self._read if not name.startswith(JUDGE)}
+        """Everything that sessions can be compared on; repeats left out."""
+        names = {name for name in self.metrics if not name.startswith(JUDGE)}
         return [*SESSION_METRICS, FAILED, *sorted(names - {*SESSION_METRICS, FAILED})]
 
     def values(self, metric: str) -> Floats:
@@ -141,8 +144,8 @@ class Matchup:
             return np.where(np.isin(self.outcomes, ("failed", "timeout")), 1.0, 0.0)
         if metric == "cost_usd":
             return self.cost_usd
-        if metric in self._read:
-            return self._read[metric]
+        if metric in self.metrics:
+            return self.metrics[metric]
         found = np.full(len(self.ids), np.nan)
         known = False
         for index, tables in enumerate(self.sources):
@@ -164,17 +167,13 @@ class Matchup:
         return found
 
     def score_names(self) -> list[str]:
-        """Scores that sessions as a whole have, besides ``score`` itself; read once."""
-        if not self._names and self._read:
-            self._names.extend(sorted(set(self._read) - set(SESSION_METRICS)))
-        elif not self._names:
-            names = {
-                str(name)
-                for tables in self.sources
-                for name in tables.distinct("scores", "name", where_null="turn")
-            }
-            self._names.extend(sorted(names - set(SESSION_METRICS)))
-        return self._names
+        """Scores that sessions as a whole have, besides ``score`` itself."""
+        names = set(self.metrics) or {
+            str(name)
+            for tables in self.sources
+            for name in tables.distinct("scores", "name", where_null="turn")
+        }
+        return sorted(names - set(SESSION_METRICS))
 
     def _unknown(self, metric: str) -> Mistake:
         known = [*SESSION_METRICS, FAILED, *self.score_names()]

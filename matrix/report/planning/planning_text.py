@@ -78,7 +78,8 @@ def cannot_win(question: PowerQuestion, rounds: int, gate_pairs: int) -> str:
         f"No winner can be named unless the better one also fails less: that it fails at most "
         f"{100 * question.failure_margin:.3g} points more often takes {gate_pairs} pairs without a "
         f"failure, and {plural(rounds, question.unit)} "
-        f"{'has' if rounds == 1 else 'have'} {pairs:,}. Plan {plural(needed, question.unit)}, or declare a larger compare.failure_margin."
+        f"{'has' if rounds == 1 else 'have'} {pairs:,}. Plan {plural(needed, question.unit)}, "
+        "or declare a larger compare.failure_margin."
     )
 
 

@@ -143,7 +143,10 @@ def study_of(
     Raises:
         BadInput: All that is wrong with these.
     """
-    asked = _metric(matchup, metric)
+    asked = metric or matchup.metric
+    matchup = matchup.with_metrics("score" if asked == COMPOSITE else asked)
+    if asked == COMPOSITE and COMPOSITE not in matchup.measured():
+        asked = "score"
     (baseline, chosen_by), judged = together(
         lambda: together(
             lambda: _baseline(matchup, against), lambda: chosen_breakdown(matchup, by)
@@ -185,13 +188,6 @@ def _assembled(
         people=by_people(judged),
         risk=None if judged.void else risk_of(judged, costs),
     )
-
-
-def _metric(matchup: Matchup, metric: str | None) -> str:
-    """The metric asked for by the name it has; reads everything that will be needed."""
-    asked = metric or matchup.metric
-    matchup.read_all("score" if asked == COMPOSITE else asked)
-    return "score" if asked == COMPOSITE and COMPOSITE not in matchup.measured() else asked
 
 
 def _judged(matchup: Matchup, metric: str, margin: float | None) -> MatchupVerdict:
