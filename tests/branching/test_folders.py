@@ -41,7 +41,7 @@ from matrix.store.blobs.trees import (
 from matrix.store.upkeep.sweeping import sweep
 from tests.branching.conftest import played
 from tests.branching.looking import ids, left_behind
-from tests.store.test_working_folders import facts
+from tests.store.blobs.test_working_folders import facts
 
 PLUGINS = Path(__file__).parents[1] / "plugins"
 TURNS = 4

@@ -8,7 +8,7 @@ seen if the true drift is theta. Where p is 1/2 is the median-unbiased estimate,
 alpha/2 and 1 - alpha/2 are the ends of the interval. Both hold over all runs, those that reach the
 end without crossing included. The runs that cross are the better part of them, which no ordering
 undoes: in the plan above, where four in five cross, half of those show less than .59 and an
-estimate of less than .55. `tests/stats/test_early_stop.py` makes these figures.
+estimate of less than .55. `tests/stats/looks/test_early_stop.py` makes these figures.
 
 p(theta) depends on the looks up to the one reported and on none after it. So the same serves
 ``planned``, where the last look ends the plan, and ``open-ended``, whose radii come from a mixture

@@ -160,7 +160,7 @@ def test_on_a_full_disk_the_failed_batch_leaves_nothing_and_the_rest_stays(path:
     done = subprocess.run(
         [sys.executable, "-c", FILL_THE_DISK, str(path)],
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=False,

@@ -19,7 +19,7 @@ from matrix.store.blobs.initial import (
     initial_trees,
     keep_folder,
 )
-from tests.store.test_working_folders import facts
+from tests.store.blobs.test_working_folders import facts
 
 LIMITS = FolderLimits(file_bytes=1000, total_bytes=5000, entries=20)
 

@@ -22,7 +22,7 @@ from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.store.blobs.restoring import restore_tree
 from matrix.store.blobs.trees import FolderIndex, blobs_of, store_tree
 from matrix.store.run.disk import Disk
-from tests.store.test_working_folders import Diary, facts
+from tests.store.blobs.test_working_folders import Diary, facts
 
 T = TypeVar("T")
 

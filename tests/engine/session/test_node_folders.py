@@ -23,7 +23,7 @@ from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.remote_blobs import RemoteBlobs
 from matrix.store.blobs.restoring import restore_tree
 from tests.engine.lone_session import Journal
-from tests.engine.test_effects import scribe, scribes, told
+from tests.engine.session.test_effects import scribe, scribes, told
 from tests.plugins.scribe_kind import ScribeKind
 from tests.waiting import LONGEST_WAIT_S
 

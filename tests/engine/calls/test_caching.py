@@ -30,9 +30,9 @@ from matrix.providers.scripted import Handler
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.shared.answers import AnswerFile
 from matrix.telemetry.log import NoLog
+from tests.engine.calls.test_provider_host import World
 from tests.engine.lone_session import Journal
 from tests.engine.plans import GROUP, MODEL, TARIFF, call, ended, key, plan, setup
-from tests.engine.test_provider_host import World
 
 REAL = ModelEntry(LITELLM, "openai/gpt", TARIFF, GROUP)
 

@@ -18,7 +18,7 @@ from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWri
 from matrix.store.run.disk import Disk
 from matrix.store.upkeep.archive import ARCHIVE_NAME, is_archived, pack, restore
 
-KEPT = Path(__file__).parent / "journals_v3"
+KEPT = Path(__file__).parents[1] / "journals_v3"
 
 
 @pytest.fixture

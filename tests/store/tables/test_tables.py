@@ -23,7 +23,7 @@ from matrix.store.tables.publisher import Publisher
 from matrix.store.tables.tables import TABLES, columns_of, factor_columns, table_named
 from tests.store.journals import INFO, LONG_STORY, FastDisk, tell, write_journal
 
-README = Path(__file__).parents[2] / "results" / "README.md"
+README = Path(__file__).parents[3] / "results" / "README.md"
 
 
 def test_the_data_dictionary_is_current() -> None:

@@ -15,9 +15,9 @@ from matrix.model.errors import RunLocked, StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.reading.comparer import compare_tables
 from matrix.store.tables.tables import TABLES
-from tests.store.reading import everything
+from tests.store.read_back import everything
 
-KEPT = Path(__file__).parent / "journals_v3"
+KEPT = Path(__file__).parents[1] / "journals_v3"
 
 
 def first_file(folder: Path) -> Path:

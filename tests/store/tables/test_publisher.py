@@ -35,7 +35,7 @@ from tests.store.journals import (
     tell,
     write_journal,
 )
-from tests.store.reading import everything, shown
+from tests.store.read_back import everything, shown
 
 PLANNED = [plan(index) for index in range(SESSIONS)] + [plan(7, part="play")]
 

@@ -21,9 +21,9 @@ from matrix.store.run.run_folder import read_run
 from matrix.store.tables.publisher import Publisher
 from matrix.store.tables.tables import TABLES
 from tests.store.journals import INFO, LONG_STORY, expected, tell
-from tests.store.reading import shown
+from tests.store.read_back import shown
 
-KEPT = Path(__file__).parent
+KEPT = Path(__file__).parents[1]
 VERSIONS = (3,)
 COUNTER = """
 name: count
