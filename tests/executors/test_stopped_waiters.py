@@ -1,4 +1,4 @@
-"""A patience does not run out while the process that has it is stopped."""
+"""A time limit of waiting does not pass while the process that waits is stopped."""
 
 from __future__ import annotations
 
