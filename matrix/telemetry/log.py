@@ -225,7 +225,7 @@ class _File:
     """A file that every line is appended to with one write."""
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
 
     def __call__(self, line: bytes) -> None:
         os.write(self._file, line + b"\n")

@@ -14,6 +14,7 @@ from matrix import api
 from matrix.api import Run
 from matrix.model.entries import Held, Looked
 from matrix.model.errors import BadInput
+from matrix.store.reading.reader import RunTables
 from tests.badinput.trouble import error
 from tests.badinput.world import REPORTED, asked_from
 from tests.cli.program import run_program
@@ -113,6 +114,14 @@ async def test_the_command_takes_the_class_after_the_flag(hurt: Run) -> None:
     assert (code, errors_of(hurt)) == (0, {"ProviderUnavailable": 1}), said
 
 
+def expected_of_unplayed(run: Run) -> int:
+    """What sessions that a look made needless would have cost: each the mean of its variant's."""
+    sessions = RunTables(run.path).frame("sessions")
+    means = sessions[sessions.outcome == "completed"].groupby("step").cost_nano.mean()
+    unplayed = sessions[sessions.error_class.isin(["dropped", "decided"])].groupby("step").size()
+    return round(float((means * unplayed).sum()))
+
+
 def test_a_look_that_was_journalled_is_not_revised_by_what_is_redone(tmp_path: Path) -> None:
     trouble = {"faults": {"server_error": 0.03}}
     spec = deciding_spec(limits={"cost_usd": 10, "attempts": 1}, simulation=trouble, seed=3)
@@ -124,10 +133,15 @@ def test_a_look_that_was_journalled_is_not_revised_by_what_is_redone(tmp_path: P
     assert errors_of(run)
     looks = [e for e in journal_entries(run.path) if isinstance(e, Looked)]
     stopping = run.file.stopping
+    assert stopping is not None
+    assert stopping.saved_nano == expected_of_unplayed(run)
 
     again = api.resume("it", redo_errored=True, **where)
     assert errors_of(again) == {}
     assert [e for e in journal_entries(again.path) if isinstance(e, Looked)] == looks
-    assert again.file.stopping == stopping
+    # only what is known of costs has changed: a call that failed for good may have been billed
+    saved = expected_of_unplayed(again)
+    assert again.file.stopping == stopping.model_copy(update={"saved_nano": saved})
+    assert saved > stopping.saved_nano
     assert (again.status, again.file.end_reason) == ("complete", "decided")
     assert_books(again.path)

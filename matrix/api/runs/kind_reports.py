@@ -17,6 +17,7 @@ from matrix.model.records import JSON
 from matrix.report.text import harmless
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.restoring import remove_folder, restore_tree
+from matrix.store.run.own_files import SHARED
 from matrix.store.run.run_folder import write_whole
 
 
@@ -176,7 +177,7 @@ def _write_file(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"cannot make {path.parent}: {error.strerror}") from None
-    write_whole(path.parent, path.name, text)
+    write_whole(path.parent, path.name, text, SHARED)
 
 
 def _is_there(path: Path, text: str) -> bool:

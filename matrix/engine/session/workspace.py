@@ -320,7 +320,7 @@ async def _in(
 def _try_lock(path: Path) -> int | None:
     """A lock that dies with its processes; ``None`` while somebody else has it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if os.fstat(handle).st_ino == path.stat().st_ino:

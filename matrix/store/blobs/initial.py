@@ -120,7 +120,7 @@ def _copy(root: Path, place: Path, folder: Entry, blobs: FolderStore) -> None:
             with path.open("xb") as target:
                 for piece in blobs.pieces(entry.ref):
                     target.write(piece)
-            path.chmod(entry.mode)
+            path.chmod(entry.mode & 0o777)
         _date(path)
 
 

@@ -112,5 +112,5 @@ def _fill(
 
 
 def _finish(path: Path, entry: Entry) -> None:
-    path.chmod(entry.mode)
+    path.chmod(entry.mode & 0o777)  # what runs as somebody else was never kept
     os.utime(path, ns=(entry.mtime_ns, entry.mtime_ns))

@@ -187,7 +187,7 @@ class Walk:
                 f"{path or 'the working folder'} has a modification time {found.st_mtime:.0f} s "
                 "after 1970, which cannot be kept: give it one before the year 2262"
             )
-        mode = stat.S_IMODE(found.st_mode)
+        mode = stat.S_IMODE(found.st_mode) & 0o777
         if stat.S_ISDIR(found.st_mode):
             ref = self._folder(path, depth + 1)
             return Entry(name, "folder", mode, found.st_mtime_ns, ref)

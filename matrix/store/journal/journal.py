@@ -8,6 +8,7 @@ transaction with ``synchronous=FULL``: when ``append`` returns, it is on the dis
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,6 +34,7 @@ from matrix.store.journal.journal_errors import damaged, store_error
 from matrix.store.journal.pressing import Press, Sample
 from matrix.store.journal.wal import torn_end
 from matrix.store.run.journal_lock import lock, require_unpacked
+from matrix.store.run.own_files import make_private
 
 JOURNAL_NAME = "journal.sqlite"
 
@@ -49,6 +51,15 @@ CREATE TABLE IF NOT EXISTS resources (hash TEXT PRIMARY KEY, body BLOB NOT NULL)
 _DICTIONARY: Final = "dictionary"
 _KEPT: Final = "kept:"
 """What begins the keys in ``meta`` of values that are kept."""
+
+_AT_ONCE: Final = 2000
+"""Entries that are read by one query."""
+
+_OWN: Final = {("table", name) for name in ("meta", "sessions", "entries", "resources")} | {
+    ("index", name)
+    for name in ("entries_by_session", "sqlite_autoindex_sessions_1", "sqlite_autoindex_sessions_2")
+}
+"""What a journal consists of: a view or a trigger of somebody else's could do anything."""
 
 MAX_SEQ: Final = 2**62
 """Above every sequence number."""
@@ -89,10 +100,12 @@ class JournalWriter:
         """
         self._lock = lock(path)
         try:
+            make_private(path)
             self._db = _connect(path)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
             self.torn = torn_end(self._db, path)  # before anything is written
+            _require_own(self._db, path)
             if thorough:
                 self._check(path)
             self._db.executescript(_SCHEMA)
@@ -106,6 +119,9 @@ class JournalWriter:
         except sqlite3.Error as error:
             self._lock.close()
             raise store_error(error, path) from None
+        except OSError as error:
+            self._lock.close()
+            raise StoreError(f"cannot write {path}: {error.strerror}") from None
         except StoreError:
             self._lock.close()
             raise
@@ -267,6 +283,7 @@ class JournalReader:
                 check_same_thread=False,
                 timeout=30.0,
             )
+            _require_own(self._db, path)
             found = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
             self._press = Press(lambda: _dictionary(self._rows_of))
         except sqlite3.Error as error:
@@ -354,6 +371,11 @@ def _require_readable(path: Path, version: str | None) -> None:
     Raises:
         StoreError: It does not; the message says what does.
     """
+    if version is not None and not re.fullmatch(r"[0-9]{1,9}", str(version)):
+        raise StoreError(
+            f"{path} says that its version is {str(version)[:40]!r}, which is none; it was left as "
+            "it is"
+        )
     found = JOURNAL_VERSION if version is None else int(version)
     if found > JOURNAL_VERSION:
         raise StoreError(
@@ -367,6 +389,20 @@ def _require_readable(path: Path, version: str | None) -> None:
         )
 
 
+def _require_own(db: sqlite3.Connection, path: Path) -> None:
+    """See that nothing is in a journal but what belongs there.
+
+    Raises:
+        StoreError: Something is.
+    """
+    for kind, name in db.execute("SELECT type, name FROM sqlite_master").fetchmany(100):
+        if (kind, name) not in _OWN:
+            raise StoreError(
+                f"{path} holds a {kind} {str(name)[:40]!r}, which is no part of a journal; it was "
+                "left as it is"
+            )
+
+
 def _dictionary(read: RowQuery) -> bytes:
     found = read("SELECT value FROM meta WHERE key = ?", (_DICTIONARY,))
     return bytes(found[0][0]) if found else b""
@@ -378,13 +414,12 @@ def _rows(
     requested = "" if kinds is None else f"AND kind IN ({','.join(str(int(k)) for k in kinds)})"
     sql = (
         "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
-        f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {requested} ORDER BY e.seq"
+        f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {requested} ORDER BY e.seq LIMIT ?"
     )
-    step = 2000
-    while after < up_to:
-        for seq, kind, session_id, body in read(sql, (after, min(after + step, up_to))):
+    while found := read(sql, (after, up_to, _AT_ONCE)):
+        for seq, kind, session_id, body in found:
             yield JournalRow(seq, _entry(press, kind, session_id, body))
-        after += step
+        after = found[-1][0]
 
 
 def _kept(read: RowQuery, name: str, last_seq: int) -> StoredFold | None:

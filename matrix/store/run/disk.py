@@ -12,6 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Final
 
+from matrix.store.run.own_files import FILE_MODE, make_anew
+
 _AT_ONCE: Final = 16
 """Files that are flushed side by side: a disk takes many for little more than it takes one."""
 
@@ -19,8 +21,11 @@ _AT_ONCE: Final = 16
 class Disk:
     """The real disk."""
 
-    def write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def write(self, path: Path, fill: Callable[[IO[bytes]], object], mode: int = FILE_MODE) -> None:
         """Write a new file durably; if that fails, no file is left.
+
+        What has its name is removed before, so that no link is followed. ``mode`` is what others
+        may do with it; nothing, if left out.
 
         Raises:
             OSError: No space, a quota, or a broken disk.
@@ -31,7 +36,7 @@ class Disk:
             handle.flush()
             self.sync_file(handle)
 
-        self._made(path, filled_durably)
+        self._made(path, filled_durably, mode)
 
     def put(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         """Write a new file that is durable from :meth:`sync_all` on; if it fails, none is left.
@@ -39,11 +44,11 @@ class Disk:
         Raises:
             OSError: No space, a quota, or a broken disk.
         """
-        self._made(path, fill)
+        self._made(path, fill, FILE_MODE)
 
-    def _made(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def _made(self, path: Path, fill: Callable[[IO[bytes]], object], mode: int) -> None:
         try:
-            with path.open("wb") as handle:
+            with make_anew(path, mode) as handle:
                 fill(handle)
         except Exception:
             path.unlink(missing_ok=True)

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from matrix.store.run.own_files import open_lock
 from matrix.store.run.run_folder import STAGING, RunFile, read_run
 
 DRIVER_LOCK: Final = "driver.lock"
@@ -30,7 +31,7 @@ def driving(run_dir: Path) -> Iterator[None]:
     only one process writes is the journal's own affair.
     """
     try:
-        handle = (run_dir / DRIVER_LOCK).open("ab")
+        handle = open_lock(run_dir / DRIVER_LOCK)
     except OSError:  # a folder that cannot be written is complained about by who must write there
         yield
         return

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import SHARED
 
 
 def write_files(
@@ -29,7 +30,7 @@ def write_files(
         for path, made in paths.items():
             data = made()
             temporary = path.with_name(f".{path.name}.tmp")
-            disk.write(temporary, lambda handle, data=data: handle.write(data))  # type: ignore[misc]
+            disk.write(temporary, lambda handle, data=data: handle.write(data), SHARED)  # type: ignore[misc]
             disk.rename(temporary, path)
         disk.sync_folder(folder)
     except OSError as error:

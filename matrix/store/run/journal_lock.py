@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from matrix.model.errors import RunLocked, StoreError
+from matrix.store.run.own_files import open_lock, require_own
 
 ARCHIVED: Final = ".xz"
 """What the name of an archived journal ends with."""
@@ -34,7 +35,8 @@ def lock(path: Path) -> IO[bytes]:
     lock_file = path.with_suffix(".lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle = open(lock_file, "ab")  # noqa: SIM115, PTH123  held until close()
+        require_own(path.parent)
+        handle = open_lock(lock_file)
     except OSError as error:
         raise StoreError(
             f"cannot write in {path.parent}: {error.strerror}; choose another folder with --results"

@@ -22,6 +22,7 @@ from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import FILE_MODE, FOLDER_MODE, require_own
 from matrix.store.run.schema import RunInfo
 
 RUN_FILE: Final = "run.json"
@@ -353,7 +354,7 @@ def create_run(
                 f"on with it: `{resume_command(run_dir)}`"
             )
         staging = results_dir / f"{STAGING}{run.run_id}"
-        staging.mkdir()
+        staging.mkdir(mode=FOLDER_MODE)
     except FileExistsError:
         raise RunExists(
             f"{run.run_id} is being set up by another process; if there is none, remove {staging}"
@@ -388,29 +389,31 @@ def write_run(run_dir: Path, run: RunFile) -> None:
     write_whole(run_dir, RUN_FILE, run.model_dump_json(indent=2) + "\n")
 
 
-def write_whole(run_dir: Path, name: str, text: str) -> None:
-    """Write a file of a run's folder atomically and durably.
+def write_whole(folder: Path, name: str, text: str, mode: int = FILE_MODE) -> None:
+    """Write a file atomically and durably, by default one of a run's folder.
 
     Raises:
         StoreError: The folder cannot be written; the file is as it was before.
     """
-    temporary, body = run_dir / f".{name}.tmp", text.encode(errors="replace")
+    temporary, body = folder / f".{name}.tmp", text.encode(errors="replace")
     disk = Disk()
     try:
-        disk.write(temporary, lambda handle: handle.write(body))
-        disk.rename(temporary, run_dir / name)
-        disk.sync_folder(run_dir)
+        disk.write(temporary, lambda handle: handle.write(body), mode)
+        disk.rename(temporary, folder / name)
+        disk.sync_folder(folder)
     except OSError as error:
-        raise _unwritable(run_dir, error) from None
+        raise _unwritable(folder, error) from None
 
 
 def read_run(run_dir: Path) -> RunFile:
     """Read ``run.json``.
 
     Raises:
-        StoreError: It is missing, damaged, or of a later version of matrix.
+        StoreError: It is missing, damaged, or of a later version of matrix, or the run's folder has
+            links.
     """
     path = run_dir / RUN_FILE
+    require_own(run_dir)
     try:
         return RunFile.model_validate_json(path.read_bytes())
     except OSError as error:

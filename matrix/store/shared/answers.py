@@ -22,6 +22,7 @@ from msgspec.json import Decoder, encode
 
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer
+from matrix.store.run.own_files import make_private
 
 ANSWERS_NAME: Final = "answers.sqlite"
 """File of kept answers, in the results folder beside the runs."""
@@ -169,6 +170,7 @@ class AnswerFile:
 
 
 def _create(path: Path, patience_s: float) -> None:
+    make_private(path)
     with closing(_connect(path, patience_s)) as db:
         db.execute("PRAGMA journal_mode = WAL")
         (version,) = db.execute("PRAGMA user_version").fetchone()

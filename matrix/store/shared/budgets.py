@@ -26,6 +26,7 @@ from typing import IO, Final, NamedTuple
 from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.spec.budgets import Budget
+from matrix.store.run.own_files import make_private, open_lock
 from matrix.store.run.run_folder import STAGING
 
 BUDGETS_NAME: Final = "budgets.sqlite"
@@ -190,7 +191,7 @@ class BudgetFile:
         path = self._lock_path(run)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            handle = path.open("ab")
+            handle = open_lock(path)
         except OSError as error:
             raise StoreError(f"cannot write in {self._results}: {error.strerror}") from None
         try:
@@ -224,6 +225,7 @@ class BudgetFile:
         """A transaction that excludes all others, and the file's time in it."""
         try:
             self._results.mkdir(parents=True, exist_ok=True)
+            make_private(self._path)
             db = sqlite3.connect(self._path, isolation_level=None, timeout=30.0)
         except (OSError, sqlite3.Error) as error:
             raise StoreError(f"cannot use {self._path}: {error}") from None

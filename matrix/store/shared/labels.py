@@ -22,6 +22,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from matrix.model.errors import StoreError
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.own_files import make_private
 
 LABELS_NAME: Final = "labels.jsonl"
 
@@ -140,6 +141,7 @@ def add_labels(results: Path, labels: Iterable[Label]) -> None:
     if not data:
         return
     try:
+        make_private(path)
         with path.open("ab+") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)  # or the line of another would look like a torn one
             begun = _begun_line(handle)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from matrix.model.errors import AlreadyRunning, StoreError
 from matrix.store.run.journal_lock import process_named, sign, signed_by
+from matrix.store.run.own_files import open_lock
 
 
 @contextmanager
@@ -30,7 +31,7 @@ def only_one(results_dir: Path, name: str) -> Iterator[None]:
     path = results_dir / f".{name}.lock"
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
-        handle = path.open("a+b")
+        handle = open_lock(path)
     except OSError as error:
         raise StoreError(
             f"cannot write in {results_dir}: {error.strerror}; choose another folder with --results"

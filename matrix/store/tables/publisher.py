@@ -24,6 +24,7 @@ from matrix.model.records import SessionPlan
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.journal.journal import JournalRow as JournalRow
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import open_lock
 from matrix.store.run.schema import Row, RunInfo
 from matrix.store.tables.folders import WORK_FOLDER, TableFolders
 from matrix.store.tables.projection import PROJECTED, ProjectedRows
@@ -245,7 +246,7 @@ class Publisher:
 
 def _lock(run_dir: Path, patience_s: float) -> IO[bytes]:
     """A lock that dies with its process: two publishers would publish everything twice."""
-    handle = (run_dir / WORK_FOLDER / "lock").open("ab")
+    handle = open_lock(run_dir / WORK_FOLDER / "lock")
     deadline = time.monotonic() + patience_s
     while not _try_lock(handle):
         if time.monotonic() >= deadline:

@@ -9,19 +9,27 @@ before the journal is removed.
 from __future__ import annotations
 
 import lzma
+import os
 import shutil
+from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from matrix.model.errors import StoreError
-from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.run.disk import Disk
 from matrix.store.run.journal_lock import ARCHIVED, lock
 
 ARCHIVE_NAME: Final = JOURNAL_NAME + ARCHIVED
 _CHUNK: Final = 1 << 20
 _TEMPORARY: Final = ".tmp"
+_SQLITE: Final = b"SQLite format 3\0"
+_FOOTER: Final = 12
+"""Bytes at the end of a stream: a checksum, the length of the index, flags, and the letters YZ."""
+_LARGEST_INDEX: Final = 1 << 20
+_LONGEST_NUMBER: Final = 63
 
 
 class Packed(NamedTuple):
@@ -71,8 +79,12 @@ def pack(run_dir: Path, disk: Disk | None = None) -> Packed:
 def restore(run_dir: Path, disk: Disk | None = None) -> Packed:
     """Bring an archived journal back, bit for bit, and remove the archive.
 
+    An archive may be somebody else's: it must say how much is in it, hold that and no more, and be
+    a journal, before it takes the place of one.
+
     Raises:
-        StoreError: There is no archive, it is damaged, or the journal cannot be written.
+        StoreError: There is no archive, it is damaged or no journal's, there is no room for what is
+            in it, or the journal cannot be written.
     """
     disk = disk or Disk()
     journal, archive = run_dir / JOURNAL_NAME, run_dir / ARCHIVE_NAME
@@ -80,8 +92,15 @@ def restore(run_dir: Path, disk: Disk | None = None) -> Packed:
         raise StoreError(f"{run_dir.name} is not archived: there is no {archive.name} in it")
     temporary = journal.with_name(journal.name + _TEMPORARY)
     try:
-        disk.write(temporary, partial(_decompress, archive))
-        packed = Packed(temporary.stat().st_size, archive.stat().st_size)
+        size = size_in(archive)
+        if size > (free := shutil.disk_usage(run_dir).free):
+            raise StoreError(
+                f"{archive} holds a journal of {size / 2**20:,.0f} MiB, and "
+                f"{free / 2**20:,.0f} MiB are free in {run_dir}; make room"
+            )
+        disk.write(temporary, partial(_decompress, archive, size))
+        _require_journal(temporary, archive, disk)
+        packed = Packed(size, archive.stat().st_size)
         disk.rename(temporary, journal)
         disk.sync_folder(run_dir)
         disk.remove(archive)
@@ -109,9 +128,69 @@ def _compress(journal: Path, handle: IO[bytes]) -> None:
         shutil.copyfileobj(source, packed, _CHUNK)
 
 
-def _decompress(archive: Path, handle: IO[bytes]) -> None:
+def _decompress(archive: Path, size: int, handle: IO[bytes]) -> None:
     with lzma.open(archive, "rb") as packed:
-        shutil.copyfileobj(packed, handle, _CHUNK)
+        left = size
+        while chunk := packed.read(_CHUNK):
+            if left == size and not chunk.startswith(_SQLITE):
+                raise lzma.LZMAError("it holds no journal")
+            left -= len(chunk)
+            if left < 0:
+                raise lzma.LZMAError("it holds more than it says")
+            handle.write(chunk)
+
+
+def _require_journal(found: Path, archive: Path, disk: Disk) -> None:
+    try:
+        reader = JournalReader(found)
+        try:
+            reader.last_seq()
+        finally:
+            reader.close()
+    except StoreError:
+        disk.remove(found)
+        raise StoreError(
+            f"{archive} holds no journal that this matrix reads; it was left as it is"
+        ) from None
+
+
+def size_in(archive: Path) -> int:
+    """Bytes that an archive says are in it.
+
+    From the index at the end of a stream: https://tukaani.org/xz/xz-file-format.txt, 2.1.2 and 4.
+
+    Raises:
+        LZMAError: It is no archive, or its end is damaged.
+        OSError: It cannot be read.
+    """
+    with archive.open("rb") as file:
+        whole = file.seek(0, os.SEEK_END)
+        file.seek(max(0, whole - _FOOTER))
+        footer = file.read(_FOOTER)
+        index_bytes = (int.from_bytes(footer[4:8], "little") + 1) * 4
+        if not footer.endswith(b"YZ") or index_bytes > min(whole, _LARGEST_INDEX):
+            raise lzma.LZMAError("its end is no end of an archive")
+        file.seek(whole - _FOOTER - index_bytes)
+        index = file.read(index_bytes)
+    numbers = _numbers(index[1:])  # behind a zero, which says that this is an index
+    count = next(numbers, 0)
+    sizes = list(islice(numbers, 2 * count))
+    if len(sizes) != 2 * count:
+        raise lzma.LZMAError("its end is damaged")
+    return sum(sizes[1::2])
+
+
+def _numbers(data: bytes) -> Iterator[int]:
+    """Seven bits to a byte, the lowest first; the last byte of a number has no eighth bit."""
+    number = shift = 0
+    for byte in data:
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if not byte & 0x80:
+            yield number
+            number = shift = 0
+        elif shift > _LONGEST_NUMBER:
+            return
 
 
 def _same(journal: Path, archive: Path) -> bool:

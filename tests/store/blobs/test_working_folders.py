@@ -26,6 +26,7 @@ from matrix.store.blobs.restoring import empty_folder, restore_tree
 from matrix.store.blobs.trees import EMPTY, FolderIndex, Known, Stamp, blobs_of, store_tree
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import FILE_MODE
 from matrix.store.upkeep.sweeping import FOLDERS, sweep
 from tests.engine.plans import plan
 from tests.sampling import examples
@@ -253,9 +254,17 @@ def test_a_file_that_changed_at_the_time_it_was_read_is_read_again(folder: Folde
     assert folder.store(later_ns=LATER) != old
 
 
+def test_what_runs_as_somebody_else_is_kept_without_that(folder: Folder) -> None:
+    (folder.root / "run.sh").write_text("#!/bin/sh\n")
+    (folder.root / "run.sh").chmod(0o6751)
+    tree = folder.store()
+    folder.restore(tree)
+    assert stat.S_IMODE((folder.root / "run.sh").stat().st_mode) == 0o751
+
+
 def test_a_restored_file_has_its_own_modes_and_links_are_kept_as_links(folder: Folder) -> None:
     (folder.root / "run.sh").write_text("#!/bin/sh\n")
-    (folder.root / "run.sh").chmod(0o4751)
+    (folder.root / "run.sh").chmod(0o751)
     (folder.root / "secret").symlink_to("/etc/passwd")
     (folder.root / "kept").mkdir(mode=0o500)
     expected = facts(folder.root)
@@ -369,9 +378,9 @@ class Diary(Disk):
         self.steps: list[tuple[str, Path]] = []
         self._fail_at = fail_at
 
-    def write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def write(self, path: Path, fill: Callable[[IO[bytes]], object], mode: int = FILE_MODE) -> None:
         self._step("write", path)
-        super().write(path, fill)
+        super().write(path, fill, mode)
 
     def put(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
         self._step("write", path)

@@ -19,6 +19,7 @@ from matrix.model.errors import RunLocked, StoreError
 from matrix.store.journal.journal import JOURNAL_NAME
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import FILE_MODE
 from matrix.store.tables.folders import WORK_FOLDER
 from matrix.store.tables.merging import FAN_IN
 from matrix.store.tables.publisher import Pace, Publisher
@@ -66,12 +67,12 @@ class FailingDisk(FastDisk):
         self._at = at
         self._failure = failure
 
-    def write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def write(self, path: Path, fill: Callable[[IO[bytes]], object], mode: int = FILE_MODE) -> None:
         def torn(handle: IO[bytes]) -> None:
             handle.write(b"PAR1 half of a file")
             raise self._failure
 
-        super().write(path, torn if self._due() else fill)
+        super().write(path, torn if self._due() else fill, mode)
 
     def rename(self, source: Path, target: Path) -> None:
         self._maybe_fail()

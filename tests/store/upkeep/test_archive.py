@@ -16,6 +16,7 @@ from matrix import api
 from matrix.model.errors import BadInput, RunLocked, StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.run.disk import Disk
+from matrix.store.run.own_files import FILE_MODE
 from matrix.store.upkeep.archive import ARCHIVE_NAME, is_archived, pack, restore
 
 KEPT = Path(__file__).parents[1] / "journals_v3"
@@ -86,9 +87,9 @@ class Failing(Disk):
     def __init__(self, at: int, failure: BaseException) -> None:
         self.operations, self._at, self._failure = 0, at, failure
 
-    def write(self, path: Path, fill: Callable[[IO[bytes]], object]) -> None:
+    def write(self, path: Path, fill: Callable[[IO[bytes]], object], mode: int = FILE_MODE) -> None:
         self._count()
-        super().write(path, fill)
+        super().write(path, fill, mode)
         self._count()
 
     def rename(self, source: Path, target: Path) -> None:
