@@ -14,7 +14,7 @@ from matrix.api.runs.budget_draws import budget_of, budgets, least_needed
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare import checkup
 from matrix.engine.prepare.checkup import Finding
-from matrix.engine.prepare.keys import env_variables
+from matrix.engine.prepare.keys import env_variables, sendings
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run import surroundings
 from matrix.model.documents.overrides import Override
@@ -81,6 +81,10 @@ def _keys(prepared: Prepared) -> list[Finding]:
         return _mistakes(prepared.env_file.name, error)
     path = _from_here(prepared.env_file)
     findings = checkup.key_findings(prepared.models, os.environ, in_file, path)
+    findings += [
+        Finding("key", "warn", told, "see that this is meant")
+        for told in sendings(prepared.models, os.environ)
+    ]
     readable = surroundings.env_file_finding(path)
     return findings if readable is None else [*findings, readable]
 

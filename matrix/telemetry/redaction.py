@@ -49,6 +49,11 @@ _IN_URL: Final = re.compile(r"(?i)([?&](?:key|api[-_]?key|token|access_token|sig
 _USER: Final = re.compile(r"((?<!\w)\w{1,32}://)[^/\s:@\"']*:[^/\s@\"']+@")
 
 
+def is_named_like_a_key(name: str) -> bool:
+    """Whether a variable's name says that it holds a key, token, secret or password."""
+    return _NAMED.search(name) is not None
+
+
 def secrets_in(environ: Mapping[str, str], names: Iterable[str] = ()) -> frozenset[str]:
     """Values of variables that are named like a key, token, secret or password.
 
@@ -60,7 +65,7 @@ def secrets_in(environ: Mapping[str, str], names: Iterable[str] = ()) -> frozens
     for name, value in environ.items():
         if name.upper().endswith("_API_KEY"):
             found.add(value)
-        elif _NAMED.search(name):
+        elif is_named_like_a_key(name):
             found.add("" if len(value) < SHORTEST_GUESS or _PLACE.match(value) else value)
         elif _HEADERS.search(name):  # name=value,name=value, as OpenTelemetry has it
             found.update(_header_values(value))

@@ -24,7 +24,7 @@ from matrix.engine.continuation.folders_kept import keep_initial_folders
 from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
 from matrix.engine.governor.money_fold import money_in
 from matrix.engine.prepare.catalogue import require_local_models
-from matrix.engine.prepare.keys import open_to_others, require_keys
+from matrix.engine.prepare.keys import left_out, open_to_others, require_keys, sendings
 from matrix.engine.prepare.plan_file import read_plan, write_plan
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.driver import Driver
@@ -233,6 +233,15 @@ def _drive(
         os.chdir(home)  # an agent of Python in this process may have gone elsewhere
 
 
+def _not_taken(prepared: Prepared) -> list[str]:
+    """Variables of the project's ``.env`` that nobody is given."""
+    if prepared.play_money:
+        return []
+    named = {entry.api_key_env for entry in prepared.models.values() if entry.api_key_env}
+    named |= {name for agent in prepared.agents.values() for name in agent.pass_env}
+    return left_out(prepared.env_file, os.environ, named)
+
+
 def _driven(
     draw: Draw,
     named: Path,
@@ -248,6 +257,14 @@ def _driven(
         listener.remark(draw.reserved)
     if not prepared.play_money and open_to_others(prepared.env_file):
         listener.note(f"{prepared.env_file} can be read by other users; `chmod 600` it")
+    for told in sendings(prepared.models, os.environ):
+        if told not in prepared.notes:  # which the plan has shown
+            listener.note(told)
+    for name in _not_taken(prepared):
+        listener.note(
+            f"{name} in {prepared.env_file} is no key, and only keys are taken from there; set it "
+            "in the environment if it is yours"
+        )
     run_dir = home / named
     file = read_run(run_dir)
     driver = Driver(prepared, file.run_id, run_dir, engine, listener, bound=draw.bound)

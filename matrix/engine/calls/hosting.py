@@ -38,7 +38,8 @@ def build_provider(name: str, setup: RunSetup, places: AgentPlaces | None = None
         )
     if name == LITELLM:
         if setup.env_file is not None:
-            supply(Path(setup.env_file), os.environ)
+            named = {e.api_key_env for e in setup.models.values() if e.api_key_env}
+            supply(Path(setup.env_file), os.environ, named)
         from matrix.providers.litellm_adapter.provider import LiteLLMProvider
         from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import stat
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -24,7 +24,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
 from matrix.store.run.run_folder import resume_command
-from matrix.telemetry.redaction import SHORTEST_SECRET
+from matrix.telemetry.redaction import SHORTEST_SECRET, is_named_like_a_key
 
 ENV_NAME: Final = ".env"
 
@@ -189,17 +189,71 @@ def variables(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
     return {**env_variables(path), **environment}
 
 
-def supply(path: Path, environment: MutableMapping[str, str]) -> None:
-    """Add what a ``.env`` file says to this process's environment, which wins where both speak.
+def supply(path: Path, environment: MutableMapping[str, str], named: Collection[str] = ()) -> None:
+    """Add the keys in a ``.env`` file to this process's environment, which wins where both speak.
 
-    A file that is not on this machine adds nothing, so that a cluster's nodes can have their keys
-    in the environment.
+    Keys only: a file that comes with somebody's project must not say where they are sent. A file
+    that is not on this machine adds nothing, so that a cluster's nodes can have their keys in the
+    environment.
+
+    Args:
+        path: The file.
+        environment: Where they are added.
+        named: Variables that models name as theirs, whatever they are called.
 
     Raises:
         BadInput: As :func:`env_variables`.
     """
     for name, value in env_variables(path).items():
-        environment.setdefault(name, value)
+        if _is_key(name, named):
+            environment.setdefault(name, value)
+
+
+def left_out(path: Path, environment: Mapping[str, str], named: Collection[str] = ()) -> list[str]:
+    """The variables of a ``.env`` file that are not taken from it, and are nowhere else.
+
+    Raises:
+        BadInput: As :func:`env_variables`.
+    """
+    return [
+        name for name in env_variables(path) if name not in environment and not _is_key(name, named)
+    ]
+
+
+def _is_key(name: str, named: Collection[str]) -> bool:
+    known = any(name in names for names in KEY_NAMES.values()) or name in named
+    return known or name.upper().endswith("_API_KEY") or is_named_like_a_key(name)
+
+
+def sendings(
+    models: Mapping[str, ModelEntry], environment: Mapping[str, str] | None = None
+) -> list[str]:
+    """Keys that do not go from a provider's own variable to the provider's own address, in words.
+
+    Args:
+        models: The run's models.
+        environment: Variables in which addresses are looked for that go over the provider's own.
+    """
+    told: dict[tuple[str, str], list[str]] = {}
+    for model, entry in models.items():
+        if entry.provider != LITELLM or (entry.api_base and not entry.api_key_env):
+            continue  # to an address of one's own goes no key but the one that is named for it
+        provider = entry.target.partition("/")[0]
+        own = key_names(provider) or ()
+        variable = entry.api_key_env or next(iter(own), "")
+        address = entry.api_base or _address_in(environment or {}, provider)
+        if variable and (address or variable not in own):
+            told.setdefault((variable, address or provider), []).append(model)
+    return [
+        f"sends the key in {variable} to {address} ({', '.join(names[:3])}"
+        f"{f' and {len(names) - 3} more' if len(names) > 3 else ''})"
+        for (variable, address), names in told.items()
+    ]
+
+
+def _address_in(environment: Mapping[str, str], provider: str) -> str:
+    prefix = provider.upper()
+    return environment.get(f"{prefix}_BASE_URL") or environment.get(f"{prefix}_API_BASE") or ""
 
 
 def open_to_others(path: Path) -> bool:

@@ -29,7 +29,7 @@ from matrix.engine.prepare.estimate import (
     session_cost,
     work_of,
 )
-from matrix.engine.prepare.keys import ENV_NAME
+from matrix.engine.prepare.keys import ENV_NAME, sendings
 from matrix.engine.prepare.parameters import check_parameters
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import ask_kind
@@ -84,7 +84,8 @@ def prepare(
     check_comparison(prepared, mistakes)
     notes = mistakes.collect(lambda: _checked_by_kind(parts, prepared.plan))
     mistakes.stop_if_any()
-    return replace(prepared, notes=(*prepared.notes, *(notes or ())))
+    sent = sendings(prepared.models)
+    return replace(prepared, notes=(*prepared.notes, *sent, *(notes or ())))
 
 
 def _checked_by_kind(parts: SpecParts, plan: Plan) -> Sequence[str]:

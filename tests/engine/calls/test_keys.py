@@ -14,7 +14,9 @@ from matrix.engine.prepare.keys import (
     env_variables,
     key_needs,
     key_remedy,
+    left_out,
     open_to_others,
+    sendings,
     supply,
     variables,
 )
@@ -72,13 +74,43 @@ def test_simulated_models_need_none() -> None:
 
 def test_the_environment_wins_over_the_file(tmp_path: Path) -> None:
     path = tmp_path / ".env"
-    path.write_text("A=file\nB='two words'\n# C=comment\nexport D=x$y${A}\n")
-    assert variables(path, {"A": "environment"}) == {
-        "A": "environment", "B": "two words", "D": "x$y${A}",
+    path.write_text("A_KEY=file\nB_KEY='two words'\n# C=comment\nexport D_TOKEN=x$y${A}\n")
+    assert variables(path, {"A_KEY": "environment"}) == {
+        "A_KEY": "environment", "B_KEY": "two words", "D_TOKEN": "x$y${A}",
     }  # fmt: skip
-    environment = {"A": "environment"}
+    environment = {"A_KEY": "environment"}
     supply(path, environment)
-    assert environment == variables(path, {"A": "environment"})
+    assert environment == variables(path, {"A_KEY": "environment"})
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["OPENAI_BASE_URL", "ANTHROPIC_API_BASE", "HTTPS_PROXY", "SSL_CERT_FILE", "PATH", "PYTHONPATH",
+     "LITELLM_MODEL_COST_MAP_URL", "RAY_ADDRESS"],
+)  # fmt: skip
+def test_no_file_says_where_keys_go_or_by_which_way(tmp_path: Path, name: str) -> None:
+    path, environment = tmp_path / ".env", dict[str, str]()
+    path.write_text(f"{name}=http://theirs.example\nOPENAI_API_KEY=sk-x\nMINE=y\n")
+    supply(path, environment, ["MINE"])
+    assert environment == {"OPENAI_API_KEY": "sk-x", "MINE": "y"}
+    assert left_out(path, {}, ["MINE"]) == [name]
+    assert left_out(path, {name: "mine"}, ["MINE"]) == []
+
+
+def test_every_key_that_goes_elsewhere_than_to_its_provider_is_told() -> None:
+    models = {
+        "usual": entry("openai/gpt-x"),
+        "named": entry("openai/gpt-x", key="OPENAI_API_KEY"),
+        "keyless": entry("openai/own", api_base="http://mine.example"),
+        "theirs": entry("openai/own", api_base="http://a.example", key="OPENAI_API_KEY"),
+        "other": entry("openai/gpt-x", key="GITHUB_TOKEN"),
+    }
+    assert sendings(models) == [
+        "sends the key in OPENAI_API_KEY to http://a.example (theirs)",
+        "sends the key in GITHUB_TOKEN to openai (other)",
+    ]
+    redirected = sendings({"usual": models["usual"]}, {"OPENAI_BASE_URL": "http://b.example"})
+    assert redirected == ["sends the key in OPENAI_API_KEY to http://b.example (usual)"]
 
 
 def test_a_file_that_is_not_there_adds_nothing(tmp_path: Path) -> None:
