@@ -52,6 +52,7 @@ _DECIDING: Final = tuple(
                  "max_output_tokens", "n", "best_of", *_CHEAP)
 )  # fmt: skip
 _IMAGES: Final = ("image_url", "image", "input_image")
+_MOST_TOKENS: Final = 10_000_000
 _DEEPEST: Final = 100
 
 
@@ -176,8 +177,9 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _count(data: Mapping[str, Any], name: str) -> int:
     value = data[name]
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 10_000_000:
-        raise BadRequest(f"{name}: found {value!r}, expected a whole number from 1")
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_TOKENS:
+        told = f"expected a whole number from 1 to {_MOST_TOKENS:,}"
+        raise BadRequest(f"{name}: found {repr(value)[:60]}, {told}")
     return value
 
 

@@ -15,6 +15,7 @@ import orjson
 from aiohttp import web
 from aiohttp.http import HttpProcessingError
 
+from matrix.dialects.loopback import foreign
 from matrix.dialects.requests import MAX_BODY
 from matrix.dialects.shapes import FAULTS, OTHER, PATHS, error_event
 from matrix.gateway.desk import Ask, Desk, GatewayResponse, refused
@@ -124,6 +125,8 @@ class _Service:
 
     async def ask(self, request: web.Request) -> web.StreamResponse:
         shape = PATHS.get(request.path, "chat")
+        if why := foreign(request.headers):
+            return _response(refused(shape, FAULTS["key"], why))
         try:
             body = await request.read()
         except web.HTTPRequestEntityTooLarge:

@@ -53,6 +53,11 @@ def bad_request(message: str, param: str | None = None, code: str | None = None)
     return ApiError(400, message, param=param, code=code)
 
 
+def not_from_here(message: str) -> ApiError:
+    """403: another machine's page asks."""
+    return ApiError(403, message, code="foreign_request")
+
+
 def wrong_key() -> ApiError:
     """401. The key that was sent is not repeated."""
     message = "Incorrect API key provided. Give the key that the server was started with."

@@ -13,9 +13,16 @@ from typing import Final, NoReturn, TypeAlias
 import orjson
 from aiohttp import web
 
+from matrix.dialects.loopback import foreign
 from matrix.model.records import JSON
 from matrix.serving import bodies
-from matrix.serving.api_errors import ApiError, bad_request, too_large, unknown_address
+from matrix.serving.api_errors import (
+    ApiError,
+    bad_request,
+    not_from_here,
+    too_large,
+    unknown_address,
+)
 from matrix.serving.chat import ChatService, Outcome
 from matrix.serving.jobs import Jobs
 from matrix.serving.options import ANY, ServeOptions
@@ -32,7 +39,7 @@ _RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)
 
 def build_app(options: ServeOptions) -> web.Application:
     """The application. Run it with ``handler_cancellation``, or hung requests stay for an hour."""
-    app = web.Application(client_max_size=MAX_BODY)
+    app = web.Application(client_max_size=MAX_BODY, middlewares=[_from_here])
     app[_SERVICE] = ChatService(options, time.monotonic, time.time)
     app.router.add_get("/healthz", _healthz)
     app.router.add_post("/v1/chat/completions", _chat)
@@ -48,6 +55,13 @@ def build_app(options: ServeOptions) -> web.Application:
     app.router.add_delete("/faults", _guarded(_clear_faults))
     app.router.add_route("*", "/{tail:.*}", _guarded(_nowhere))
     return app
+
+
+@web.middleware
+async def _from_here(request: web.Request, handler: Handler) -> web.StreamResponse:
+    if why := foreign(request.headers):
+        return _error(not_from_here(why))
+    return await handler(request)
 
 
 async def _chat(request: web.Request) -> web.StreamResponse:

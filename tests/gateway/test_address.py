@@ -14,7 +14,7 @@ from matrix.gateway.upstreams import NoSuchModel, Upstream, Upstreams
 from matrix.model.errors import Censored
 from matrix.model.records import Answer, Shape
 
-HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+HEAD = "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {token}\r\n"
 BROKEN = {
     "goes away before its body is whole": "Content-Length: 9999\r\n\r\n{",
     "says a length that is no number": "Content-Length: many\r\n\r\n{}",
@@ -22,6 +22,22 @@ BROKEN = {
     "goes away between its chunks": "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
     "says what it packs and does not": "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}",
 }
+
+
+@pytest.mark.parametrize("header", ["Host: theirs.example", "Origin: https://theirs.example"])
+async def test_no_web_page_can_ask_even_with_the_key(header: str) -> None:
+    async def ask(request: GatewayRequest) -> Answer:
+        raise AssertionError(request)
+
+    async with open_address(ask, Upstreams({})) as address:
+        to = urlsplit(address.url)
+        reads, writes = await asyncio.open_connection(to.hostname, to.port)
+        host = "" if header.startswith("Host") else "Host: 127.0.0.1\r\n"
+        head = f"POST /v1/messages HTTP/1.1\r\n{host}{header}\r\nx-api-key: {address.token}\r\n"
+        writes.write(f"{head}Content-Length: 2\r\nConnection: close\r\n\r\n{{}}".encode())
+        answer = await reads.read()
+        writes.close()
+    assert answer.startswith(b"HTTP/1.1 401")
 
 
 @pytest.mark.parametrize("how", list(BROKEN))

@@ -6,6 +6,7 @@ import asyncio
 
 import aiohttp
 import orjson
+import pytest
 
 from matrix.serving.app import MAX_BODY
 from tests.serving.asking import PATH, read_events, request_body, serving
@@ -45,6 +46,35 @@ async def test_models_health_and_unknown_addresses_answer_in_json() -> None:
             async with client.request(method, path) as response:
                 assert response.status == 404
                 assert f"({method} {path})" in (await response.json())["error"]["message"]
+
+
+FOREIGN = [
+    ({"Host": "theirs.example"}, "is not this machine"),
+    ({"Host": "theirs.example:8080"}, "is not this machine"),
+    ({"Host": "127.0.0.1.theirs.example"}, "is not this machine"),
+    ({"Origin": "https://theirs.example"}, "Web pages may not ask"),
+    ({"Origin": "null"}, "Web pages may not ask"),
+    ({"Host": "localhost:1", "Origin": "http://[::1"}, "Web pages may not ask"),
+]
+
+
+@pytest.mark.parametrize(("headers", "told"), FOREIGN)
+async def test_no_web_page_can_ask(headers: dict[str, str], told: str) -> None:
+    async with serving() as client:
+        for method, path in (("POST", PATH), ("GET", "/stats"), ("POST", "/faults")):
+            async with client.request(method, path, headers=headers, json=ECHO) as response:
+                assert response.status == 403
+                assert told in (await response.json())["error"]["message"]
+                assert "Access-Control-Allow-Origin" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [{}, {"Host": "localhost:99"}, {"Host": "[::1]:99"}, {"Origin": "http://127.0.0.1:3000"}],
+)
+async def test_programs_of_this_machine_can(headers: dict[str, str]) -> None:
+    async with serving() as client, client.post(PATH, json=ECHO, headers=headers) as response:
+        assert response.status == 200
 
 
 async def test_all_but_health_asks_for_the_key() -> None:

@@ -157,3 +157,17 @@ def test_on_random_schemas_an_example_is_right_or_refused() -> None:
 def test_a_schema_that_nothing_follows_is_refused_and_soon(schema: Any) -> None:
     with pytest.raises(BadSchema):
         example(schema, random.Random(1))
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+$", "(.*.*)*x$", "^(([a-z])+.)+[A-Z]$"])
+@pytest.mark.parametrize("length", [100, 10_000])
+def test_no_pattern_of_a_client_takes_more_than_its_text_is_long(pattern: str, length: int) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    assert not conforms("a" * (length - 1) + "!", schema, schema)  # by backtracking: for ever
+
+
+@pytest.mark.parametrize("pattern", ["(", "a(?=b)", "x{1000}{1000}", 7])
+def test_a_pattern_that_cannot_be_followed_is_said_to_be(pattern: Any) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    with pytest.raises(BadSchema, match="pattern"):
+        conforms("text", schema, schema)
