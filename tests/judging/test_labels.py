@@ -161,7 +161,7 @@ def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(
     step = dict(zip(frame.session_id, frame.step, strict=True))
     assert sorted(step[row["session"]] for row in rows) == ["1"] * 10 + ["2"] * 10
     assert set(rows[0]) == {
-        "session", "metric", "answer", "label", "note", "question", "transcript",
+        "run", "session", "metric", "answer", "label", "note", "question", "transcript",
     }  # fmt: skip
     assert "Is it clear" in rows[0]["question"]
     order = [step[row["session"]] for row in rows]
@@ -196,6 +196,12 @@ def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) ->
     assert done.code == 2
     for told in ("bad.csv:2", "'maybe'; PASS or FAIL", "bad.csv:3", "'none'", "a second time"):
         assert told in done.err, done.err
+    assert not (project.folder / "results" / "labels.jsonl").exists()
+    theirs = f"run,session,label\nother,{one},PASS\n"  # where it may have said something else
+    (project.folder / "theirs.csv").write_text(theirs)
+    done = project.matrix("label", "it", "--metric", "ends", "--read", "theirs.csv")
+    assert done.code == 2
+    assert "theirs.csv:2: is of the run 'other'; `matrix label other --read` takes it" in done.err
     assert not (project.folder / "results" / "labels.jsonl").exists()
     for name, content in (("no.csv", "a,b\n1,2\n"), ("bin.csv", "\xff\x00")):
         (project.folder / name).write_bytes(content.encode("latin-1"))

@@ -336,14 +336,14 @@ def test_sessions_that_lack_the_score_of_a_listed_rubric_are_judged_again(tmp_pa
     command = ("rejudge", "it", "--missing", "--rubric", "tone.md", "--run-id", "none")
     done = project.matrix(*command, "--in-process")
     assert done.code == 2
-    assert "has no session that has no score or no tone" in done.err
+    assert "has no session that came to its end and has no score or no tone" in done.err
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ((), "say what is to be judged anew"),
-        (("--missing",), "has no session that has no score or no ends"),
+        (("--missing",), "has no session that came to its end and has no score or no ends"),
         (("--rubric", "no.md"), "no such file"),
         (("--rubric", "nix"), "no such rubric"),
         (("--judge", "honst"), "honst"),

@@ -46,7 +46,7 @@ MANY: Final = 50
 
 PASS, FAIL = "PASS", "FAIL"
 
-_COLUMNS: Final = ("session", "metric", "answer", "label", "note", "question", "transcript")
+_COLUMNS: Final = ("run", "session", "metric", "answer", "label", "note", "question", "transcript")
 _CELL: Final = 30_000
 """Characters of a cell: spreadsheets have room for some more."""
 
@@ -263,7 +263,8 @@ def write_labels(work: Labelling, path: str | Path, *, force: bool = False) -> i
     table.writerow(_COLUMNS)
     for one in rows:
         asked, said = one.question.text, one.transcript
-        cells = (one.session, work.metric, allowed(one.question), "", "", asked, said)
+        answer = allowed(one.question)
+        cells = (work.run.id, one.session, work.metric, answer, "", "", asked, said)
         table.writerow([_cell(text) for text in cells])
     data = out.getvalue().encode("utf-8-sig")
     write_files(target.parent, {target.name: lambda: data}, force=force)
@@ -304,6 +305,9 @@ def read_label_file(work: Labelling, path: str | Path) -> int:
 def _label_in(work: Labelling, row: Mapping[str, str], found: Collection[str]) -> float:
     """The label in a row; a ``ValueError`` says why it cannot be taken."""
     session, metric = row["session"].strip(), row.get("metric", work.metric).strip()
+    run = row.get("run", "").strip() or work.run.id
+    if run != work.run.id:  # a session of the same id there may have said something else
+        raise ValueError(f"is of the run {run[:80]!r}; `matrix label {run[:80]} --read` takes it")
     if metric != work.metric:
         raise ValueError(f"is about {metric!r}; say --metric {metric} to read such labels")
     if session not in work.drawn:

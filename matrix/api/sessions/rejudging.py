@@ -250,7 +250,7 @@ def _over(parent: Run, missing: Sequence[str] | None) -> list[tuple[str, int]]:
     if frame.empty:
         what = "that came to its end"
         if missing is not None:
-            what = f"that has no {' or no '.join(['score', *missing])}"
+            what = f"that came to its end and has no {' or no '.join(['score', *missing])}"
         raise BadInput([Mistake(parent.id, None, "", f"has no session {what}")])
     frame = frame.sort_values(["round", "scenario", "session_id"])
     pairs = zip(frame.session_id, frame.turns, strict=True)

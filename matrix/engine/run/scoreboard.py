@@ -80,9 +80,12 @@ class Scoreboard:
         )
         if cost.middle <= limits.cap_nano:
             return text
+        planned, under = self._prepared.plan.sessions, self._under(cost.middle)
+        if under == planned:
+            return f"{text}; the cap of {show_usd(limits.cap_nano)} may end it before that"
         return (
             f"{text}; the cap of {show_usd(limits.cap_nano)} will end it after about "
-            f"{self._under(cost.middle):,} of {self._prepared.plan.sessions:,} sessions"
+            f"{under:,} of {planned:,} sessions"
         )
 
     def _under(self, cost: NanoUSD) -> int:

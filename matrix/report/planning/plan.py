@@ -15,6 +15,7 @@ from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.money import from_usd, show_usd, to_usd
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
+from matrix.model.spec.judges import JUDGES
 from matrix.model.spec.params import layers_of
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.planning.plan_power import power_as_data, power_facts
@@ -263,7 +264,10 @@ def _rounds(prepared: Prepared) -> str:
 def _models(prepared: Prepared) -> str:
     first = prepared.plan.cells[0].roles
     varied = [role for role in first if role in prepared.factors]
-    return ", ".join(f"{role} {model}" for role, model in first.items() if role not in varied)
+    listed = dict.fromkeys(model for judge in prepared.spec.judges for model in judge.model)
+    told = {JUDGES: " and ".join(listed)} if JUDGES in first and listed else {}
+    fixed = {role: model for role, model in first.items() if role not in varied}
+    return ", ".join(f"{role} {told.get(role, model)}" for role, model in fixed.items())
 
 
 def _agents(prepared: Prepared) -> Iterator[str]:
