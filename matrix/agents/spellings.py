@@ -9,6 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from matrix.telemetry.redaction import SHORTEST_SECRET
+
 _SHORTEST_LINE: Final = 8
 """Shorter lines of a value of several lines are ordinary words."""
 _FIRST_OWN: Final = (0, 2, 3)
@@ -28,7 +30,7 @@ def spellings(value: str) -> Iterator[str]:
         yield from written
         for form in written[1:]:  # JSON that quotes JSON
             yield from _in_quotes(form)
-        if len(part) >= _SHORTEST_LINE:
+        if len(part) >= SHORTEST_SECRET:
             raw = part.encode(errors="replace")
             yield from (raw.hex(), raw.hex().upper())
             yield from _in_base64(raw)
@@ -51,7 +53,7 @@ def _in_base64(value: bytes) -> Iterator[str]:
         first, end = _FIRST_OWN[before], len(padded) * 8 // 6
         for encode in (b64encode, urlsafe_b64encode):
             letters = encode(padded).decode()
-            if end - first >= _SHORTEST_LINE:
+            if end - first >= SHORTEST_SECRET:
                 yield letters[first:]
                 yield letters[first:].rstrip("=")
                 yield letters[first:end]

@@ -48,12 +48,16 @@ class GatewayResponse(NamedTuple):
 
 
 class Counts:
-    """What came through an address."""
+    """What came through an address, and what of it was refused here."""
 
     def __init__(self) -> None:
         self.requests = 0
         self.capped = 0
         """Requests that a cap refused to a client who was still there."""
+        self.unknown = 0
+        """Requests for a model that nobody has here."""
+        self.missed = ""
+        """What the newest of those was told."""
         self.stopped: SessionStop | None = None
         self.starved: SessionStop | None = None
         """The first refusal at a cap."""
@@ -113,6 +117,8 @@ class Desk:
         try:
             return await self._metered(shape, headers, body, query)
         except NoSuchModel as error:
+            self.counts.unknown += 1
+            self.counts.missed = str(error)
             return refused(shape, FAULTS["model"], str(error))
         except (BadRequest, NotTranslatable) as error:
             return refused(shape, FAULTS["request"], str(error))

@@ -184,6 +184,40 @@ def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
     assert_books(project.path("it"))
 
 
+ASKS_FOR = """
+import json, os, sys, urllib.error, urllib.request
+sys.stdin.read()
+for model in sys.argv[1:]:
+    asked = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+        json.dumps({"model": model, "max_tokens": 9,
+                    "messages": [{"role": "user", "content": "Count on from 3."}]}).encode(),
+        {"Authorization": "Bearer " + os.environ["OPENAI_API_KEY"]})
+    try:
+        urllib.request.urlopen(asked).read()
+    except urllib.error.HTTPError as refused:
+        assert refused.code == 404
+print(7)
+"""
+
+
+def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_path: Path) -> None:
+    meter = {**agents()["metered"], "meter": ["sim/haiku", "sim/opus-4.5"]}
+    forms = {
+        name: {**meter, "command": ["python3", "{project}/asks.py", *asked]}
+        for name, asked in (("never", ["gpt-x"] * 2), ("once", ["gpt-x", "sim/haiku"]), ("not", []))
+    }
+    project = project_of(tmp_path, spec_of(forms))
+    (tmp_path / "asks.py").write_text(ASKS_FOR)
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    sessions = project.tables("it").frame("sessions").set_index("counter")
+    assert set(sessions.loc["never"].outcome) == {"failed"}
+    assert set(sessions.loc[["once", "not"]].outcome) == {"completed"}
+    told = " ".join(done.out.split())
+    assert (
+        "asked 2 times, and each time for a model that its meter lacks: The model `gpt-x`" in told
+    )
+
+
 def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> None:
     script = "echo no such tool >&2; exit 3"
     broken = {"command": ["sh", "-c", script], "max_usd": 0.05, "sandbox": "none"}

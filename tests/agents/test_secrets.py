@@ -117,7 +117,7 @@ BREAKS = ["\n", "\r\n", "\n    ", "\n\t", "\\n", "\\r\\n"]
 
 
 @given(
-    size=st.integers(12, 3_000),
+    size=st.integers(6, 3_000),
     lead=st.integers(0, 100),
     width=st.sampled_from([20, 60, 64, 70, 76]),
     broken=st.sampled_from(BREAKS),

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matrix.engine.session.scope import Scope
     from matrix.engine.session.workspace import Workspace, Workspaces
     from matrix.gateway.address import GatewayAddress
+    from matrix.gateway.desk import Counts
 
 
 MOST_WRITTEN_AT_ONCE = 4096
@@ -137,6 +138,19 @@ def _check_time(agent: AgentSpec, call: Call, worked_s: float) -> None:
         )
 
 
+def _require_answers(counts: Counts) -> None:
+    """An agent none of whose requests found a model has not been tried, whatever it says.
+
+    Raises:
+        AgentFailed: So it is.
+    """
+    if counts.requests and counts.unknown == counts.requests:
+        raise AgentFailed(
+            f"asked {counts.requests:,} times, and each time for a model that its meter lacks: "
+            f"{counts.missed}"
+        )
+
+
 async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Call) -> Answer:
     """A turn of an agent whose own requests are calls of the session.
 
@@ -164,6 +178,7 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
                     variables=agents.variables,
                     listen=None if port is None else address.serve,
                 )
+                _require_answers(address.desk.counts)
                 await stored(place, played)
             except ProviderError as error:
                 await place.restore(before)  # one that fails leaves the folder as it was

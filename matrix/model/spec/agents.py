@@ -135,7 +135,8 @@ class AgentSpec(_Part):
         default=None,
         description=(
             "Its model calls come through a metered address: anthropic, openai, or models by "
-            "name. A single model answers whichever model the agent asks for."
+            "name. A single simulated model answers whichever model the agent asks for; real "
+            "ones answer to their own names."
         ),
     )
     max_usd: float | None = Field(
