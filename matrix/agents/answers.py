@@ -18,7 +18,7 @@ from matrix.model.spec.agents import AnswerFields, field_at
 _SHOWN: Final = 120
 _MOST_USD: Final = 1e9
 _MOST_DIGITS: Final = 18
-_AMOUNT: Final = re.compile(r"\s*\d{1,20}(\.\d{1,20})?([eE]-?\d{1,2})?\s*", re.ASCII)
+_AMOUNT: Final = re.compile(r"\A\s*\d{1,20}(\.\d{1,20})?([eE]-?\d{1,2})?\s*", re.ASCII)
 BAD_COST: Final = "ImplausibleCost"
 """Error class of a turn whose account of its cost cannot be true."""
 

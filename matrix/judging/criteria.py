@@ -46,7 +46,9 @@ _JUDGED = re.compile(
 )
 _NOT_MET: Final = re.compile(r"\b(?:NOT[ _-]?|UN)MET\b")
 _MET: Final = re.compile(r"(?<!NOT[ _-])\bMET\b")
-_SECTION = re.compile(r"^\s*#{1,4}\s*[*_]*\s*(criteria evaluation|verdict|reasoning)\b.*$", re.I)
+_SECTION = re.compile(
+    r"^\s*+#{1,4}[ \t]*+[*_]*+[ \t]*+(criteria evaluation|verdict|reasoning)\b.*$", re.I
+)
 _CLAIM = re.compile(r"(?<![A-Za-z])(PASS|FAIL)(?:ED|S)?(?![A-Za-z])", re.I)
 
 Claim = Literal["PASS", "FAIL"]

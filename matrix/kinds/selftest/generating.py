@@ -26,9 +26,9 @@ HINTS: what a good answer does and does not do, for the person who judges it
 """
 
 MOST_CHARS: Final = 20_000
-_FORM = re.compile(
-    r"^[\s>*_#-]*PROMPT[\s*_]*:[\s*_]*(?P<prompt>.*?)^[\s>*_#-]*HINTS[\s*_]*:[\s*_]*(?P<hints>.*)",
-    re.DOTALL | re.MULTILINE | re.IGNORECASE,
+_PROMPT, _HINTS = (
+    re.compile(rf"^[ \t>*_#-]*{word}[\s*_]*:[\s*_]*", re.MULTILINE | re.IGNORECASE)
+    for word in ("PROMPT", "HINTS")
 )
 
 _COMMANDS: Final = re.compile(
@@ -100,9 +100,12 @@ def again(why: str) -> str:
 
 def read_generated(text: str) -> Generated | str:
     """The generator's answer, or why it cannot be used."""
-    if (found := _FORM.search(text)) is None:
+    prompt = _PROMPT.search(text)
+    hints = None if prompt is None else _HINTS.search(text, prompt.end())
+    if prompt is None or hints is None:
         return "it has no PROMPT: with a HINTS: after it"
-    made = Generated(found["prompt"].strip(" \t\n*_\"'"), found["hints"].strip(" \t\n*_\"'"))
+    said = text[prompt.end() : hints.start()], text[hints.end() :]
+    made = Generated(*(part.strip(" \t\n*_\"'") for part in said))
     if not made.prompt or not made.hints:
         return "its PROMPT or its HINTS is empty"
     if max(map(len, made)) > MOST_CHARS:

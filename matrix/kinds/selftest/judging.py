@@ -93,7 +93,9 @@ def overall(scores: Mapping[str, float]) -> Decimal | None:
     )
 
 
-_STATUS_LINE = re.compile(r"^[\s*_#>-]*STATUS[\s*_]*:[\s*_]*([A-Za-z][A-Za-z _]*?)[\s*_.]*$", re.M)
+_STATUS_LINE = re.compile(
+    r"^[ \t*_#>-]*STATUS[\s*_]*:[\s*_]*([A-Za-z][A-Za-z _]{0,60}?)[\s*_.]*$", re.M
+)
 _AT_ITS_END = re.compile(r"[?\uff1f\u061f\u037e][\s\"')\]*_]*$")
 _QUESTION = re.compile(
     r"\?(?=[\s\"')\]*_]|$)"

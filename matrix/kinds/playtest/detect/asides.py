@@ -14,9 +14,10 @@ from typing import Final, NamedTuple
 from matrix.kinds.playtest.detect.reading import read, spoken
 
 _TAG: Final = re.compile(
-    r"(?P<aside>\[(?:ASIDE|PRIVATE|WHISPER)[^\w\]\n]+(?P<who>[^\]\n]{2,40})\])"
-    r"|\[\s*(?:(?:to|for)\s+)?(?P<only>[^\W\d_][^\]\n:]{0,38}?)\s*,?\s+(?:only|alone)\s*(?P<inside>:)?"
-    r"|\[\s*(?:to|for)\s+(?P<plain>[^\W\d_][\w'-]{1,23})\s*(?P<inside2>:|\])",
+    r"(?P<aside>\[(?:ASIDE|PRIVATE|WHISPER)[^\w\]\n]{1,40}+(?P<who>[^\]\n]{2,40})\])"
+    r"|\[\s{0,9}+(?:(?:to|for)\s{1,9}+)?(?P<only>[^\W\d_][^\]\n:]{0,38}?)"
+    r"\s{0,9},?\s{1,9}(?:only|alone)\s{0,9}+(?P<inside>:)?"
+    r"|\[\s{0,9}+(?:to|for)\s{1,9}+(?P<plain>[^\W\d_][\w'-]{1,23})\s{0,9}+(?P<inside2>:|\])",
     re.IGNORECASE,
 )
 _PARAGRAPH_END: Final = re.compile(r"\n\s*\n")

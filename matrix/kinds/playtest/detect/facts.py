@@ -80,7 +80,7 @@ _STATEMENT: Final = re.compile(
 _MARKED: Final = re.compile(
     r"\b(?:now|no longer|again|suddenly|by now|at last|finally)\b", re.IGNORECASE
 )
-_QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201d\n]*\u201d')
+_QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d')
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 _PLAIN_SUBJECT: Final = re.compile(r"\b(?:that|which|who|and|but|if|where|when|one|of you)\b")
 

@@ -7,8 +7,8 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 MARKER: Final = re.compile(
-    r"^[ \t]*\[(PULSE|ASIDE|ANSWER|RECAP|END)\b[ \t]*"
-    r"(?:(?:->|:|\u2192)?[ \t]*([^\]\n]*))\][ \t]*\n?",
+    r"^[ \t]*+\[(PULSE|ASIDE|ANSWER|RECAP|END)\b[ \t]*+"
+    r"(?:(?:->|:|\u2192)[ \t]*+)?([^\]\n]*+)\][ \t]*+\n?",
     re.MULTILINE,
 )
 """A marker of the structured prompt, alone or at the head of a line."""

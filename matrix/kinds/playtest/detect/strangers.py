@@ -30,10 +30,11 @@ _DOES: Final = (
     r"|turns?|turned|leans?|leaned|holds?|held|watches|watched|tells?|told|shrugs?|offers?)"
 )
 _PERSON: Final = re.compile(
-    rf"\b(?:{_TITLE} )+(?P<titled>{_NAME}(?: {_NAME})?)\b"
-    rf"|\b(?:called|named|known as|by the name of) (?:{_TITLE} )*(?P<called>{_NAME}(?: {_NAME})?)\b"
+    rf"\b(?:{_TITLE} ){{1,4}}(?P<titled>{_NAME}(?: {_NAME})?)\b"
+    rf"|\b(?:called|named|known as|by the name of) (?:{_TITLE} ){{0,4}}"
+    rf"(?P<called>{_NAME}(?: {_NAME})?)\b"
     rf"|\b(?P<acting>{_NAME} {_NAME})(?:,? (?:who )?{_DOES}\b|, (?:who|whom|whose)\b)"
-    rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} )*"
+    rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} ){{0,4}}"
     rf"(?P<placed>{_NAME} {_NAME})\b"
 )
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{2,}")

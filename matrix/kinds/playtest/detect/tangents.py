@@ -52,7 +52,7 @@ _FORCED_HINTS: Final = (
 )
 """One of these is in every text that the expression above can match; far cheaper to look for."""
 
-_QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201d\n]*\u201d')
+_QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d')
 
 
 def looks_off_story(text: str) -> bool:

@@ -46,7 +46,7 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
     "tone": ("tone", "atmosphere", "mood", "voice", "style"),
 }
 
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"^(#{1,6})\s++((?:[^\s#]++|[\s#]++(?=[^\s#]))++)[\s#]*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*)$")
 _NAMED = re.compile(r"^\*\*(.+?)\*\*\s*[:.\u2014\u2013-]*\s*(.*)$")
 _PLAIN_NAME = re.compile(r"^([^:\u2014\u2013]{2,60}?)\s*(?::|\u2014|\u2013| - )\s+(.*)$")

@@ -27,7 +27,7 @@ _AREAS: Final[Mapping[str, str]] = {
 }
 _ROW_DATE = re.compile(r"(\d{4}-\d{2}-\d{2})")
 _STATUS = re.compile(r"^Status: .*$", re.MULTILINE)
-_SOURCE = re.compile(r"\]\(([^)]+)\)")
+_SOURCE = re.compile(r"\]\(([^()\[\]\n]+)\)")
 
 
 class Notebook:

@@ -42,7 +42,7 @@ _OPPOSITES: Final[tuple[tuple[str, str], ...]] = tuple(
     if (one := _PREDICATE.search(fact)) and (other := _PREDICATE.search(denial))
 )
 """States of which a thing can have only one, e.g. ``locked`` and ``unlocked``."""
-_SPEAKER = re.compile(r"^\W*([A-Z][\w'-]+)\b[^:\n]{0,24}:", re.MULTILINE)
+_SPEAKER = re.compile(r"^[^\w\n]*([A-Z][\w'-]+)\b[^:\n]{0,24}:", re.MULTILINE)
 _NOT_PLAYERS = frozenset(("Narrator", "Spokesperson", "The", "Turn", "System", "Host", "Table"))
 _FORCED_CUES = ("back to the story", "anyway, back", "let's get back", "as i was saying")
 

@@ -133,8 +133,8 @@ def speaks_as_host(text: str) -> bool:
 
 
 PRIVATE = re.compile(
-    r"\[(?:To|For) ([^\W\d_a-z][^\]\n]*?)(?: only| alone)?\]"
-    r"|\[(?:ASIDE|PRIVATE)[^\w\]]+([^\]\n]+)\]"
+    r"\[(?:To|For) ([^\W\d_a-z][^\[\]\n]{0,200}?)(?: only| alone)?\]"
+    r"|\[(?:ASIDE|PRIVATE)[^\w\[\]]{1,40}([^\s\[\]][^\[\]\n]{0,200})\]"
     r"|\b([A-Z][\w'-]*), (?:and )?you alone\b"
 )
 MARKER = re.compile(r"^\s*\[(PULSE|ASIDE|ANSWER|RECAP|END|TANGENT)\b[^\]]*\]")
@@ -185,7 +185,7 @@ def read_relay(text: str) -> Relay:
 
 
 _NAME_ACTS = re.compile(
-    r"(?!The|That|This|There|It|I|Our|You|And|But|So|If|Then|No|Yes|One|Two"
+    r"(?<![\w'-])(?!The|That|This|There|It|I|Our|You|And|But|So|If|Then|No|Yes|One|Two"
     r"|Somebody|Nobody|Everybody|After|Before|For|What|Also|Sorry)[A-Z][\w'-]+ "
     r"(?:[a-z]+ly )?[a-z]+s\b"
 )

@@ -23,7 +23,7 @@ _REQUESTS: tuple[tuple[str, Request], ...] = (
     ("[table] Begin the story now", "begin"),
 )
 _SPEAKER = re.compile(
-    r"^\W*([^\W\d_a-z][\w'\u2019-]*(?: \d+)?)(?: \([^)\n]*\))?:([^\n]*)", re.MULTILINE
+    r"^[^\w\n]*([^\W\d_a-z][\w'\u2019-]*(?: \d+)?)(?: \([^)\n]*\))?:([^\n]*)", re.MULTILINE
 )
 _PART = re.compile(
     r"\b(?:I'm|I am|I'll be|playing|I play) (an? [a-z' -]+?)"

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import unquote
 
-HEADING = re.compile(r"^(#{1,6})\s+(.*?)\s*#*\s*$")
+HEADING = re.compile(r"^(#{1,6})\s++((?:[^\s#]++|[\s#]++(?=[^\s#]))*+)[\s#]*$")
 FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
 LABEL = re.compile(
@@ -21,7 +21,7 @@ LABEL = re.compile(
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
 """A line that is bold as a whole, which people write for a heading."""
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_NO_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}\s|[-*+]\s|\d+[.)]\s|\||>)| {4}|\t")
+_NO_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||>)| {4}|\t")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 CACHED: Final = 4096
 """Texts of which it is remembered what they say: most files are the same turn after turn."""
@@ -35,12 +35,15 @@ _COMMENT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _LINK = re.compile(
-    r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)(?:\s+[\"'(][^)\n]*)?\s*\)"
+    r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
+    r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
 )
 _REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
-_PATHLIKE = re.compile(r"[\w.-]+(?:/[\w .-]+)+\.\w{1,8}|[\w.-]+(?:/[\w.-]+)+")
-_ADDRESS = re.compile(r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]*:)?//[^\s<>\]|]+")
+_PATHLIKE = re.compile(
+    r"(?<![\w.-])[\w.-]{1,200}(?:/[\w .-]{1,100}){1,12}\.\w{1,8}|(?<![\w.-])[\w.-]+(?:/[\w.-]+)+"
+)
+_ADDRESS = re.compile(r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}:)?//[^\s<>\]|]+")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+:")
 _NOTHING: Final = frozenset(
     [

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final
 from unicodedata import normalize
 
-_OR: Final = re.compile(r"\s+OR\s+|\s*\|\|\s*")
+_OR: Final = re.compile(r"(?<!\s)\s+OR\s+|(?:(?<!\s)\s+)?\|\|\s*")
 _MAGIC: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 _BRACES: Final = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
 _LOOSE_OR: Final = re.compile(r"^OR\s|\sOR$")
