@@ -46,6 +46,12 @@ _JUDGED = re.compile(
 )
 _NOT_MET: Final = re.compile(r"\b(?:NOT[ _-]?|UN)MET\b")
 _MET: Final = re.compile(r"(?<!NOT[ _-])\bMET\b")
+_DENIED: Final = re.compile(
+    r"(?:FALSE|NO|NOT|0)\s*+(?:$|[-.,;:()\u2013\u2014])"
+    r"|(?:but )?not (?:really|quite|fully|entirely|yet|at all)\b",
+    re.IGNORECASE,
+)
+"""Of ``MET: FALSE`` and ``MET, but not at all``, which say neither."""
 _SECTION = re.compile(
     r"^\s*+#{1,4}[ \t]*+[*_]*+[ \t]*+(criteria evaluation|verdict|reasoning)\b.*$", re.I
 )
@@ -211,6 +217,7 @@ def _findings(
             met = judged[1].upper() == "MET"
             reason = " ".join((judged[2] or "").split()).lstrip("-\u2013\u2014:. ")
             both = (_NOT_MET if met else _MET).search(unquoted(reason))
+            both = both or (_DENIED.match(reason) if met else None)
             called = rest[: judged.start()] if rest is plain else ""
             finding = CriterionFinding(met, reason[:_REASON_CHARS], _unlike(called, own))
             yield number, called, None if both else finding

@@ -86,6 +86,20 @@ BAD = {
     "It is all very good, PASS.": "no criterion is judged",
     "1. a: MET - x\n2. b: MET - y": "nothing is said of criteria 3",
     "1. a: MET\n2. b: MET\n3. c: perhaps": "nothing is said of criteria 3",
+    **{
+        f"1. a: MET{denied}\n2. b: MET\n3. c: MET": "criterion 1 is both MET and NOT MET"
+        for denied in (
+            ": FALSE - it has none",
+            ": NO",
+            " (no)",
+            ": 0",
+            ": not",
+            " - NO",
+            "; not really",
+            ", but not at all",
+            " - no, it lacks one",
+        )
+    },
     "1. a: MET\n2. b: MET\n3. c: MET\n1. a: NOT MET": "criterion 1 is both MET and NOT MET",
     "1. a: MET/NOT MET - x\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",
     "1. a: MET NOT MET\n2. b: MET - x\n3. c: MET - x": "nothing is said of criteria 1",

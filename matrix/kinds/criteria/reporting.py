@@ -131,7 +131,11 @@ def report_of(run: EndedRun) -> RunReport:
     files = {name: text}
     lines = [*_lines(sessions, played, tested, counted, passed), *changed]
     lines += [f"({simulated})"] if simulated else []
-    if options.record and not run.goes_on:  # what others have recorded is not theirs to replace
+    if options.record and unplayed:
+        lines.append(
+            f"nothing is recorded, because not all was played: {options.record} is as it was"
+        )
+    elif options.record and not run.goes_on:  # what others have recorded is not theirs to replace
         recording = recording_of(run, sessions)
         files[options.record] = recording.model_dump_json(indent=1) + "\n"
         many = len(recording.outputs)

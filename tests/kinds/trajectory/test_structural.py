@@ -464,6 +464,36 @@ def test_arguments_that_mean_nothing(name: str, argument: Any, told: str) -> Non
     assert told in BUILT_IN[name].fault(argument)
 
 
+@pytest.mark.parametrize(
+    ("line", "holds"),
+    [
+        ("**Reversal condition:** churn passes 5 % in March", True),
+        ("> **Reversal condition:** churn passes 5 % in March", True),
+        ("**Reversal condition:** ~~churn passes 5 % in March~~", False),
+        ("**Reversal condition:** ~~churn passes 5 %~~ churn passes 9 % in March", True),
+        ("**Reversal condition:** <fill in: what must be seen to reverse it>", False),
+    ],
+)
+def test_a_condition_that_is_struck_out_or_yet_to_be_filled_in_is_none(
+    tmp_path: Path, line: str, holds: bool
+) -> None:
+    view = look(tmp_path, {"decisions/it.md": f"# It\n\n{line}\n"})
+    assert ask(view, "all_decisions_have_reversal_condition").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "holds"),
+    [
+        ("[![p](no.png)](https://x.example)", False),
+        ("[![p](no.png)](n.md)", False),
+        ("[![p](n.md)](n.md)", True),
+        ("\\[a](no.md)", True),  # no link, as it says
+    ],
+)
+def test_a_picture_in_a_link_is_looked_at(tmp_path: Path, text: str, holds: bool) -> None:
+    assert ask(look(tmp_path, {"n.md": text}), "all_internal_links_valid").holds is holds
+
+
 @pytest.mark.parametrize("form", ["NFC", "NFD"])
 @pytest.mark.parametrize("wanted", ["NFC", "NFD"])
 @pytest.mark.parametrize(

@@ -17,9 +17,20 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
 )
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
+_STRUCK: Final = re.compile(r"~~[^~\n]*~~")
+_BLANK: Final = re.compile(r"<[^<>]*>")
+
 
 def reversal_of(text: str, layout: Layout) -> str:
-    """What a decision says of when it is taken back; empty if it says nothing."""
+    """What a decision says of when it is taken back; empty if it says nothing.
+
+    What is struck out is not said, nor is a place that is yet to be filled in.
+    """
+    said = _STRUCK.sub("", _reversal_in(text, layout)).strip()
+    return "" if _BLANK.fullmatch(said) else said
+
+
+def _reversal_in(text: str, layout: Layout) -> str:
     if front := FRONT.match(text):
         for line in front[1].split("\n"):
             key, colon, value = line.partition(":")
@@ -35,7 +46,9 @@ def reversal_of(text: str, layout: Layout) -> str:
                 below.append(one)
             if said := " ".join(one.strip() for one in below if one.strip()):
                 return said
-        elif (label := LABEL.match(line.strip())) and _is_label(line, label[1], layout.reversal):
+        elif (label := LABEL.match(line.strip().lstrip("> "))) and _is_label(
+            line, label[1], layout.reversal
+        ):
             return " ".join([label[2], *_until_blank(lines[number + 1 :])]).strip(" *_`")
         elif line.lstrip().startswith("|"):
             cells = cells_of(line)

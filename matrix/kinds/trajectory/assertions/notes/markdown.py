@@ -35,7 +35,7 @@ _COMMENT = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _LINK = re.compile(
-    r"\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
+    r"(?<!\\)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
 )
 _REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
@@ -102,7 +102,10 @@ def links_in(text: str) -> tuple[str, ...]:
     if "](" not in text and "]:" not in text:
         return ()
     text = _CODE.sub(" ", "\n".join(prose(text)))
-    found = [match[1] for match in _LINK.finditer(text)]
+    found = []
+    for match in _LINK.finditer(text):
+        label = text[match.start() + 1 : match.start(1)]  # a picture may stand in it
+        found += [match[1], *(inner[1] for inner in _LINK.finditer(label))]
     found += [match[1] for match in _REFERENCE.finditer(text)]
     targets = (one.strip().removeprefix("<").removesuffix(">") for one in found)
     return tuple(
