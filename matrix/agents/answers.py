@@ -64,10 +64,11 @@ def json_in(text: str) -> JSON:
     except orjson.JSONDecodeError:
         try:
             value = json.loads(text, parse_int=_number)
-            orjson.dumps(value)  # it can be kept: no lone surrogates
-        except (RecursionError, TypeError) as error:
+            # half a surrogate pair, as a text cut within an emoji has it, can be kept by nobody
+            kept = json.dumps(value, ensure_ascii=False).encode(errors="replace")
+            return json.loads(kept, parse_int=_number)
+        except RecursionError as error:
             raise ValueError(str(error)) from None
-        return value
 
 
 def _number(digits: str) -> int | float:
@@ -135,7 +136,8 @@ def read_reply(reply: object) -> AgentAnswer:
 
 def _plain(text: str) -> str:
     """A text of somebody's own kind of string as a string, which can be kept."""
-    return str.__str__(text) if type(text) is str else "".join(text)
+    plain = str.__str__(text) if type(text) is str else "".join(text)
+    return plain if plain.isascii() else plain.encode(errors="replace").decode()
 
 
 def _as_float(said: object) -> JSON:

@@ -90,7 +90,19 @@ def test_digits_in_quotes_are_an_amount_and_no_number_costs_the_answer(
     assert told.doubt == ("" if cost is not None else BAD_COST)
 
 
-@pytest.mark.parametrize("text", ['{"a": "\\ud800", "b": NaN}', "[" * 100_000, "{'a': 1}", ""])
+@pytest.mark.parametrize("more", ["", ', "b": NaN'])
+def test_half_a_surrogate_pair_costs_neither_the_answer_nor_its_amount(more: str) -> None:
+    said = '{"a": {"text": "5 \\ud83d", "cost": 0.001}' + more + "}"
+    told = read_text(FIELDS, said, as_it_is)
+    assert (told.text, told.cost, told.doubt) == ("5 ?", 1_000_000, "")
+
+
+def test_nor_does_it_in_what_a_function_gives_back() -> None:
+    told = read_reply(Reply("5 \ud83d", cost_usd=0.001, status="\ud800"))
+    assert (told.text, told.status, told.cost) == ("5 ?", "?", 1_000_000)
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "{'a': 1}", ""])
 def test_what_is_no_json_in_any_language_is_none(text: str) -> None:
     with pytest.raises(AgentFailed):
         read_text(FIELDS, text, as_it_is)
