@@ -19,7 +19,7 @@ from matrix.model.errors import (
     SessionStop,
     Suspended,
 )
-from matrix.model.records import Answer, CallParams, ChatMessage, RawRequest, Shape
+from matrix.model.records import Answer, CallParams, ChatMessage, Failure, RawRequest, Shape
 
 _JSON: Final = "application/json"
 _BYTES_PER_TOKEN: Final = 4
@@ -58,6 +58,10 @@ class Counts:
         """Requests for a model that nobody has here."""
         self.missed = ""
         """What the newest of those was told."""
+        self.failed = 0
+        """Requests that ended in an error of the provider's."""
+        self.failure: Failure | None = None
+        """The newest of those."""
         self.stopped: SessionStop | None = None
         self.starved: SessionStop | None = None
         """The first refusal at a cap."""
@@ -145,6 +149,8 @@ class Desk:
         )
         answer = await self._ask(request)
         if answer.failure is not None:
+            self.counts.failed += 1
+            self.counts.failure = answer.failure
             fault = FAULTS.get(answer.failure.error_class, OTHER)
             return refused(shape, fault, answer.failure.message)
         if neutral is None:

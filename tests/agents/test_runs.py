@@ -195,7 +195,7 @@ for model in sys.argv[1:]:
     try:
         urllib.request.urlopen(asked).read()
     except urllib.error.HTTPError as refused:
-        assert refused.code == 404
+        assert refused.code in (404, 502)
 print(7)
 """
 
@@ -216,6 +216,22 @@ def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_
     assert (
         "asked 2 times, and each time for a model that its meter lacks: The model `gpt-x`" in told
     )
+
+
+def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
+    tmp_path: Path,
+) -> None:
+    asks = {**agents()["metered"], "command": ["python3", "{project}/asks.py", "sim/haiku"]}
+    faults = {"server_error": 1.0, "max_in_a_row": 20}
+    more = {"simulation": {"faults": faults}, "limits": {"cost_usd": 5, "attempts": 1}}
+    project = project_of(tmp_path, spec_of({"asks": asks, "again": asks}, **more))
+    (tmp_path / "asks.py").write_text(ASKS_FOR)
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    assert done.code == 1, done  # more errored than were scored
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"errored"}
+    assert set(sessions.error_class) == {"ProviderUnavailable"}
+    assert "asked 1 times, and got no answer" in " ".join(sessions.end_reason)
 
 
 def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> None:

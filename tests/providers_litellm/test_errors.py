@@ -110,6 +110,7 @@ def failing(status: int, text: str = "no", **headers: str) -> Exception:
         (422, "cannot", RequestRejected),
         (429, "slow down", RateLimited),
         (429, "You exceeded your current quota: insufficient_quota", AuthenticationFailed),
+        (400, "Your credit balance is too low to access the Anthropic API.", AuthenticationFailed),
         (500, "oops", ProviderUnavailable),
         (502, "oops", ProviderUnavailable),
         (503, "rate limit", ProviderUnavailable),

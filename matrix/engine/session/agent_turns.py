@@ -138,17 +138,20 @@ def _check_time(agent: AgentSpec, call: Call, worked_s: float) -> None:
         )
 
 
-def _require_answers(counts: Counts) -> None:
-    """An agent none of whose requests found a model has not been tried, whatever it says.
+def _all_lost(counts: Counts) -> tuple[str, str] | None:
+    """Class and words of the failure of an agent none of whose requests was answered.
 
-    Raises:
-        AgentFailed: So it is.
+    It has not been tried, whatever it says: for want of a model, which is its own fault, or for
+    what its provider did, which is not.
     """
-    if counts.requests and counts.unknown == counts.requests:
-        raise AgentFailed(
-            f"asked {counts.requests:,} times, and each time for a model that its meter lacks: "
-            f"{counts.missed}"
-        )
+    if not counts.requests or counts.unknown + counts.failed < counts.requests:
+        return None
+    asked = f"asked {counts.requests:,} times, and"
+    if counts.failure is not None:
+        error_class, message = counts.failure
+        return error_class, f"{asked} got no answer: {message}"
+    told = f"{asked} each time for a model that its meter lacks: {counts.missed}"
+    return AgentFailed.__name__, told
 
 
 async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Call) -> Answer:
@@ -178,11 +181,14 @@ async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Cal
                     variables=agents.variables,
                     listen=None if port is None else address.serve,
                 )
-                _require_answers(address.desk.counts)
+                if lost := _all_lost(address.desk.counts):
+                    await place.restore(before)
+                    return {"failure": list(lost)}
                 await stored(place, played)
             except ProviderError as error:
                 await place.restore(before)  # one that fails leaves the folder as it was
-                return {"failure": [type(error).__name__, str(error)]}
+                lost = _all_lost(address.desk.counts)
+                return {"failure": list(lost or (type(error).__name__, str(error)))}
         return {
             "text": played.told.text,
             "worked_s": round(played.worked_s, 6),

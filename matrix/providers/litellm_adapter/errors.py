@@ -54,6 +54,8 @@ class AnswerTooLarge(MalformedAnswer):
     retryable: ClassVar[bool] = False
 
 
+_OUT_OF_CREDIT = re.compile(r"(?i)your credit balance is too low")
+"""Anthropic's words for an account without money, which it says as of a bad request."""
 _NO_MONEY = re.compile(r"(?i)insufficient.{0,9}(quota|balance|funds|credit)|your current quota")
 _TOO_LONG = re.compile(
     r"(?i)context.{0,3}(length|window|size|limit)|prompt is too long|maximum.{0,12} (length|tokens)"
@@ -224,6 +226,8 @@ def _refusal(status: int, own: type[ProviderError] | None, text: str) -> type[Pr
     if status in (401, 402, 403):
         moderated = status == 403 and (own is ContentRefused or _MODERATED.search(text))
         return ContentRefused if moderated else AuthenticationFailed
+    if status == 400 and _OUT_OF_CREDIT.search(text):
+        return AuthenticationFailed
     if own in (ContextOverflow, ContentRefused, AuthenticationFailed):
         return own or RequestRejected
     return ContextOverflow if status == 413 or _TOO_LONG.search(text) else RequestRejected
