@@ -24,7 +24,13 @@ from matrix.engine.continuation.folders_kept import keep_initial_folders
 from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
 from matrix.engine.governor.money_fold import money_in
 from matrix.engine.prepare.catalogue import require_local_models
-from matrix.engine.prepare.keys import left_out, open_to_others, require_keys, sendings
+from matrix.engine.prepare.keys import (
+    left_out,
+    named_in,
+    open_to_others,
+    require_keys,
+    sendings,
+)
 from matrix.engine.prepare.plan_file import read_plan, write_plan
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.driver import Driver
@@ -237,8 +243,9 @@ def _not_taken(prepared: Prepared) -> list[str]:
     """Variables of the project's ``.env`` that nobody is given."""
     if prepared.play_money:
         return []
-    named = {entry.api_key_env for entry in prepared.models.values() if entry.api_key_env}
-    named |= {name for agent in prepared.agents.values() for name in agent.pass_env}
+    named = named_in(prepared.models) | {
+        name for agent in prepared.agents.values() for name in agent.pass_env
+    }
     return left_out(prepared.env_file, os.environ, named)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from matrix.engine.calls.caching import open_cache
 from matrix.engine.calls.provider_host import ProviderHost
 from matrix.engine.prepare.catalogue import AGENT, LITELLM, LOCAL, SIMULATED
-from matrix.engine.prepare.keys import supply, variables
+from matrix.engine.prepare.keys import named_in, supply, variables
 from matrix.engine.wire.messages import ToGovernor
 from matrix.engine.wire.setup import RunSetup
 from matrix.engine.wire.telemetry_events import AttemptWatch
@@ -38,8 +38,7 @@ def build_provider(name: str, setup: RunSetup, places: AgentPlaces | None = None
         )
     if name == LITELLM:
         if setup.env_file is not None:
-            named = {e.api_key_env for e in setup.models.values() if e.api_key_env}
-            supply(Path(setup.env_file), os.environ, named)
+            supply(Path(setup.env_file), os.environ, named_in(setup.models))
         from matrix.providers.litellm_adapter.provider import LiteLLMProvider
         from matrix.providers.litellm_adapter.settings import LiteLLMSettings, ModelSettings
 

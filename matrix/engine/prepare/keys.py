@@ -143,12 +143,22 @@ def keys_among(variables: Mapping[str, str], more: Iterable[str] = ()) -> dict[s
         variables: All variables.
         more: Names that hold keys, besides the usual ones.
     """
-    known = {name for names in KEY_NAMES.values() for name in names} | set(more)
+    more = set(more)
     return {
         name: value
         for name, value in variables.items()
-        if len(value) >= SHORTEST_SECRET and (name in known or name.upper().endswith("_API_KEY"))
+        if len(value) >= SHORTEST_SECRET and _is_providers(name, more)
     }
+
+
+def named_in(models: Mapping[str, ModelEntry]) -> set[str]:
+    """The variables that models name as those of their keys."""
+    return {entry.api_key_env for entry in models.values() if entry.api_key_env}
+
+
+def _is_providers(name: str, named: Collection[str]) -> bool:
+    known = name in named or any(name in names for names in KEY_NAMES.values())
+    return known or name.upper().endswith("_API_KEY")
 
 
 # --- the file -----------------------------------------------------------------------------------
@@ -221,8 +231,7 @@ def left_out(path: Path, environment: Mapping[str, str], named: Collection[str] 
 
 
 def _is_key(name: str, named: Collection[str]) -> bool:
-    known = any(name in names for names in KEY_NAMES.values()) or name in named
-    return known or name.upper().endswith("_API_KEY") or is_named_like_a_key(name)
+    return _is_providers(name, named) or is_named_like_a_key(name)
 
 
 def sendings(

@@ -273,9 +273,7 @@ def _picked(flag: str, given: Mapping[str, str | bool], known: Sequence[str]) ->
 
 
 def _checked(document: Document) -> CriteriaFile:
-    own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
-    beside = Document(document.source, own, document.lines, document.origins)
-    return check(beside, CriteriaFile, also=sorted(OF_A_SPEC))
+    return check(document, CriteriaFile, also=OF_A_SPEC)
 
 
 def _check_agents(file: CriteriaFile, mistakes: Mistakes) -> None:

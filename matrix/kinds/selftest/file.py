@@ -167,9 +167,7 @@ def _read(document: Document) -> ReadFile:
         BadInput: Every mistake in it.
     """
     value = document.value
-    own = {name: item for name, item in value.items() if name not in OF_A_SPEC}
-    beside = Document(document.source, own, document.lines, document.origins)
-    file = check(beside, SelftestFile, also=sorted(OF_A_SPEC))
+    file = check(document, SelftestFile, also=OF_A_SPEC)
     if twice := [case.id for case in file.scenarios if _count(file, case.id) > 1]:
         told = f"the id {twice[0]!r} is given twice; every case has its own"
         raise BadInput([document.mistake(("scenarios",), told)])

@@ -122,9 +122,7 @@ def read_adapter(request: FileRequest) -> ReadFile:
         BadInput: Every mistake in it, in the folders, and in the options that were given.
     """
     document = _own_document(request)
-    own = {name: item for name, item in document.value.items() if name not in OF_A_SPEC}
-    beside = Document(document.source, own, document.lines, document.origins)
-    file = check(beside, AdapterFile, also=sorted(OF_A_SPEC))
+    file = check(document, AdapterFile, also=OF_A_SPEC)
     given, mistakes = given_to(request), Mistakes(document)
     folders = mistakes.collect(partial(_folders, request, file, document.source))
     rubrics = mistakes.collect(partial(_folder, "rubrics", file.rubrics, request, document))

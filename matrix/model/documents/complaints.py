@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -20,7 +20,7 @@ Location = tuple[str | int, ...]
 
 
 def complaints(
-    error: ValidationError, model: type[BaseModel], value: Any, also: Sequence[str] = ()
+    error: ValidationError, model: type[BaseModel], value: Any, also: Collection[str] = ()
 ) -> list[tuple[Location, str]]:
     """Path and message of every mistake in ``value``, which ``model`` refused.
 
@@ -34,7 +34,7 @@ def complaints(
         if item["type"] == "missing" and path in misspelt:
             continue
         if item["type"] == "extra_forbidden":
-            allowed = [*_fields_at(model, path[:-1]), *(() if path[:-1] else also)]
+            allowed = [*_fields_at(model, path[:-1]), *(() if path[:-1] else sorted(also))]
             message = f"unknown key; allowed: {', '.join(allowed)}"
             message += did_you_mean(str(path[-1]), allowed)
         elif item["type"] == "missing":

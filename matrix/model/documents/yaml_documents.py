@@ -7,7 +7,7 @@ line, path, what was found, what is allowed and a near match.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -232,10 +232,10 @@ def _copy(value: Any) -> Any:
     return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
-def check(document: Document, model: type[M], at: PathKey = (), *, also: Sequence[str] = ()) -> M:
+def check(document: Document, model: type[M], at: PathKey = (), *, also: Collection[str] = ()) -> M:
     """Validate a document (or the part of it at ``at``) against a model.
 
-    ``also`` are keys beside the model's that its file may have, and that others check.
+    ``also`` are keys beside the model's that its file may have; they are for others to check.
 
     Raises:
         BadInput: Every mistake, one line each.
@@ -246,6 +246,7 @@ def check(document: Document, model: type[M], at: PathKey = (), *, also: Sequenc
     if not isinstance(value, dict):
         expected = f"must be a mapping with the keys {', '.join(model.model_fields)}"
         raise BadInput([document.mistake(at, f"{show_found(value)}; {expected}")])
+    value = {name: item for name, item in value.items() if name not in also}
     try:
         parsed = model.model_validate(value)
     except ValidationError as error:

@@ -416,10 +416,13 @@ def _rows(
         "SELECT e.seq, e.kind, s.session_id, e.body FROM entries e JOIN sessions s "  # noqa: S608
         f"ON s.id = e.session WHERE e.seq > ? AND e.seq <= ? {requested} ORDER BY e.seq LIMIT ?"
     )
-    while found := read(sql, (after, up_to, _AT_ONCE)):
-        for seq, kind, session_id, body in found:
+    found = _AT_ONCE
+    while found == _AT_ONCE:
+        rows = read(sql, (after, up_to, _AT_ONCE))
+        found = len(rows)
+        for seq, kind, session_id, body in rows:
             yield JournalRow(seq, _entry(press, kind, session_id, body))
-        after = found[-1][0]
+            after = seq
 
 
 def _kept(read: RowQuery, name: str, last_seq: int) -> StoredFold | None:

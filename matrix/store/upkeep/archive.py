@@ -12,6 +12,7 @@ import lzma
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -142,11 +143,8 @@ def _decompress(archive: Path, size: int, handle: IO[bytes]) -> None:
 
 def _require_journal(found: Path, archive: Path, disk: Disk) -> None:
     try:
-        reader = JournalReader(found)
-        try:
+        with closing(JournalReader(found)) as reader:
             reader.last_seq()
-        finally:
-            reader.close()
     except StoreError:
         disk.remove(found)
         raise StoreError(
