@@ -34,7 +34,8 @@ HELP = """Judge the sessions of a run again, from what is stored of them.
 
 Nobody but judges is asked. The new scores are a run of their own, in which
 each session has its round and its variant, so `matrix compare` says what they
-come to; the run itself stays as it is. The kind's own judge is asked, too.
+come to; the run itself stays as it is. The kind's own judge is asked, too,
+by --judge where no --rubric says what that one is for, else as before.
 What the run has paid for of the same judging by a real model is answered by
 its records, unless --no-cache is said; an agent is asked again.
 """
@@ -52,7 +53,7 @@ def rejudge(
         typer.Option(
             "--judge",
             metavar="MODEL",
-            help="Another judge; several are a panel of the rubrics.",
+            help="Another judge, of rubrics if any are named; several are a panel.",
             show_default=False,
         ),
     ] = None,

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict
 from matrix.judging.asking import Judge, JudgeContext, Judged, judge_transcript
 from matrix.judging.choice import WON, Choice, preferred
 from matrix.judging.criteria import Checklist, Evaluation
-from matrix.judging.marks import tell_misnamed, tell_quotations
+from matrix.judging.marks import tell_claim, tell_misnamed, tell_quotations
 from matrix.judging.panel import (
     NO_MAJORITY,
     JudgeReading,
@@ -154,6 +154,9 @@ async def _judge(
     for one in readings:
         _tell_citations(ctx, name, one.model, one.reason, numbers)
     _tell_quotations(ctx, judge, judged, material)
+    for answer, read in zip(judged, readings, strict=True):
+        if isinstance(answer.verdict, Evaluation):
+            tell_claim(ctx, name, answer.verdict.claimed, read.word)
     _record(ctx, judge, judged, readings, form.hash)
 
 

@@ -1,7 +1,7 @@
-"""What in a judged text looks like a request's own, and what a judge quotes that nobody said.
+"""What in a judged text looks like a request's own, and what in a judge's answer does not fit.
 
-Neither changes a verdict: fences in a text are broken up and the judge is told that all of it is
-data. Both are kept as events, so that people see where to look.
+None of it changes a verdict: fences in a text are broken up and the judge is told that all of it is
+data, and of a judge its findings count. It is kept as events, so that people see where to look.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ QUOTES_NOTHING: Final = "quotes_nothing"
 
 MISNAMED: Final = "misnames_criteria"
 """Event: what a judge says of a criterion stands beside other words than the criterion's."""
+
+DISAGREES: Final = "judge_disagrees"
+"""Event: a judge claims another verdict than its findings make."""
 
 _LEAST_WORDS: Final = 3
 """Words from which a quotation is looked up: fewer are names, or are said in passing."""
@@ -124,6 +127,20 @@ def tell_misnamed(ctx: EventContext, subject: str, model: str, named: Sequence[s
     if found:
         told = f"{model} calls criterion {', '.join(found[:_MOST_TOLD])}, which it has no word of"
         ctx.event(MISNAMED, subject=subject, detail=told, severity="warning")
+
+
+def tell_claim(ctx: EventContext, subject: str, claimed: str, verdict: str) -> None:
+    """Keep an event if a judge claims another verdict than its findings make.
+
+    Args:
+        ctx: Where it is kept.
+        subject: The rubric, or the agent.
+        claimed: ``PASS`` or ``FAIL``.
+        verdict: What its findings come to.
+    """
+    if claimed != verdict:
+        told = f"claims {claimed}, its findings make it {verdict}"
+        ctx.event(DISAGREES, subject=subject, detail=told, severity="warning")
 
 
 def quotations_told(model: str, found: Sequence[str]) -> str:

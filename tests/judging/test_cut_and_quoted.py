@@ -151,11 +151,31 @@ def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path
         assert list(ends_of(project, "it").label) == ["PASS"]
         assert len(judge.asked) == 3
         judge.says = lambda asked: "lost"
-        for number, what in enumerate((("--rubric", "ends.md"), ("--judge", "served"))):
+        rubric, served = ("--rubric", "ends.md"), ("--judge", "served")
+        ways = (rubric, served, rubric + served)
+        for number, what in enumerate(ways):
             name = f"again{number}"
             project.matrix("rejudge", "it", *what, "--in-process", "--quiet", "--run-id", name)
             assert list(ends_of(project, name).label) == ["PASS"]
         assert len(judge.asked) == 3
+
+
+def test_a_judge_by_a_rubric_does_not_take_the_place_of_the_kinds_own(tmp_path: Path) -> None:
+    """It could not answer in that one's form, would be paid for that, and the rubric is scored."""
+    with served_judge() as judge:
+        judge.says = lambda asked: PASSES
+        own = {"judge": {"model": "served"}, "judges": []}
+        project = judged_project(tmp_path, judge.url, **own)
+        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        command = ("rejudge", "it", "--rubric", "ends.md", "--judge", "sim/opus", "--run-id", "a")
+        done = project.matrix(*command, "--in-process")
+        assert done.code == 3, "the kind's own case is without a score, as before"
+        assert "nothing was scored" not in done.out + done.err
+        calls = project.tables("a").frame("calls")
+        assert set(calls[calls.role == "judge"].model) == {"served"}
+        assert set(calls[calls.role == "judges"].model) == {"sim/opus"}
+        assert ends_of(project, "a").value.notna().all()
+        assert project.tables("a").frame("sessions").score.isna().all()
 
 
 def test_a_judge_that_is_asked_again_moves_no_other_judges_records(tmp_path: Path) -> None:

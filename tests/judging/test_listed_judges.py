@@ -38,17 +38,22 @@ async def torn(turn):
 async def raises(turn):
     raise ValueError("no")
 
+async def denies(turn):
+    met = "".join(f"{n}. [c]: MET - it is so\\n" for n in (1, 2))
+    return f"## Criteria Evaluation\\n{met}\\n## Verdict\\n**FAIL**\\n\\n## Reasoning\\nNo.\\n"
+
 async def unsure(turn):
     return "VERDICT: UNCERTAIN - who knows"
 """
 RUBRICS = {
     "tone.md": "---\norder: 2\ncriteria: {clarity: Is it so, warmth: Or warm}\n---\nYou read.\n",
+    "list.md": "---\nanswer: criteria\ncriteria: [It counts, It ends]\n---\nYou read.\n",
     "ends.md": "---\norder: 1\nanswer: verdict\n---\nDoes it count?\n",
 }
 
 
 def spec(judges: list[dict[str, Any]], **more: Any) -> dict[str, Any]:
-    names = ("honest", "dreamer", "silent", "torn", "raises", "unsure")
+    names = ("honest", "dreamer", "silent", "torn", "raises", "unsure", "denies")
     return {
         "name": "count",
         "kind": "counter",
@@ -145,6 +150,21 @@ def test_citations_of_nothing_are_in_every_form_of_the_summary(tmp_path: Path) -
     assert line in told
     assert line in page
     assert data["judging"]["cites_nothing"] == {"ends": 4}
+
+
+def test_a_judge_that_claims_what_its_findings_do_not_make_is_told_wherever_it_is_listed(
+    tmp_path: Path,
+) -> None:
+    project = project_of(tmp_path, spec([{"rubric": "list.md", "model": "denies"}]))
+    run(project, "run", "--run-id", "it")
+    assert list(scores(project, "it")["list"].value) == [1.0] * 4
+    claims = ["claims FAIL, its findings make it PASS"] * 4
+    assert events(project, "it", "judge_disagrees") == claims
+    told, data, page = summary_of(project, "it")
+    line = "list: 4 judgings claim another verdict than their findings make; the findings count"
+    assert line in told
+    assert line in page
+    assert data["judging"]["judge_disagrees"] == {"list": 4}
 
 
 def test_members_of_a_panel_that_disagree_are_told_as_that(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,10 @@ def _second(turn):
 async def points(turn):
     return json.dumps({"clear": 1 + _drawn(turn) % 3 + 2 * _second(turn), "reason": "so"})
 
+async def slight(turn):
+    more = _drawn(turn) % 2 * _second(turn)
+    return json.dumps({"clear": 1 + _drawn(turn) % 3 + more, "reason": "so"})
+
 async def line(turn):
     passes = _second(turn) or _drawn(turn) % 3 == 0
     return f"VERDICT: {'PASS' if passes else 'FAIL'} - it is so"
@@ -36,6 +41,16 @@ RUBRICS = {
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Two variants alike but for a turn more, which both judges favour; played once."""
     folder = tmp_path_factory.mktemp("void")
+    return played(folder, 30)
+
+
+@pytest.fixture(scope="module")
+def early(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same, over twelve rounds and favoured in every second session: too little to win."""
+    return played(tmp_path_factory.mktemp("early"), 12, judge="slight")
+
+
+def played(folder: Path, rounds: int, judge: str = "points") -> Project:
     (folder / "mine.py").write_text(JUDGES)
     for name, text in RUBRICS.items():
         (folder / name).write_text(text)
@@ -44,11 +59,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         counter_spec(
             factors={"turns": [2, 3]},
             options={},
-            per_cell=30,
+            per_cell=rounds,
             compare={"metric": "tone", "failure_margin": 50, "margin": 0.1},
-            agents={one: {"python": f"mine:{one}", "free": True} for one in ("points", "line")},
+            agents={one: {"python": f"mine:{one}", "free": True} for one in (judge, "line")},
             judges=[
-                {"rubric": "tone.md", "model": "points"},
+                {"rubric": "tone.md", "model": judge},
                 {"rubric": "ends.md", "model": "line"},
             ],
         )
@@ -148,6 +163,36 @@ def test_a_winner_stands_where_what_the_judge_errs_by_does_not_undo_the_lead(
     assert (found["void"] is None) == (winner is not None)
     if winner and off["2"] != off["3"]:
         assert "too little to undo this verdict" in told(project, "compare", "it")
+
+
+@pytest.mark.parametrize(
+    ("off", "void"),
+    [
+        ({"2": 0.0, "3": 1.0}, True),  # it errs for the one that is ahead so far
+        ({"2": 1.0, "3": 0.0}, False),  # and against it: that lead stands
+        ({"2": 1.0, "3": 1.0}, False),
+    ],
+)
+def test_nor_is_it_said_who_is_ahead_by_a_judge_that_errs_for_it(
+    early: Project, off: dict[str, float], void: bool
+) -> None:
+    """What would be said without a winner is who leads, by how many rounds, and the odds."""
+    label(early, "tone", off)
+    found, text = compared(early), told(early, "compare", "it")
+    assert found["winner"] is None
+    assert ("No winner shown on tone on the judge's word alone" in text) == void
+    assert (found["void"] is not None) == void
+    assert (found["decision_aid"] is None) == void
+    assert ("More rounds would not settle it" in text) == void
+    assert ("a verdict by it alone is void" in text) == void
+    assert ("not in favour of the one that is ahead" in text) == (off["2"] > off["3"])
+    if void:
+        assert found["verdict"] == "not_enough_data"
+        assert found["void"]["verdict_by_judge"] in ("not_enough_data", "no_difference")
+        assert found["void"]["winner_by_judge"] is None
+        assert [pair["finding"] for pair in found["differences"]] == ["void"]
+        assert "more rounds needed" not in text
+        assert "probably better" not in text
 
 
 def test_rejudging_tells_of_a_void_winner_by_the_labels_that_the_first_run_has(

@@ -60,7 +60,7 @@ def plan_rejudge(
         told = "a panel judges by rubrics; name them with --rubric, or give one judge"
         raise BadInput([Mistake("--judge", None, "", told)])
     changes: dict[str, tuple[JSON, ...]] = {}
-    if len(panel) == 1:
+    if len(panel) == 1 and not rubrics:
         changes = dict.fromkeys(roles, (panel[0],))
     requested = ContinuationRequest(
         changes,
@@ -108,8 +108,9 @@ def rejudge(
 
     Args:
         run: The run: id, beginning of one, path, or ``last``.
-        judge: Another model or agent, for the kind's own judge and for listed ones; several are a
-            panel of the listed ones, and leave the kind's own as it is.
+        judge: Another model or agent, for the kind's own judge and for listed ones. With
+            ``rubrics`` it judges by these alone, and several are a panel of the listed ones: both
+            leave the kind's own judge as it is.
         rubrics: Files or names of rubrics, in place of those that the run lists.
         target: What the rubrics look at: ``transcript``, ``last``, or whose messages.
         repeats: Judgings of each session by each rubric.

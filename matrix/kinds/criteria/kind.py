@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from matrix.judging.answers import says_nothing
 from matrix.judging.asking import Judge, judge_transcript
 from matrix.judging.criteria import Checklist
-from matrix.judging.marks import tell_misnamed, tell_quotations
+from matrix.judging.marks import tell_claim, tell_misnamed, tell_quotations
 from matrix.judging.request import Part
 from matrix.kinds.context import Context, ForkContext
 from matrix.kinds.criteria import reporting
@@ -458,8 +458,7 @@ def _tell(ctx: Context, link: ChainLink, result: AgentResult) -> None:
     severity = "warning" if word in ("FAIL", "ERROR", "blocked") else ""
     ctx.event("agent", subject=link.name, detail=word, severity=severity)
     if result.disagrees(link):
-        told = f"claims {result.claimed}, its findings make it {word}"
-        ctx.event("judge_disagrees", subject=link.name, detail=told, severity="warning")
+        tell_claim(ctx, link.name, result.claimed, word)
 
 
 KIND: Final = CriteriaKind()

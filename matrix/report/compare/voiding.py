@@ -2,7 +2,8 @@
 
 What labels show of a judge is taken off its difference between two variants, the doubts of both
 added in quadrature. A winner whose lead is then not above 0, and an equivalence whose difference
-is then not within the margin, is void: nothing is claimed on the judge's word alone.
+is then not within the margin, is void: nothing is claimed on the judge's word alone. Nor is it
+said who is ahead so far, or how many rounds would show it, where the judge errs for that variant.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Void:
 
     Attributes:
         by_judge: What the verdict would be by the judge alone.
-        winner_by_judge: Who would have won by it; empty for an equivalence.
+        winner_by_judge: Who would have won by it; empty where nobody would have.
         errors: Pairs of variants for which the judge errs by enough to undo the verdict.
         people: The variants by people, with the judge's help.
     """
@@ -68,12 +69,15 @@ class Void:
             )
             for row in self.people.rows
         )
-        what, left = "Not shown to be equivalent", "no difference is shown to lie within the margin"
+        what, left = "No winner shown", ""
         if self.by_judge == "winner":
-            what, left = "No winner", f"no lead of {self.winner_by_judge} is shown"
+            what, left = "No winner", f", and without that no lead of {self.winner_by_judge} is shown"
+        elif self.by_judge == "equivalent":
+            what = "Not shown to be equivalent"
+            left = ", and without that no difference is shown to lie within the margin"
         return (
             f"{what} on {metric} on the judge's word alone: labels show that it errs differently "
-            f"for {errs}, and without that {left}. By people, with the judge's help: {means}."
+            f"for {errs}{left}. By people, with the judge's help: {means}."
         )
 
     @property
@@ -113,16 +117,13 @@ class Void:
 
 
 def voided(judged: MatchupVerdict) -> MatchupVerdict:
-    """The same, without a winner or an equivalence that its labels undo.
+    """The same, without what is claimed of scores that its labels undo.
 
     Args:
         judged: A verdict, as the judge's scores make it.
     """
     verdict, names = judged.verdict, judged.matchup.variants
-    if (
-        verdict.kind not in ("winner", "equivalent")
-        or verdict.reasons[0] == "others fail too often"
-    ):
+    if verdict.reasons[0] == "others fail too often":
         return judged  # nothing is claimed of scores
     people = by_people(judged)
     if people is None or not people.differs:
@@ -158,7 +159,21 @@ def standing_beside(standing: Standing | None, void: Void | None) -> Standing | 
 
 def _undone(judged: MatchupVerdict, error: BiasDifference) -> bool:
     """Whether a claim of this verdict about two variants falls with what the judge errs by."""
-    return any(_falls(judged, pair, error) for pair in _claimed(judged, error))
+    if judged.verdict.kind in ("winner", "equivalent"):
+        return any(_falls(judged, pair, error) for pair in _claimed(judged, error))
+    return _flatters(judged, error)
+
+
+def _flatters(judged: MatchupVerdict, error: BiasDifference) -> bool:
+    """Whether the judge errs for the one that is ahead so far, or nobody is."""
+    verdict, names = judged.verdict, judged.matchup.variants
+    first, second = names.index(error.first), names.index(error.second)
+    pairs = verdict.comparisons if verdict.decisive is None else (verdict.decisive,)
+    for pair in pairs:
+        if {pair.a, pair.b} == {first, second}:
+            lead = (pair if pair.b == first else pair.reversed()).difference or 0.0
+            return lead * error.difference >= 0.0
+    return False
 
 
 def _claimed(judged: MatchupVerdict, error: BiasDifference) -> Iterator[Comparison]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from matrix.engine.prepare.judges import names_of
 from matrix.engine.wire.defects import is_defect
 from matrix.model.records import JSON, OUTCOMES
 from matrix.report.text import one_line, plural
@@ -136,6 +137,8 @@ def _scored(tables: RunTables, sessions: Any) -> tuple[int, int]:
 
     The score is the one called ``score``. Where no session has one, that is a fault of the run only
     if the kind gives scores at all, which its tables tell: a score that could not be read is a row.
+    A rejudging has what it was made for where listed judges have scored, whatever the kind's own
+    judge has come to.
     """
     over = sessions[sessions["outcome"].isin(_CAME_TO_AN_END)]
     scored = int(over["score"].notna().sum())
@@ -145,7 +148,10 @@ def _scored(tables: RunTables, sessions: Any) -> tuple[int, int]:
     final = final[final["turn"].isna()]
     if not len(final):
         return 0, int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
-    if (final["name"] == "score").any():
+    branched = tables.run.branched
+    if branched is not None and branched.mode == "rejudge" and (names := names_of(tables.run.spec)):
+        final = final[final["name"].isin(names)]  # it was made for these
+    elif (final["name"] == "score").any():
         return 0, 0
     valued = final.loc[final["value"].notna(), "session_id"]
     scored = int(over["session_id"].isin(valued).sum())

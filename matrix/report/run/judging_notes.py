@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from matrix.engine.prepare.judges import names_of
 from matrix.judging.choice import WON
-from matrix.judging.marks import MARKED, MISNAMED, QUOTES_NOTHING
+from matrix.judging.marks import DISAGREES, MARKED, MISNAMED, QUOTES_NOTHING
 from matrix.judging.panel import NO_MAJORITY
 from matrix.model.records import JSON
 from matrix.report.text import one_line, plural
@@ -42,6 +42,7 @@ class JudgingNotes:
         cites_nothing: Reasons that cite a message which the judge was not shown.
         quotes_nothing: Judgings whose reasons quote words that are nowhere in what was judged.
         misnamed: Judgings in which criteria are called by words that are none of theirs.
+        disagrees: Judgings that claim another verdict than their findings make, which count.
         by_place: Choices that went with the place, and all that could be read.
         marked: Judgings whose material contains fences, or lines like a verdict.
     """
@@ -49,6 +50,7 @@ class JudgingNotes:
     cites_nothing: Mapping[str, int]
     quotes_nothing: Mapping[str, int]
     misnamed: Mapping[str, int]
+    disagrees: Mapping[str, int]
     by_place: Mapping[str, tuple[int, int]]
     marked: int
 
@@ -74,6 +76,11 @@ class JudgingNotes:
             for name, count in self.misnamed.items()
         ]
         told += [
+            f"{name}: {plural(count, 'judging')} {'claims' if count == 1 else 'claim'} another "
+            f"verdict than {'its' if count == 1 else 'their'} findings make; the findings count"
+            for name, count in self.disagrees.items()
+        ]
+        told += [
             f"{name}: {count:,} of {plural(of, 'comparison')} chosen by place, and so a tie"
             for name, (count, of) in self.by_place.items()
         ]
@@ -91,6 +98,7 @@ class JudgingNotes:
             "cites_nothing": dict(self.cites_nothing),
             "quotes_nothing": dict(self.quotes_nothing),
             "misnames_criteria": dict(self.misnamed),
+            "judge_disagrees": dict(self.disagrees),
             "chosen_by_place": {
                 name: {"choices": count, "of": of} for name, (count, of) in self.by_place.items()
             },
@@ -101,13 +109,14 @@ class JudgingNotes:
 def judging_notes(tables: RunTables) -> JudgingNotes:
     """Count them in the events of a run."""
     events = tables.frame("events", ["session_id", "kind", "subject", "detail", "turn", "value"])
-    faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, MISNAMED, _BY_PLACE])]
+    faults = events[events["kind"].isin([_CITES, QUOTES_NOTHING, MISNAMED, DISAGREES, _BY_PLACE])]
     by_place = _counts(faults, _BY_PLACE)
     of = _comparisons(tables, by_place) if by_place else {}
     return JudgingNotes(
         _counts(faults, _CITES),
         _counts(faults, QUOTES_NOTHING),
         _counts(faults, MISNAMED),
+        _counts(faults, DISAGREES),
         {name: (count, max(count, of.get(name, 0))) for name, count in by_place.items()},
         _marked(tables, events[events["kind"] == MARKED]),
     )

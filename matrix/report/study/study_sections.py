@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import LEAST_WITH_JUDGE
 from matrix.report.compare.study_words import Figures, chance, short
 from matrix.report.study.cost_quality import CostQuality
@@ -73,7 +74,7 @@ def people_text(study: Study, width: int) -> str:
     ]
     told = [
         f"The judge errs differently for {one.first} and {one.second}, by "
-        f"{figures.difference(one.difference)} ({one.sure}): {_so(study)}."
+        f"{figures.difference(one.difference)} ({one.sure}): {_so(study, one)}."
         for one in found.differs
     ]
     if few := [row.level for row in found.rows if 0 < row.labelled < LEAST_WITH_JUDGE]:
@@ -94,11 +95,14 @@ def people_text(study: Study, width: int) -> str:
     )
 
 
-def _so(study: Study) -> str:
+def _so(study: Study, error: BiasDifference) -> str:
     """What that means for this verdict."""
+    void = study.comparison.void
+    if void is not None and void.concerns(error.first, error.second):
+        return "a verdict by it alone is void"
     if study.verdict.kind in ("winner", "equivalent"):
         return "too little to undo this verdict"
-    return "a verdict by it alone is void"
+    return "not in favour of the one that is ahead so far"
 
 
 def breakdown_text(study: Study, width: int) -> str:
