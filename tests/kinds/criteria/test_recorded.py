@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,13 @@ async def first(turn):
         raise ValueError("no")
     words = "" if "GOOD" in asked or turn.seed % 2 else ", it lacks alpha"
     return Reply(f"{asked} on {turn.prompt}, drawn {turn.seed}{words}", 0.0)
+"""
+
+READS = {"reads": "first"}
+
+PAID = """
+async def paid(turn):
+    return Reply("alpha of " + turn.prompt, 0.01)
 """
 
 CALLED = "async def first(turn):\n    raise SystemError('an agent was called')\n"
@@ -99,6 +107,33 @@ def test_levels_of_other_factors_that_change_outputs_count_and_the_judges_do_not
     done, after = played(project, "--use-recorded", run_id="after")
     assert len(after["sessions"]) == 12
     assert all(cell["source"] == "recorded" for one in after["sessions"] for cell in one["agents"])
+
+
+@pytest.mark.parametrize("played_for", [1, 2, 3, 5])
+def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
+    tmp_path: Path, played_for: int
+) -> None:
+    """Wherever the cap cuts: before a session, or between the agents of a chain."""
+    paid: dict[str, Any] = {
+        "run": {"python": "mine:paid", "max_usd": 0.01},
+        "prompt": "GOOD",
+        "criteria": ["alpha is there"],
+    }
+    project = project_of(tmp_path, PLAIN | {"agents": {"first": paid, "last": deepcopy(paid) | READS}})
+    (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + PAID)
+    done, _ = played(project, "--record", "--max-cost", "1", run_id="before")
+    assert done.code == 0, done
+    path = tmp_path / "agents.recorded.json"
+    whole, cap = path.read_bytes(), f"{played_for * 0.01 + 0.001:.3f}"
+    done, cut = played(project, "--record", "--max-cost", cap, "--open-sessions", "1", run_id="cut")
+    assert done.code == 4, done
+    assert any(not one["agents"] for one in cut["sessions"]) or len(cut["sessions"]) < 3
+    assert "nothing is recorded, because not all was played: agents.recorded.json" in done.out
+    assert path.read_bytes() == whole
+    done = project.matrix("resume", "cut", "--max-cost", "1", "--in-process")
+    assert done.code in (0, 3), done
+    assert "6 outputs are recorded in agents.recorded.json" in done.out
+    assert len(json.loads(path.read_text())["outputs"]) == 6
 
 
 @pytest.mark.parametrize("simulated", [True, False])
