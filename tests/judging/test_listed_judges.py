@@ -279,6 +279,8 @@ def test_a_panel_is_recorded_member_by_member_and_together(tmp_path: Path) -> No
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"rubric": "no.md"}, "judges[0].rubric: "),
     ({"rubric": "nothing"}, "found 'nothing'; no such rubric"),
+    ({"rubric": "ends.md", "model": "honst"}, "judges[0].model: unknown model 'honst'"),
+    ({"rubric": "ends.md", "model": ["honest", "honst"]}, "judges[0].model[1]: unknown model"),
     ({"rubric": "ends.md", "model": "honst"}, "did you mean 'honest'?"),
     ({"rubric": "ends.md", "model": ["honest"] * 7, "repeats": 3}, "7 models x 3 repeats"),
     ({"rubric": "tone.md", "combine": "majority"}, "majority is of verdicts"),

@@ -45,6 +45,7 @@ from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.plan import Plan
 from matrix.model.seeds import content_hash
 from matrix.model.spec.aliases import BUILT_IN, SIMULATED_PREFIX
+from matrix.model.spec.judges import JUDGES
 from matrix.model.spec.run_spec import RunSpec
 
 DEFAULT_ROUNDS = 10
@@ -139,6 +140,12 @@ def _where_model(model: str, found: Mapping[str, ModelEntry], mistakes: Mistakes
                 return (section, name)
             if isinstance(value, list) and model in value:
                 return (section, name, value.index(model))
+    for number, judge in enumerate(mistakes.document.value.get(JUDGES) or ()):
+        asked = judge.get("model")
+        if model == asked:
+            return (JUDGES, number, "model")
+        if isinstance(asked, list) and model in asked:
+            return (JUDGES, number, "model", asked.index(model))
     return ("roles",)
 
 

@@ -119,7 +119,9 @@ def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
         "prompt": "GOOD",
         "criteria": ["alpha is there"],
     }
-    project = project_of(tmp_path, PLAIN | {"agents": {"first": paid, "last": deepcopy(paid) | READS}})
+    project = project_of(
+        tmp_path, PLAIN | {"agents": {"first": paid, "last": deepcopy(paid) | READS}}
+    )
     (tmp_path / "mine.py").write_text((tmp_path / "mine.py").read_text() + PAID)
     done, _ = played(project, "--record", "--max-cost", "1", run_id="before")
     assert done.code == 0, done
