@@ -12,7 +12,7 @@ import orjson
 from matrix.agents.turns import AgentAnswer, Reply
 from matrix.model.errors import AgentFailed
 from matrix.model.money import NanoUSD, from_usd
-from matrix.model.records import JSON, Usage
+from matrix.model.records import JSON, Usage, storable_text
 from matrix.model.spec.agents import AnswerFields, field_at
 
 _SHOWN: Final = 120
@@ -137,7 +137,7 @@ def read_reply(reply: object) -> AgentAnswer:
 def _plain(text: str) -> str:
     """A text of somebody's own kind of string as a string, which can be kept."""
     plain = str.__str__(text) if type(text) is str else "".join(text)
-    return plain if plain.isascii() else plain.encode(errors="replace").decode()
+    return storable_text(plain)
 
 
 def _as_float(said: object) -> JSON:

@@ -369,3 +369,8 @@ class FolderLimits(NamedTuple):
     file_bytes: int = 64 << 20
     total_bytes: int = 256 << 20
     entries: int = 20_000
+
+
+def storable_text(text: str) -> str:
+    """Text that UTF-8 can carry: half a surrogate pair, as cut answers have it, becomes ``?``."""
+    return text if text.isascii() else text.encode(errors="replace").decode()

@@ -30,7 +30,7 @@ from matrix.engine.wire.messages import (
     ToGovernor,
 )
 from matrix.engine.wire.setup import ModelEntry
-from matrix.engine.wire.storable import MAX_NAME, MAX_REASON, MAX_TROUBLE, storable_text
+from matrix.engine.wire.storable import MAX_NAME, MAX_REASON, MAX_TROUBLE
 from matrix.engine.wire.telemetry_events import AttemptWatch
 from matrix.model.errors import (
     BlobsRefused,
@@ -41,7 +41,7 @@ from matrix.model.errors import (
     Suspended,
 )
 from matrix.model.money import NanoUSD
-from matrix.model.records import Answer, Call, CallKey, Failure, ToolCall, Usage
+from matrix.model.records import Answer, Call, CallKey, Failure, ToolCall, Usage, storable_text
 from matrix.model.request_digest import check_same_request
 from matrix.providers.base import Provider, ProviderReply
 from matrix.telemetry.process import SILENT

@@ -25,7 +25,7 @@ from matrix.engine.session.session_log import SessionLog
 from matrix.engine.session.workspace import Workspaces
 from matrix.engine.wire.defects import MAX_DEFECT, by_the_kind, is_defect, prelude_failed
 from matrix.engine.wire.messages import Snapshot
-from matrix.engine.wire.storable import MAX_REASON, check_result, check_turn, storable_text
+from matrix.engine.wire.storable import MAX_REASON, check_result, check_turn
 from matrix.engine.wire.telemetry_events import told_turn
 from matrix.judging.listed import OPPONENT, Opponent, judge_by_list
 from matrix.kinds.context import Context
@@ -51,6 +51,7 @@ from matrix.model.records import (
     Outcome,
     Phase,
     SessionPlan,
+    storable_text,
 )
 from matrix.model.request_digest import request_digest
 from matrix.model.seeds import content_hash, derive_seed

@@ -16,10 +16,10 @@ import orjson
 
 from matrix.engine.session.workspace import Workspace
 from matrix.engine.wire.messages import EffectSaved, SaveEffect
-from matrix.engine.wire.storable import MAX_REASON, storable_text
+from matrix.engine.wire.storable import MAX_REASON
 from matrix.model.entries import Acted
 from matrix.model.errors import CallFailed, DigestMismatch, MatrixError
-from matrix.model.records import JSON, CallKey, Failure
+from matrix.model.records import JSON, CallKey, Failure, storable_text
 from matrix.model.seeds import content_hash
 
 Act = Callable[[], Awaitable[JSON]]

@@ -15,8 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final
 
-from matrix.engine.wire.storable import storable_text
 from matrix.model.errors import CallFailed, KindDefect, MatrixError, SessionStop
+from matrix.model.records import storable_text
 from matrix.telemetry.redaction import redact, secrets_in
 
 MAX_DEFECT: Final = 12_000

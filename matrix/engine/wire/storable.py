@@ -20,11 +20,6 @@ MAX_REASON = 2000
 """Characters of an error message that a row keeps."""
 
 
-def storable_text(text: str) -> str:
-    """Text that UTF-8 can carry: half a surrogate pair, as cut answers have it, becomes ``?``."""
-    return text if text.isascii() else text.encode(errors="replace").decode()
-
-
 def check_turn(done: TurnDone) -> None:
     """Check what a kind gave for a checkpoint.
 

@@ -71,10 +71,8 @@ class Void:
         )
         what, left = "No winner shown", ""
         if self.by_judge == "winner":
-            what, left = (
-                "No winner",
-                f", and without that no lead of {self.winner_by_judge} is shown",
-            )
+            what = "No winner"
+            left = f", and without that no lead of {self.winner_by_judge} is shown"
         elif self.by_judge == "equivalent":
             what = "Not shown to be equivalent"
             left = ", and without that no difference is shown to lie within the margin"
