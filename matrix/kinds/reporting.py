@@ -99,6 +99,7 @@ class EndedSession(NamedTuple):
         reason: Why, in words.
         duration_s: By its own clock.
         reported: Texts that it has left in the channel :data:`REPORTED`, oldest first.
+        parent_turn: Up to which turn it was played in the run that it goes on from; 0 for none.
     """
 
     session_id: str
@@ -109,6 +110,7 @@ class EndedSession(NamedTuple):
     reason: str
     duration_s: float
     reported: tuple[str, ...]
+    parent_turn: int = 0
 
 
 class Spent(NamedTuple):

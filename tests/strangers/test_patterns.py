@@ -63,13 +63,13 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
 
 
 def takes(pattern: re.Pattern[str], text: str) -> float:
-    """Seconds that finding all of it takes, at best."""
+    """Seconds of this thread that finding all of it takes, at best."""
     times = []
     for _ in range(3):
-        began = time.perf_counter()
+        began = time.thread_time()
         for _ in pattern.finditer(text):
             pass
-        times.append(time.perf_counter() - began)
+        times.append(time.thread_time() - began)
         if times[-1] < WORTH_IT_S:
             break
     return min(times)
@@ -86,12 +86,20 @@ def grows(pattern: re.Pattern[str], head: str, part: str) -> float:
     return worst
 
 
+def always_grows(pattern: re.Pattern[str], head: str, part: str) -> float:
+    """The same, however busy the machine is: a growth beyond linear is there every time."""
+    ratio = grows(pattern, head, part)
+    while ratio > MOST and (again := grows(pattern, head, part)) < ratio:
+        ratio = again
+    return ratio
+
+
 def assert_linear(combinations: list[tuple[str, str]]) -> None:
     found = {
         f"{name}: {head!r} and then {part!r}, x{ratio:.0f}"
         for name, pattern in patterns().items()
         for head, part in combinations
-        if (ratio := grows(pattern, head, part)) > MOST
+        if (ratio := always_grows(pattern, head, part)) > MOST
     }
     assert not found, "\n".join(sorted(found))
 
@@ -112,4 +120,4 @@ def test_nor_behind_what_it_begins_with() -> None:
 @pytest.mark.parametrize("quadratic", [r"\s+x", r"a*b", r"(?:a|b)+c"])
 def test_one_that_does_is_found(quadratic: str) -> None:
     parts = [" ", "a"]
-    assert max(grows(re.compile(quadratic), "", part) for part in parts) > MOST
+    assert max(always_grows(re.compile(quadratic), "", part) for part in parts) > MOST

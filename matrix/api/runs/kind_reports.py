@@ -64,6 +64,7 @@ def ended_run(run: Run) -> EndedRun:
             str(row["end_reason"]) if isinstance(row["end_reason"], str) else "",
             float(row["duration_s"] or 0.0),
             texts.get(row["session_id"], ()),
+            0 if row["parent_turn"] != row["parent_turn"] else int(row["parent_turn"]),
         )
         for row in rows.to_dict("records")
     ]

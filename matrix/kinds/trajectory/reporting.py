@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from matrix.kinds.reporting import EndedRun, EndedSession, RunReport, Spent
-from matrix.kinds.trajectory.settings import AGENT, FINAL, JUDGE, TRAJECTORY, TrajectoryOptions
+from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.estimates.proportions import wilson
 
@@ -153,6 +153,7 @@ def _session(session: EndedSession) -> dict[str, Any]:
     begun: Mapping[str, Any] = next((one for one in said if "begun" in one), {})
     turns = [one for one in said if "turn" in one]
     results = [r for one in turns for r in one["results"]] if whole is None else whole["results"]
+    played_on = any(one["turn"] > session.parent_turn for one in turns)  # else it is judged again
     return {
         "scenario": session.scenario,
         "run": session.round + 1,
@@ -163,6 +164,7 @@ def _session(session: EndedSession) -> dict[str, Any]:
         "inputs": begun.get("inputs", ""),
         "layers": begun.get("layers", {}),
         "turns": len(turns),
+        "inherited": session.parent_turn if played_on else 0,
         "final": bool(whole and whole["final"]),
         "thresholds": None if whole is None else whole["thresholds"],
         "results": results,
@@ -244,10 +246,14 @@ def _lines(
     for one in sessions:
         if one["outcome"] == "failed":
             yield f"FAILED {_place(one)}: {_line(one['reason'])}"
-    finals = {one.scenario for one in rates if one.id.startswith(f"{FINAL}.")}
-    if options.stop_after_turn and (cut := sorted({one.scenario for one in rates} - finals)):
+    over = [one for one in sessions if one["outcome"] == "completed"]
+    finals = {one["scenario"] for one in over if one["final"]}
+    if options.stop_after_turn and (cut := sorted({one["scenario"] for one in over} - finals)):
         told = f"ended after turn {options.stop_after_turn}, as asked: no final state was judged"
         yield told + (f" of {', '.join(cut)}" if finals else "")
+    if before := max((one["inherited"] for one in over), default=0):
+        turns = "turn 1 was" if before == 1 else f"turns up to {before} were"
+        yield f"{turns} played in the run that this goes on from; what was missed there counts here"
     if options.skip_content:
         yield "no judge was asked: structural assertions only"
     if rates and (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:

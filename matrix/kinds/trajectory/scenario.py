@@ -254,6 +254,12 @@ class _Reader:
         left = [one.name for one in inside if not _NUMBER.match(one.name) and _is_note(one)]
         meant = [one for one in inside if _is_meant(one)]
         found = [one for one in meant if one.name not in left] or meant
+        if found != meant:
+            self._notes += [
+                f"{INPUTS}/{name} is about the inputs and none of them, so it is not played"
+                for name in left
+                if Path(name).stem.casefold() != "readme"
+            ]
         if all(_number(one.name) is not None for one in found):
             found.sort(key=lambda one: (_number(one.name) or 0, one.name))
         return {one.name: one for one in found}
@@ -350,6 +356,8 @@ class _Reader:
         said, path = entry["command"], ("turns", index)
         if not isinstance(said, str) or not said.strip():
             self._mistakes.fault((*path, "command"), f"found {said!r}; it is a text: /review")
+        elif not said.strip().startswith("/"):
+            self._notes.append(f"the command {said.strip()!r} has no /; it is said as it is")
         return ScenarioTurn(
             name=str(said).strip(),
             kind="command",

@@ -180,11 +180,17 @@ def test_stopping_early_is_an_end_and_said_so(tmp_path: Path) -> None:
     assert made.tables("it").frame("calls").role.unique().tolist() == ["agent"]
 
 
-def test_a_stop_that_no_scenario_gets_to_cuts_nothing(tmp_path: Path) -> None:
-    made = project(tmp_path)
-    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
-    done, report = played(made, "scenarios/01-report", "--stop-after-turn", "99", "--skip-content")
-    assert "final" in {name.partition(".")[0] for name in words(report, "01-report")}
+@pytest.mark.parametrize("final", [True, False])
+@pytest.mark.parametrize("turn", [len(INPUTS), 99])
+def test_a_stop_that_no_scenario_gets_to_cuts_nothing(
+    tmp_path: Path, turn: int, final: bool
+) -> None:
+    made, expected = project(tmp_path), {k: v for k, v in EXPECTED.items() if k != "final_state"}
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED if final else expected)
+    stop = ("--stop-after-turn", str(turn))
+    done, report = played(made, "scenarios/01-report", *stop, "--skip-content")
+    named = {name.partition(".")[0] for name in words(report, "01-report")}
+    assert ("final" in named) == final
     assert "no final state was judged" not in done.out
 
 
@@ -537,6 +543,7 @@ def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None
     assert done.code in (0, 3), done
     frame = made.tables("again").frame("events")
     seen = frame[frame.kind == "assertion"].set_index("subject").detail
+    assert "turn 1 was played in the run that this goes on from; what was missed" in done.out
     assert seen["t03.no_orphan_evidence"].startswith("FAIL: 1 of 2 lead to no source")
     assert seen["t02.file_modified"].startswith("PASS")
 
@@ -547,6 +554,7 @@ def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     played(made, "scenarios/01-report")
     done = made.matrix("rejudge", "it", "--judge", "sim/opus", "--in-process", "--run-id", "again")
     assert done.code in (0, 3), done
+    assert "in the run that this goes on from" not in done.out  # nothing of it was played anew
     frame = made.tables("again").frame("calls")
     assert set(frame.role) == {"judge"}
     assert set(frame.model) == {"sim/opus"}

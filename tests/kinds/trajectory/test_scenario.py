@@ -128,6 +128,7 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         "turns": [
             {"turn": 1, "notes": "first", "structural": ["no_orphan_evidence"]},
             {"turn": 3, "structural": {"file_exists": "a.md", "no_orphan_evidence": False}},
+            {"turn": 4, "command": "review"},
         ],
         "final_state": {"structural": [{"file_modified": "a.md"}]},
     }
@@ -136,6 +137,7 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         "turn-02-email.md": "two",
         "turn-03-2026-03-02-notes.txt": "three",
         "README.md": "about the inputs",
+        "notes.md": "likewise",
         ".hidden": "x",
     }
     found, notes = read(scenario(tmp_path, "01-churn", inputs, expected, readme=""))
@@ -143,6 +145,7 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         "turn-01-interview-acme-ops.md",
         "turn-02-email.md",
         "turn-03-2026-03-02-notes.txt",
+        "review",
     ]
     assert found.turns[0].kind == "interview"
     assert found.turns[2].date == "2026-03-02"
@@ -156,6 +159,8 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         "no_orphan_evidence: false is not checked",
         "file_modified in the final state is about what the last turn did",
         "has no README.md",
+        "inputs/notes.md is about the inputs and none of them, so it is not played",
+        "the command 'review' has no /; it is said as it is",
     ):
         assert any(told in note for note in notes), told
 

@@ -12,7 +12,7 @@ import pytest
 
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
-from matrix.kinds.trajectory.assertions.notes.markdown import with_marked_headings
+from matrix.kinds.trajectory.assertions.notes.markdown import links_in, with_marked_headings
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
@@ -448,6 +448,9 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
         ("file_exists_glob", "a.md or b.md", "OR, in capitals"),
         ("file_modified_glob", "a/* Or b/*", "OR, in capitals"),
         ("file_contains_any", "a.md or b.md ; x", "OR, in capitals"),
+        ("file_exists_glob", "a.md, b.md", "OR, in capitals"),
+        ("file_exists", "a.md|b.md", "OR, in capitals"),
+        ("file_exists_glob", "{a,b.md", "a { is never closed"),
         ("hypothesis_count_at_least", "three", "whole number"),
         ("hypothesis_count_at_least", -1, "whole number"),
         ("hypothesis_count_at_least", True, "whole number"),
@@ -462,6 +465,11 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
 )
 def test_arguments_that_mean_nothing(name: str, argument: Any, told: str) -> None:
     assert told in BUILT_IN[name].fault(argument)
+
+
+@pytest.mark.parametrize("pattern", ["{a.md,b.md}", "x/{a, b}.md", "a,b.md", "a | b/c.md"])
+def test_patterns_with_commas_that_can_match(pattern: str) -> None:
+    assert not BUILT_IN["file_exists_glob"].fault(pattern)
 
 
 @pytest.mark.parametrize(
@@ -492,6 +500,27 @@ def test_a_condition_that_is_struck_out_or_yet_to_be_filled_in_is_none(
 )
 def test_a_picture_in_a_link_is_looked_at(tmp_path: Path, text: str, holds: bool) -> None:
     assert ask(look(tmp_path, {"n.md": text}), "all_internal_links_valid").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("text", "links"),
+    [
+        ("``[a](no.md)``", 0),
+        ("`` ` [a](no.md)``", 0),
+        ("`x` [a](no.md) `y`", 1),
+        ("``x` [a](no.md)", 1),  # never closed, so no code
+        ("`[a](no.md) ``", 1),
+        ("One.\n\n    [a](no.md)\n\n    [a](no.md)\n\n[a](no.md)", 1),
+        ("\t[a](no.md)", 0),
+        ("One\n    [a](no.md)", 1),  # goes on with the paragraph
+        ("- One\n\n    [a](no.md)", 1),  # goes on with the item
+        ("1. One\n   - two\n\n      [a](no.md)", 1),
+        ("- One\n\nTwo.\n\n    [a](no.md)", 0),
+        ("[^1]: One\n\n    [a](no.md)", 1),
+    ],
+)
+def test_what_is_code_has_no_links(text: str, links: int) -> None:
+    assert len(links_in(text)) == links
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 HEADING = re.compile(r"^(#{1,6})\s++((?:[^\s#]++|[\s#]++(?=[^\s#]))*+)[\s#]*$")
 FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
+_BEGINS_ITEM = re.compile(r" {0,3}(?:[-*+]\s|\d{1,9}[.)]\s|\[\^)")
 LABEL = re.compile(
     r"^(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][^:*|]{0,60}?)(?:\*\*|__)?\s*:(?:\*\*|__)?\s*(.*)$"
 )
@@ -26,7 +27,7 @@ _FENCE = re.compile(r"^\s*(```|~~~)")
 CACHED: Final = 4096
 """Texts of which it is remembered what they say: most files are the same turn after turn."""
 
-_CODE = re.compile(r"`[^`\n]*`")
+_TICKS = re.compile(r"`+")
 # what is code may have the marks of a comment; a comment that is never closed ends with the note if
 # it begins a line, as it does where notes are shown, and is no comment elsewhere
 _COMMENT = re.compile(
@@ -38,7 +39,7 @@ _LINK = re.compile(
     r"(?<!\\)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
 )
-_REFERENCE = re.compile(r"^\s{0,3}\[[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
+_REFERENCE = re.compile(r"^\s{0,3}\[(?!\^)[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
 _PATHLIKE = re.compile(
     r"(?<![\w.-])[\w.-]{1,200}(?:/[\w .-]{1,100}){1,12}\.\w{1,8}|(?<![\w.-])[\w.-]+(?:/[\w.-]+)+"
@@ -101,27 +102,53 @@ def links_in(text: str) -> tuple[str, ...]:
     """Targets of relative markdown links, without fragments; none of code and comments."""
     if "](" not in text and "]:" not in text:
         return ()
-    text = _CODE.sub(" ", "\n".join(prose(text)))
+    return tuple(_links("\n".join(map(_without_code, prose(text)))))
+
+
+def _links(text: str) -> Iterator[str]:
     found = []
     for match in _LINK.finditer(text):
         label = text[match.start() + 1 : match.start(1)]  # a picture may stand in it
-        found += [match[1], *(inner[1] for inner in _LINK.finditer(label))]
-    found += [match[1] for match in _REFERENCE.finditer(text)]
+        inner = _LINK.finditer(label) if label.count("](") > 1 else ()
+        found += [match[1], *(one[1] for one in inner)]
+    if "]:" in text:
+        found += [match[1] for match in _REFERENCE.finditer(text)]
     targets = (one.strip().removeprefix("<").removesuffix(">") for one in found)
-    return tuple(
-        unquote(path)
-        for target in targets
-        if (path := target.partition("#")[0].partition("?")[0])
-        and not _SCHEME.match(target)
-        and not target.startswith("//")
-    )
+    for target in targets:
+        path = target.partition("#")[0].partition("?")[0]
+        if path and not _SCHEME.match(target) and not target.startswith("//"):
+            yield unquote(path)
+
+
+def _without_code(line: str) -> str:
+    """A line without what stands in backticks: between as many as open it.
+
+    Source: CommonMark 0.31, 6.1; here it ends with its line.
+    """
+    if "`" not in line:
+        return line
+    runs = [(one.start(), one.end()) for one in _TICKS.finditer(line)]
+    closing: dict[int, int] = {}
+    closed_by = [0] * len(runs)
+    for place in reversed(range(len(runs))):
+        start, end = runs[place]
+        closed_by[place] = closing.get(end - start, 0)
+        closing[end - start] = place
+    said, at, place = "", 0, 0
+    while place < len(runs):
+        if closed := closed_by[place]:
+            said += f"{line[at : runs[place][0]]} "
+            at, place = runs[closed][1], closed
+        place += 1
+    return said + line[at:]
 
 
 @lru_cache(maxsize=4 * CACHED)
 def places_in(text: str) -> tuple[str, ...]:
     """Everything in a row that may be a path: links, wiki links, and plain paths; no addresses."""
-    plain = _ADDRESS.sub(" ", text)
-    return (*links_in(text), *_WIKI.findall(plain), *_PATHLIKE.findall(plain))
+    plain = _ADDRESS.sub(" ", text) if "//" in text else text
+    wiki = _WIKI.findall(plain) if "[[" in plain else ()
+    return (*_links(_without_code(text)), *wiki, *_PATHLIKE.findall(plain))
 
 
 def without_paths(text: str) -> str:
@@ -172,7 +199,7 @@ def _prose(text: str) -> Iterator[str]:
     text = text[front.end() if front else 0 :]
     if "<!--" in text:
         text = _COMMENT.sub(lambda found: "" if found["comment"] else found[0], text)
-    fenced = ""
+    fenced, indented = "", _IndentedCode()
     for line in text.split("\n"):
         if mark := _FENCE.match(line):
             if not fenced:
@@ -180,8 +207,36 @@ def _prose(text: str) -> Iterator[str]:
             elif fenced == mark[1]:
                 fenced = ""
             continue
-        if not fenced:
+        if not fenced and not indented.has(line):
             yield line
+
+
+class _IndentedCode:
+    """Which lines are code by their indentation: four columns, no paragraph before, and no list.
+
+    Source: CommonMark 0.31, 4.4. What is indented after an item of a list, or after a footnote, is
+    taken for its continuation, however far.
+    """
+
+    def __init__(self) -> None:
+        self._code = self._listed = False
+        self._apart = True
+
+    def has(self, line: str) -> bool:
+        """Whether the next line is."""
+        if not line or line.isspace():
+            self._apart = True
+            return False
+        if line.startswith(("    ", "\t")):
+            self._code = not self._listed and (self._apart or self._code)
+        else:
+            self._code = False
+            if _BEGINS_ITEM.match(line):
+                self._listed = True
+            elif self._apart or HEADING.match(line):
+                self._listed = False
+        self._apart = False
+        return self._code
 
 
 def _next_line(lines: Sequence[str]) -> str:

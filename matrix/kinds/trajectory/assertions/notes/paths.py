@@ -11,6 +11,7 @@ from unicodedata import normalize
 _OR: Final = re.compile(r"(?<!\s)\s+OR\s+|(?:(?<!\s)\s+)?\|\|\s*")
 _MAGIC: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 _BRACES: Final = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
+_JOINED: Final = re.compile(r"(?:\.\w+|\*)(?: or |, ?| ?\| ?)\S", re.IGNORECASE)
 _LOOSE_OR: Final = re.compile(r"^OR\s|\sOR$")
 
 
@@ -59,12 +60,14 @@ def never_matches(pattern: str) -> str:
         return "it ends with /, and only files are looked at; say folder/*"
     if any(part.startswith(".") for part in pattern.split("/") if part not in ("", ".")):
         return "it begins with a dot, and hidden files are not looked at"
-    if re.search(r"(?:\.\w+|\*) or \S", pattern, re.IGNORECASE):
+    if _JOINED.search(_BRACES.sub("", pattern)):
         return "alternatives stand on both sides of OR, in capitals"
     if loose_or(pattern):
         return "nothing stands on one side of OR"
     if pattern.count("[") != pattern.count("]"):
         return "a [ is never closed"
+    if pattern.count("{") != pattern.count("}"):
+        return "a { is never closed"
     return ""
 
 
