@@ -5,10 +5,10 @@ from __future__ import annotations
 from benchmarks.figures import Section, mebibytes
 from benchmarks.runs import Job, Played, play
 from benchmarks.sizes import Sizes
-from matrix.engine.prepare.plan_file import PLAN_NAME
 from matrix.model.entries import Opened, Settled
 from matrix.store.journal.codec import OPENED, SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
+from matrix.store.run.made_here import PLAN_NAME
 
 
 def measure(sizes: Sizes, section: Section) -> None:

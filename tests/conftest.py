@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import tempfile
+
 import pytest
 
 from tests import sampling
 
 sampling.choose(short=False)
 
+_HOME = pytest.StashKey[str]()
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Where what is long is left out, samples are short."""
     sampling.choose(short="not long" in config.option.markexpr)
+    home = tempfile.mkdtemp(prefix="matrix-state-")  # runs are marked by a key of their user's
+    config.stash[_HOME] = os.environ["XDG_STATE_HOME"] = home
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave nothing behind."""
+    if home := config.stash.get(_HOME, None):
+        shutil.rmtree(home, ignore_errors=True)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import partial
+from os.path import lexists
 from pathlib import Path
 from shutil import which
 from signal import NSIG
@@ -145,6 +146,10 @@ def _home(agent: AgentSpec, place: WorkPlace) -> Mapping[str, str]:
     if agent.home != "keep":
         return {}
     home = place.path / KEPT_HOME
+    if lexists(home) and not home.is_dir():
+        what = "a link to nothing" if home.is_symlink() else "no folder"
+        told = f"has left its kept home ({KEPT_HOME}) as {what}, so its next turn cannot begin"
+        raise AgentFailed(told, cost=0)
     home.mkdir(exist_ok=True)
     return {"HOME": f"{WORK}/{KEPT_HOME}" if agent.enclosed else str(home)}
 

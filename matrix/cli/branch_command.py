@@ -19,6 +19,7 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     TimeLimitOption,
+    TrustOption,
     WorkersOption,
     YesOption,
     executor_of,
@@ -88,6 +89,7 @@ def branch(
     open_sessions: OpenSessionsOption = None,
     cache: CacheOption = None,
     run_id: NewRunOption = None,
+    trust: TrustOption = False,
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
@@ -118,6 +120,7 @@ def branch(
         variants=variants_of(variants or []),
         times=times,
         results=results,
+        trust=trust,
         overrides=layers,
     )
     if not dry_run and not yes:

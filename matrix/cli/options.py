@@ -82,6 +82,14 @@ BudgetOption = Annotated[
         show_default=False,
     ),
 ]
+TrustOption = Annotated[
+    bool,
+    typer.Option(
+        "--trust",
+        "--trust-addresses",
+        help="Do what a run or FILE from elsewhere names: addresses, programs, prices.",
+    ),
+]
 MaxTurnsOption = Annotated[
     int | None,
     typer.Option("--max-turns", metavar="N", help="Turns per session.", show_default=False),

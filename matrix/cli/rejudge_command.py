@@ -18,6 +18,7 @@ from matrix.cli.options import (
     ResultsOption,
     RunArgument,
     TimeLimitOption,
+    TrustOption,
     WorkersOption,
     executor_of,
     overrides_of,
@@ -94,6 +95,7 @@ def rejudge(
     open_sessions: OpenSessionsOption = None,
     cache: CacheOption = None,
     run_id: NewRunOption = None,
+    trust: TrustOption = False,
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
     in_process: InProcessOption = False,
@@ -124,6 +126,7 @@ def rejudge(
         missing=missing,
         against=against,
         results=results,
+        trust=trust,
         overrides=layers,
     )
     executor = executor_of(in_process, address, workers)

@@ -19,6 +19,7 @@ from matrix.cli.options import (
     QuietOption,
     ResultsOption,
     TimeLimitOption,
+    TrustOption,
     WorkersOption,
     executor_of,
     overrides_of,
@@ -78,10 +79,7 @@ def replay(
     session: OptionalSessionArgument = None,
     turn: TurnOption = None,
     checkpoint: CheckpointOption = None,
-    trust_addresses: Annotated[
-        bool,
-        typer.Option("--trust-addresses", help="Send keys to addresses that only FILE names."),
-    ] = False,
+    trust: TrustOption = False,
     changes: ChangesOption = None,
     times: Annotated[
         int, typer.Option("--times", metavar="N", help="How often; the first keeps the seed.")
@@ -116,14 +114,14 @@ def replay(
     )
     requested, _ = together(
         lambda: changes_of(changes or []),
-        lambda: _check_place(run, session, turn, checkpoint, trust_addresses=trust_addresses),
+        lambda: _check_place(run, session, turn, checkpoint),
     )
     if checkpoint is not None:
         planned = api.plan_replay_checkpoint(
             checkpoint,
             changes=requested,
             times=times,
-            trust_addresses=trust_addresses,
+            trust=trust,
             overrides=layers,
         )
     else:
@@ -136,6 +134,7 @@ def replay(
             turn=turn,
             changes=requested,
             times=times,
+            trust=trust,
             results=results,
             overrides=layers,
         )
@@ -148,8 +147,6 @@ def _check_place(
     session: str | None,
     turn: int | None,
     checkpoint: str | None,
-    *,
-    trust_addresses: bool,
 ) -> None:
     """Raise ``BadInput`` unless it is said in one way, and wholly, where to go on."""
     from matrix.model.documents.mistakes import Mistakes
@@ -159,9 +156,6 @@ def _check_place(
     if in_a_run == (checkpoint is not None) or (not in_a_run and said != (None, None, None)):
         message = "say where to go on: RUN SESSION with --turn N, or --checkpoint FILE"
         mistakes.say("matrix replay", message)
-    if trust_addresses and checkpoint is None:
-        message = "is about the addresses in a file; give it with --checkpoint FILE"
-        mistakes.say("--trust-addresses", message)
     mistakes.stop_if_any()
 
 

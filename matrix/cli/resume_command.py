@@ -21,6 +21,7 @@ from matrix.cli.options import (
     SessionsOption,
     SetOption,
     TimeLimitOption,
+    TrustOption,
     WorkersOption,
     executor_of,
     overrides_of,
@@ -69,6 +70,7 @@ def resume(
     time_limit: TimeLimitOption = None,
     open_sessions: OpenSessionsOption = None,
     setting: SetOption = None,
+    trust: TrustOption = False,
     results: ResultsOption = "results",
     cache: CacheOption = None,
     in_process: InProcessOption = False,
@@ -114,6 +116,7 @@ def resume(
         json=json,
         redo_turn=redo_turn,
         redo_errored=chosen,
+        trust=trust,
     )
 
 
@@ -143,6 +146,7 @@ def resume_run(
     json: bool,
     redo_turn: bool = False,
     redo_errored: bool | str = False,
+    trust: bool = False,
     gates: Gates | None = None,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
@@ -155,6 +159,7 @@ def resume_run(
         done = api.resume(
             run,
             results=results,
+            trust=trust,
             executor=executor,
             listener=listener,
             overrides=layers,

@@ -154,6 +154,15 @@ class NamesScores(Protocol):
     score_names: frozenset[str]
 
 
+@runtime_checkable
+class HoldsCode(Protocol):
+    """A kind whose scenarios may bring code that is run."""
+
+    def holds_code(self, texts: Mapping[str, JSON]) -> bool:
+        """Whether the texts of a session have some. They may come from a stranger."""
+        ...
+
+
 class LabelQuestion(NamedTuple):
     """What people are asked about a session who check its judge.
 

@@ -272,6 +272,40 @@ def test_what_it_cannot_do_in_its_sandbox_is_told_before_the_start(
     assert not (folder / "results" / "it").exists()
 
 
+@pytest.mark.parametrize("mode", ["0", "400", "111"])
+def test_an_agent_that_shuts_its_own_folder_works_on_in_it(tmp_path: Path, mode: str) -> None:
+    """Where its next turn begins is ours to see to, and no trouble of the machine's."""
+    says = f"cat > /dev/null; echo x >> notes; chmod {mode} .; echo 7"
+    agent = {"command": ["sh", "-c", says], "free": True}
+    project = project_of(tmp_path, spec_of({"shut": agent}))
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    assert done.code == 0, done
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"completed"}
+
+
+@pytest.mark.parametrize("left", ["echo x > $PWD/.home", "ln -s /nowhere $PWD/.home"])
+def test_a_kept_home_that_is_none_any_more_is_the_agents_failure_and_costs_nothing(
+    tmp_path: Path, left: str
+) -> None:
+    says = """echo '{"text": "7", "cost": 0.001}'"""
+    agent = {
+        "command": ["sh", "-c", f"cat > /dev/null; rm -rf $PWD/.home; {left}; {says}"],
+        "answer": {"cost_usd": "cost", "text": "text"},
+        "home": "keep",
+        "network": "open",
+        "max_usd": 0.01,
+    }
+    project = project_of(tmp_path, spec_of({"homeless": agent}))
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"failed"}, done
+    assert sessions.end_reason.str.contains("has left its kept home").all()
+    calls = project.tables("it").frame("calls")
+    assert set(calls.cost_nano) == {1_000_000, 0}
+    assert not (calls.disposition == "presumed").any()
+
+
 def test_without_bubblewrap_nothing_is_started_and_the_remedy_is_named(tmp_path: Path) -> None:
     for name in ("true", "sh"):
         (tmp_path / "bin").mkdir(exist_ok=True)

@@ -191,14 +191,22 @@ def test_any_change_of_a_field_is_refused_or_planned_without_a_crash(
         plan_replay_checkpoint(path, project=file.parent)
 
 
+def roles_of(value: dict[str, Any]) -> dict[str, Any]:
+    """Role -> model, in the plan of a file's session."""
+    roles: dict[str, Any] = value["continuation"]["plan"]["roles"]
+    return roles
+
+
 def test_a_key_is_sent_to_an_address_of_the_files_only_if_that_is_said(file: Path) -> None:
     model = {"target": "openai/x", "api_base": "https://elsewhere.example/v1",
              "api_key_env": "OPENAI_API_KEY", "free": True}  # fmt: skip
     edited(file, lambda value: value["continuation"]["spec"].update(models={"mine": model}))
-    (mistake,) = told(file)
-    assert mistake.startswith("continuation.spec.models.mine: would send the key in OPENAI_API_KEY")
-    assert "--trust-addresses" in mistake
-    planned = plan_replay_checkpoint(file, project=file.parent, trust_addresses=True)
+    edited(file, lambda value: roles_of(value).update(dict.fromkeys(roles_of(value), "mine")))
+    sends, cap = told(file)
+    assert sends.startswith("models: sends the key in OPENAI_API_KEY to https://elsewhere.example")
+    assert sends.endswith("comes from elsewhere; if that is meant: --trust")
+    assert cap.endswith("comes from elsewhere; say what it may cost at most: --max-cost USD")
+    planned = plan_replay_checkpoint(file, project=file.parent, max_cost=150, trust=True)
     assert planned.continuation.prepared.plan.sessions == 1
 
 

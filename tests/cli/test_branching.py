@@ -166,7 +166,7 @@ def test_a_replay_from_a_file_needs_no_run(
 
 
 def test_where_a_replay_starts_is_said_in_one_way(project: Path, golden_run: GoldenRun) -> None:
-    assert golden_run("replay-where", "replay", "--set", "x", "--trust-addresses").code == 2
+    assert golden_run("replay-where", "replay", "--set", "x", "--trust").code == 2
     assert golden_run("replay-half", "replay", "first", "--turn", "2").code == 2
     both = ("replay", "first", "best", "--turn", "2", "--checkpoint", "2.json")
     assert golden_run("replay-both", *both).code == 2

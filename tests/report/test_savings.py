@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Rates, Tariff, Tier
-from matrix.engine.prepare.plan_file import PLAN_NAME, read_tariffs
+from matrix.engine.prepare.plan_file import read_tariffs
 from matrix.model.entries import Entry, Opened, Settled
 from matrix.model.money import from_usd
 from matrix.model.records import Answer, CallKey, Usage
@@ -19,6 +19,7 @@ from matrix.report.run.summary import Summary, summarize_run
 from matrix.report.run.summary_data import summary_as_data
 from matrix.report.run.summary_text import summary_as_text
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.run.made_here import PLAN_NAME
 from matrix.store.run.run_folder import read_run
 from matrix.store.tables.publisher import Publisher
 from tests.report.synthetic import Row, make_run, plan_of

@@ -25,6 +25,7 @@ from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, l
 from matrix.engine.governor.money_fold import money_in
 from matrix.engine.prepare.catalogue import require_local_models
 from matrix.engine.prepare.keys import (
+    ENV_NAME,
     left_out,
     named_in,
     open_to_others,
@@ -33,6 +34,7 @@ from matrix.engine.prepare.keys import (
 )
 from matrix.engine.prepare.plan_file import read_plan, write_plan
 from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.prepare.trust import require_trust
 from matrix.engine.run.driver import Driver
 from matrix.engine.run.progress import Listener, Silent
 from matrix.engine.run.redo import prepare_open_sessions
@@ -61,12 +63,14 @@ from matrix.report.gates.gate_wish import LATEST
 from matrix.report.text import plural
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.driven import clear_unbegun, driving, setting_up
+from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import (
     BranchedFrom,
     CapGiven,
     RunFile,
     create_run,
     find_run,
+    marked,
     new_run_id,
     read_run,
     resume_command,
@@ -167,6 +171,7 @@ def resume(
     overrides: Iterable[Override] = (),
     redo_turn: bool = False,
     redo_errored: bool | str = False,
+    trust: bool = False,
     clock: Clock = time.time,
 ) -> Run:
     """Go on with a run that did not reach its end, from the last turn of every session.
@@ -179,6 +184,9 @@ def resume(
     way, those of one error class or (``True``) of any, also in a run that was complete. Tables have
     what comes of them; looks at the scores that were journalled before stay as they are.
 
+    With ``trust``, a run that was not made here may send what it says to where it says, run the
+    programs that it names, and count at its own prices.
+
     Raises:
         StateMismatch: The installed kind does not fit what sessions were left in.
         RunNotFound: No such run.
@@ -188,19 +196,24 @@ def resume(
             of its sessions is errored as ``redo_errored`` says.
     """
     run_dir = find_run(Path(results), str(run))
-    stored = read_plan(run_dir)
+    stored, file = read_plan(run_dir), read_run(run_dir)
     given = list(overrides)
-    caps = with_given(read_run(run_dir).caps_given, given, datetime.fromtimestamp(clock(), UTC))
+    own = is_made_here(run_dir, file)
+    if not own:
+        stored = replace(stored, env_file=Path.cwd() / ENV_NAME)
+    caps = with_given(file.caps_given, given, datetime.fromtimestamp(clock(), UTC))
     prepared = _prepare_again(stored, run_dir, given, caps)
     listener, more = listener or Silent(), prepared.plan.sessions != stored.plan.sessions
     asked = more or redo_turn or bool(redo_errored)
-    if not asked and read_run(run_dir).status == "complete" and not tables_lag(run_dir):
+    if not asked and file.status == "complete" and not tables_lag(run_dir):
         told = "there is nothing left to play, and nothing was changed"
         done = Run(run_dir)
         if lost := done.summary().endings.errored:
             told += f"; --redo-errored plays its {plural(lost, 'errored session')} on"
         listener.remark(f"run {run_dir.name} is complete: {told}")
         return done
+    if not own:
+        require_trust(prepared, f"run {file.run_id}", [path for path, _, _ in given], trusted=trust)
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
@@ -289,6 +302,7 @@ def _driven(
             ),
         }
     )
+    running = marked(run_dir, running)  # whoever takes a run up makes it theirs
     write_run(run_dir, running)
     draw.started = True
     before = _surveyed(prepared, run_dir)

@@ -13,9 +13,8 @@ from matrix.api.sessions.choosing import (
     branched_of,
     chosen_by,
     continuation_request,
-    go_on,
+    go_on_in,
     moments_of,
-    project_of_run,
     replay_of,
 )
 from matrix.engine.executors.executor import AnyExecutor
@@ -47,6 +46,7 @@ def plan_replay(
     changes: Mapping[str, JSON] | None = None,
     times: int = 1,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     overrides: Iterable[Override] = (),
 ) -> Branching:
@@ -58,8 +58,7 @@ def plan_replay(
     requested = replay_of(changes, times)
     parent = open_run(run, results=results)
     moments = moments_of(parent, [(session, turn)])
-    project = project_of_run(parent.path)
-    return Branching(go_on(moments, requested, project, max_cost, overrides))
+    return Branching(go_on_in(parent, moments, requested, max_cost, overrides, trust=trust))
 
 
 def plan_branch(
@@ -71,6 +70,7 @@ def plan_branch(
     variants: Mapping[str, Sequence[JSON]],
     times: int | None = None,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     overrides: Iterable[Override] = (),
 ) -> Branching:
@@ -94,8 +94,8 @@ def plan_branch(
     if condition is not None:
         places = chosen_by(parent, condition)
     moments = moments_of(parent, places)
-    project = project_of_run(parent.path)
-    return Branching(go_on(moments, requested, project, max_cost, overrides), where or "")
+    found = go_on_in(parent, moments, requested, max_cost, overrides, trust=trust)
+    return Branching(found, where or "")
 
 
 def _one_place(session: str | None, turn: int | None, where: str | None) -> None:
@@ -113,6 +113,7 @@ def replay(
     changes: Mapping[str, JSON] | None = None,
     times: int = 1,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
     executor: AnyExecutor = "ray",
@@ -133,6 +134,7 @@ def replay(
             ``{"prompt": "pulse-aware"}``.
         times: How often it is played.
         max_cost: Hard cap in US dollars; the parent run's if left out.
+        trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
         executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
@@ -150,6 +152,7 @@ def replay(
         changes=changes,
         times=times,
         max_cost=max_cost,
+        trust=trust,
         results=results,
         overrides=overrides,
     )
@@ -165,6 +168,7 @@ def branch(
     variants: Mapping[str, Sequence[JSON]],
     times: int | None = None,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
     executor: AnyExecutor = "ray",
@@ -188,6 +192,7 @@ def branch(
         times: How often each variant is played from each moment; if left out, ten times from
             one moment, and once from each that a condition chose.
         max_cost: Hard cap in US dollars; the parent run's if left out.
+        trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
         executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
@@ -206,6 +211,7 @@ def branch(
         variants=variants,
         times=times,
         max_cost=max_cost,
+        trust=trust,
         results=results,
         overrides=overrides,
     )

@@ -11,14 +11,15 @@ import orjson
 from matrix.api.opened import Run
 from matrix.engine.continuation.changes import ContinuationRequest, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
-from matrix.engine.prepare.plan_file import PLAN_NAME
+from matrix.engine.prepare.trust import require_trust
 from matrix.model.documents.conditions import Condition
 from matrix.model.documents.overrides import Override, from_flags
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 from matrix.store.reading.checkpoints import Moments
-from matrix.store.run.run_folder import BranchedFrom
+from matrix.store.run.made_here import PLAN_NAME, is_made_here
+from matrix.store.run.run_folder import BranchedFrom, read_run
 
 MAX_TIMES = 10_000
 
@@ -126,18 +127,60 @@ def go_on(
     project: Path,
     max_cost: float | None,
     overrides: Iterable[Override],
+    *,
+    elsewhere: str = "",
+    trust: bool = False,
 ) -> Continuation:
     """Plan continuations of moments, with the packs of a project for what changes.
+
+    Args:
+        moments: Where they go on from.
+        requested: What is to be other.
+        project: Folder whose own packs come first.
+        max_cost: Hard cap in US dollars.
+        overrides: Limits that go over the parent's spec, lowest first.
+        elsewhere: What the moments are from, if that was not made here.
+        trust: Whether that may do all that it names; see :mod:`matrix.engine.prepare.trust`.
 
     Raises:
         BadInput: Every mistake.
     """
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    return continue_from(moments, requested, project=project, overrides=layers)
+    found = continue_from(moments, requested, project=project, overrides=layers)
+    if elsewhere:
+        given = [path for path, value, _ in layers if value is not None]
+        require_trust(found.prepared, elsewhere, given, trusted=trust)
+    return found
+
+
+def go_on_in(
+    parent: Run,
+    moments: Sequence[Checkpoint],
+    requested: ContinuationRequest,
+    max_cost: float | None,
+    overrides: Iterable[Override],
+    *,
+    trust: bool,
+) -> Continuation:
+    """:func:`go_on` with moments of a run, with the packs that it was planned with.
+
+    Raises:
+        BadInput: Every mistake.
+    """
+    own = is_made_here(parent.path, parent.file)
+    elsewhere = "" if own else f"run {parent.id}"
+    project = project_of_run(parent.path)
+    return go_on(moments, requested, project, max_cost, overrides, elsewhere=elsewhere, trust=trust)
 
 
 def project_of_run(run_dir: Path) -> Path:
-    """The folder whose packs the run was planned with, or the working directory if it is gone."""
+    """The folder whose packs the run was planned with, if it was made here, and is still there.
+
+    Else the working directory: what a run from elsewhere says of this machine's folders is nothing
+    to go by.
+    """
+    if not is_made_here(run_dir, read_run(run_dir)):
+        return Path.cwd()
     try:
         folder = Path(orjson.loads((run_dir / PLAN_NAME).read_bytes())["env_file"]).parent
     except (OSError, ValueError, LookupError, TypeError):

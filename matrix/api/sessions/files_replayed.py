@@ -25,7 +25,7 @@ def plan_replay_checkpoint(
     changes: Mapping[str, JSON] | None = None,
     times: int = 1,
     max_cost: float | None = None,
-    trust_addresses: bool = False,
+    trust: bool = False,
     overrides: Iterable[Override] = (),
 ) -> Branching:
     """Check a replay from a file, without starting anything, as :func:`replay_checkpoint` does.
@@ -35,9 +35,19 @@ def plan_replay_checkpoint(
     """
     requested, moment = together(
         lambda: replay_of(changes, times),
-        lambda: _moment(checkpoint, Path(project), trust_addresses),
+        lambda: _moment(checkpoint, Path(project)),
     )
-    return Branching(go_on([moment], requested, Path(project), max_cost, overrides))
+    elsewhere = "" if isinstance(checkpoint, Checkpoint) else str(checkpoint)
+    found = go_on(
+        [moment],
+        requested,
+        Path(project),
+        max_cost,
+        overrides,
+        elsewhere=elsewhere,
+        trust=trust,
+    )
+    return Branching(found)
 
 
 def replay_checkpoint(
@@ -47,7 +57,7 @@ def replay_checkpoint(
     changes: Mapping[str, JSON] | None = None,
     times: int = 1,
     max_cost: float | None = None,
-    trust_addresses: bool = False,
+    trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
     executor: AnyExecutor = "ray",
@@ -61,8 +71,10 @@ def replay_checkpoint(
         project: Folder whose packs come first, for what changes.
         changes: As :func:`replay`.
         times: How often it is played.
-        max_cost: Hard cap in US dollars; that of the run that it is from if left out.
-        trust_addresses: Send keys of this machine to addresses that only the file names.
+        max_cost: Hard cap in US dollars; needed where real models are asked, as a cap that a
+            file says is none of its user's.
+        trust: Do what the file names: send keys and words to its addresses, run its programs,
+            count at its prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
         executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
@@ -79,16 +91,13 @@ def replay_checkpoint(
         changes=changes,
         times=times,
         max_cost=max_cost,
-        trust_addresses=trust_addresses,
+        trust=trust,
         overrides=overrides,
     )
     return start_branching(planned, results, run_id, executor, listener)
 
 
-def _moment(
-    checkpoint: Checkpoint | str | Path, project: Path, trust_addresses: bool
-) -> Checkpoint:
+def _moment(checkpoint: Checkpoint | str | Path, project: Path) -> Checkpoint:
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
-    source = str(checkpoint)
-    return moment_in(read_checkpoint(checkpoint), source, project, trust_addresses=trust_addresses)
+    return moment_in(read_checkpoint(checkpoint), str(checkpoint), project)

@@ -9,7 +9,7 @@ from typing import Any
 
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.sessions.branching import start_branching
-from matrix.api.sessions.choosing import Branching, go_on, moments_of, project_of_run
+from matrix.api.sessions.choosing import Branching, go_on_in, moments_of, project_of_run
 from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.continuing import JUDGE
 from matrix.engine.executors.executor import AnyExecutor
@@ -39,6 +39,7 @@ def plan_rejudge(
     missing: bool = False,
     against: str | None = None,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     overrides: Iterable[Override] = (),
 ) -> Branching:
@@ -80,7 +81,7 @@ def plan_rejudge(
         requested = replace(requested, opponents=opponents, flag="--against")
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
-    return Branching(go_on(moments, requested, project, max_cost, layers))
+    return Branching(go_on_in(parent, moments, requested, max_cost, layers, trust=trust))
 
 
 def rejudge(
@@ -93,6 +94,7 @@ def rejudge(
     missing: bool = False,
     against: str | None = None,
     max_cost: float | None = None,
+    trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
     executor: AnyExecutor = "ray",
@@ -120,6 +122,7 @@ def rejudge(
             the same round, by rubrics that ask for a choice. Its score is 1 where it is better in
             both orders, 0 where it is worse in both, else 0.5.
         max_cost: Hard cap in US dollars; the run's if left out.
+        trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
         executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
@@ -139,6 +142,7 @@ def rejudge(
         missing=missing,
         against=against,
         max_cost=max_cost,
+        trust=trust,
         results=results,
         overrides=overrides,
     )

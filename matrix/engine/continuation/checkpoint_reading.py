@@ -6,7 +6,6 @@ the installed code can tell; what a file can say by itself was checked when it w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kind, PreviousPlay
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, PathKey, check
-from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
+from matrix.model.errors import BadInput, KindUnusable, did_you_mean
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.moments.checkpoint_file import CheckpointFile as CheckpointFile
 from matrix.model.spec.run_spec import RunSpec
@@ -25,19 +24,16 @@ _SPEC: PathKey = ("continuation", "spec")
 _PLAN: PathKey = ("continuation", "plan")
 
 
-def moment_in(
-    file: CheckpointFile, source: str, project: Path, *, trust_addresses: bool = False
-) -> Checkpoint:
+def moment_in(file: CheckpointFile, source: str, project: Path) -> Checkpoint:
     """The moment that a file holds.
 
     Args:
         file: What was read.
         source: Where, for messages.
         project: Folder whose own packs come first.
-        trust_addresses: Send keys of this machine to the addresses that the file names.
 
     Raises:
-        BadInput: The installed kind cannot go on from it, or it is not safe to; every mistake.
+        BadInput: The installed kind cannot go on from it; every mistake.
     """
     there = file.continuation
     mistakes = Mistakes(Document(source, file.model_dump(mode="json"), {}, {}))
@@ -49,9 +45,7 @@ def moment_in(
             f"--turn {file.turn} -o FILE`",
         )
     else:
-        spec = mistakes.collect(lambda: check(mistakes.document, RunSpec, _SPEC))
-        if spec is not None and not trust_addresses:
-            mistakes.add(_addresses(mistakes, spec))
+        mistakes.collect(lambda: check(mistakes.document, RunSpec, _SPEC))
     kind = _kind(mistakes, there.plan.kind)
     mistakes.stop_if_any()
     assert kind is not None
@@ -84,17 +78,6 @@ def _kind(mistakes: Mistakes, name: str) -> Kind | None:
     except KindUnusable as error:
         mistakes.fault((*_PLAN, "kind"), str(error))
         return None
-
-
-def _addresses(mistakes: Mistakes, spec: RunSpec) -> Iterator[Mistake]:
-    """Addresses that would be sent a key of whoever replays the file."""
-    for name, model in spec.models.items():
-        if model.api_base is not None and model.api_key_env is not None:
-            yield mistakes.at(
-                (*_SPEC, "models", name),
-                f"would send the key in {model.api_key_env} to {model.api_base}; if you know who "
-                "that is, say --trust-addresses",
-            )
 
 
 def _check_session(

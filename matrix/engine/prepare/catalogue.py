@@ -211,6 +211,11 @@ def _real(
             f"unknown model {name!r}; write it as litellm does (provider/model), or one of: "
             f"{', '.join(known)}{did_you_mean(name, known)}"
         )
+    if "://" in target:
+        raise UnknownModel(
+            f"model {name!r} has an address in its target ({target}); give that as api_base, so "
+            "that it is seen where requests go"
+        )
     facts = bundled().find(target)
     if facts is not None and facts.mode not in modes:
         raise UnknownModel(f"model {name!r} is a {facts.mode} model; a chat model is needed")
@@ -237,6 +242,18 @@ def _price_of(target: str, name: str, spec: ModelSpec | None) -> Tariff:
         if (alias := BUILT_IN.get(name)) is not None and spec is None:
             return Tariff.from_usd_per_mtok(alias.input_usd_per_mtok, alias.output_usd_per_mtok)
         raise UnknownModel(f"model {name!r} has no price: {error}") from None
+
+
+def list_price(target: str) -> Tariff:
+    """What litellm's list says that a model costs.
+
+    Raises:
+        UnknownModel: It does not say.
+    """
+    try:
+        return bundled().tariff(target)
+    except PriceUnknown as error:
+        raise UnknownModel(str(error)) from None
 
 
 def _given(price: Price | None) -> Tariff | None:

@@ -27,8 +27,7 @@ from matrix.model.spec.aliases import StandIns, simulated_roles
 from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.disk import Disk
-
-PLAN_NAME = "plan.json"
+from matrix.store.run.made_here import PLAN_NAME
 
 
 def write_plan(run_dir: Path, prepared: Prepared) -> None:
@@ -148,6 +147,7 @@ def _stand_ins(found: dict[str, Any]) -> StandIns:
 
 
 def _resources(run_dir: Path) -> dict[str, JSON]:
+    """The texts; each has to be what it was named for, as the plan knows them by their names."""
     with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
         return reader.resources()
 

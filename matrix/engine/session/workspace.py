@@ -34,7 +34,12 @@ from matrix.model.records import FolderLimits
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.folder_store import FolderStore
 from matrix.store.blobs.initial import copy_tree
-from matrix.store.blobs.restoring import empty_folder, remove_folder, restore_tree
+from matrix.store.blobs.restoring import (
+    empty_folder,
+    keep_usable,
+    remove_folder,
+    restore_tree,
+)
 from matrix.store.blobs.trees import FolderIndex, store_tree
 from matrix.store.upkeep.sweeping import FOLDERS
 
@@ -170,6 +175,7 @@ class Workspace:
             BlobsRefused: The disk took no more.
         """
         before = self._index.files
+        await self._keep_usable()
         self._index = await _in(
             self._disk_work,
             lambda: store_tree(self.path, self._blobs, self._index, self._limits, self._now_ns()),
@@ -235,10 +241,15 @@ class Workspace:
         """Run a command in the folder; it does not outlive this call, nor this process."""
         scratch, lock = self._place / "scratch", self._lock
         await _in(self._disk_work, lambda: empty_folder(scratch))
+        await self._keep_usable()
         command = Command(
             arguments, self.path, scratch, stdin, environment, timeout_s, lock, worked, sandbox
         )
         return await _run(self._commands, command)
+
+    async def _keep_usable(self) -> None:
+        with suppress(OSError):  # it is gone, or somebody else's: whoever needs it says so
+            await _in(self._disk_work, lambda: keep_usable(self.path))
 
     async def work_on(self, work: Callable[[Path], None]) -> None:
         """Do something to the folder, in a thread; it is over when this returns."""

@@ -309,6 +309,11 @@ class TrajectoryKind:
             )
         return found
 
+    def holds_code(self, texts: Mapping[str, JSON]) -> bool:
+        """Whether its scenario has assertions of its own."""
+        scenario = texts.get("scenario")
+        return isinstance(scenario, Mapping) and bool(scenario.get("code"))
+
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Whether each judged assertion holds."""
         scenario = TrajectoryScenario.model_validate(kept.texts["scenario"])

@@ -57,6 +57,16 @@ def empty_folder(root: Path) -> None:
             Path(entry.path).unlink()
 
 
+def keep_usable(root: Path) -> None:
+    """Give the owner back what is needed to work in a folder, whatever was done to its mode.
+
+    Somebody who shuts a working folder has broken nobody's work but their own.
+    """
+    mode = stat.S_IMODE(root.lstat().st_mode)
+    if not root.is_symlink() and mode & stat.S_IRWXU != stat.S_IRWXU:
+        root.chmod(mode | stat.S_IRWXU)
+
+
 def remove_folder(folder: Path) -> None:
     """Remove a folder with all that is in it, also where it forbids that, however deep it is."""
     try:

@@ -21,6 +21,7 @@ import orjson
 from matrix.model.entries import RUN, Entry, Looked, session_of
 from matrix.model.errors import FencedOff, StoreError
 from matrix.model.records import JSON
+from matrix.model.seeds import content_hash
 from matrix.store.journal.codec import (
     ENDED,
     JOURNAL_VERSION,
@@ -337,9 +338,20 @@ class JournalReader:
         return max(looks, key=lambda look: look.rounds, default=None)
 
     def resources(self) -> dict[str, JSON]:
-        """Every stored text and data by content hash."""
+        """Every stored text and data by content hash.
+
+        Raises:
+            StoreError: One is not what its hash says.
+        """
         rows = self._rows_of("SELECT hash, body FROM resources")
-        return {key: orjson.loads(body) for key, body in rows}
+        found = {str(key): orjson.loads(body) for key, body in rows}
+        for key, value in found.items():
+            if content_hash(value, length=len(key)) != key:
+                raise StoreError(
+                    f"{self._path} is damaged: the text {key} in it is another one; "
+                    "restore the run's folder from a copy"
+                )
+        return found
 
     def _rows_of(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """One short read transaction.

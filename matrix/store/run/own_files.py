@@ -56,6 +56,17 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, flags, FILE_MODE))
 
 
+def make_private_with(path: Path, content: bytes) -> None:
+    """A new file with this in it, which nobody else can read.
+
+    Raises:
+        OSError: It cannot be made, or is there.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    with os.fdopen(os.open(path, flags, FILE_MODE), "wb") as handle:
+        handle.write(content)
+
+
 def require_own(run_dir: Path) -> None:
     """See that a run's files and folders, and what is in these, are no links.
 

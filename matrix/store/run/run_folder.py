@@ -22,6 +22,7 @@ from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
 from matrix.store.run.disk import Disk
+from matrix.store.run.made_here import mark_of
 from matrix.store.run.own_files import FILE_MODE, FOLDER_MODE, require_own
 from matrix.store.run.schema import RunInfo
 
@@ -260,6 +261,12 @@ class RunFile(_Part):
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."
     )
+    mark: str = Field(
+        default="",
+        pattern="^[0-9a-f]{0,64}$",
+        description="By it a run is known as made by this user, on this machine; see "
+        "docs/security.md.",
+    )
 
     @property
     def info(self) -> RunInfo:
@@ -364,6 +371,7 @@ def create_run(
     try:
         write_run(staging, run)
         set_up(staging)
+        write_run(staging, marked(staging, run))
         _publish(staging, run_dir)
     except BaseException:
         shutil.rmtree(staging, ignore_errors=True)
@@ -387,6 +395,11 @@ def write_run(run_dir: Path, run: RunFile) -> None:
         StoreError: The folder cannot be written; the file is as it was before.
     """
     write_whole(run_dir, RUN_FILE, run.model_dump_json(indent=2) + "\n")
+
+
+def marked(run_dir: Path, run: RunFile) -> RunFile:
+    """A run as its user's own; see :mod:`matrix.store.run.made_here`."""
+    return run.model_copy(update={"mark": mark_of(run_dir, run)})
 
 
 def write_whole(folder: Path, name: str, text: str, mode: int = FILE_MODE) -> None:

@@ -7,12 +7,15 @@ import resource
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from matrix.model.entries import Entry, Opened, session_of
 from matrix.model.errors import FencedOff, JournalFull, RunLocked, StoreError
+from matrix.model.records import JSON
+from matrix.model.seeds import content_hash
 from matrix.store.journal.codec import OPENED, READ_BEFORE, SETTLED, decode, encode
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.journal.pressing import ALONE, LEARNED, PLAIN
@@ -104,13 +107,22 @@ def test_a_journal_goes_on_where_it_ended(path: Path) -> None:
 
 
 def test_resources_are_stored_once(path: Path) -> None:
+    texts: dict[str, JSON] = {content_hash(one): one for one in ({"text": "one"}, [1])}
     writer = JournalWriter(path)
-    writer.add_resources({"a": {"text": "one"}, "b": [1]})
-    writer.add_resources({"a": {"text": "another"}})
+    writer.add_resources(texts)
+    writer.add_resources(dict.fromkeys(texts, "another"))
     writer.close()
     reader = JournalReader(path)
-    assert reader.resources() == {"a": {"text": "one"}, "b": [1]}
+    assert reader.resources() == texts
     reader.close()
+
+
+def test_a_text_that_is_not_what_its_hash_says_is_refused(path: Path) -> None:
+    writer = JournalWriter(path)
+    writer.add_resources({content_hash("one"): "another"})
+    writer.close()
+    with closing(JournalReader(path)) as reader, pytest.raises(StoreError, match="another one"):
+        reader.resources()
 
 
 def test_a_journal_that_another_process_writes_is_refused_until_it_dies(path: Path) -> None:

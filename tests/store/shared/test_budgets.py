@@ -229,7 +229,8 @@ class Life:
 class Windows(RuleBasedStateMachine):
     """Runs reserve, spend, end, die and go on, while the clock runs and jumps back.
 
-    Time is the greatest reading of the clock so far: what no reading can tell, no file can know.
+    Time is the greatest reading of the clock since the first run: what no reading can tell, and
+    what was read before there was a file, no file can know.
     """
 
     @initialize()
@@ -248,7 +249,7 @@ class Windows(RuleBasedStateMachine):
     @rule(hours=st.floats(-60, 30))
     def tick(self, hours: float) -> None:
         self.clock += hours * 3600
-        self.time = max(self.time, self.clock)
+        self.time = max(self.time, self.clock) if self.alive or self.dead else self.clock
 
     @rule(cap=st.integers(1, 60), least=st.integers(1, 10))
     def start(self, cap: int, least: int) -> None:
