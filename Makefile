@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install system-deps run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check clean
+.PHONY: install system-deps run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check sbom clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -67,6 +67,10 @@ wheel: install  ## build the wheel into dist/
 
 wheel-check: wheel  ## install the wheel in an empty environment and run a job from it elsewhere
 	PYTHON=$(PYTHON) UV=$(abspath $(UV)) tools/check_wheel.sh
+
+sbom: install  ## an inventory of all that is installed, from the lock file, as dist/sbom.cdx.json
+	mkdir -p dist
+	$(UV) export --frozen --all-extras --no-dev --format cyclonedx1.5 --quiet -o dist/sbom.cdx.json >/dev/null
 
 clean:  ## remove what the other targets made
 	rm -rf .venv .tools dist site

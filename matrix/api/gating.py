@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matrix.api.opened import Run
     from matrix.report.run.summary import Summary
 
-THIS_RUN = "this run"
+THIS_RUN = "this-run"
 """What a run that has no id yet is called."""
 
 LATER = datetime.max.replace(tzinfo=UTC)

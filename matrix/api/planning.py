@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from matrix.engine.prepare.spec_files import locate_spec
 from matrix.engine.run.surroundings import require_agent_files
 from matrix.model.documents.mistakes import together
 from matrix.model.documents.overrides import (
+    OUTSIDE,
     Override,
     check_variables,
     from_environment,
@@ -37,11 +39,14 @@ def plan(
     settings: Mapping[str, Any] | None = None,
     overrides: Iterable[Override] = (),
     options: Mapping[str, str | bool] | None = None,
+    allow_outside: bool = False,
 ) -> Prepared:
     """Check everything and expand the plan, without starting anything.
 
     Arguments are those of :func:`run`; ``MATRIX_*`` variables go under them, over the file.
     ``options`` are those that a kind has for its own files, such as ``{"--inputs": "T1,T2"}``.
+    ``allow_outside`` has ``file://`` and links lead out of the project, and to hidden files, as
+    ``MATRIX_ALLOW_OUTSIDE`` does for every command.
 
     Raises:
         BadInput: Every mistake.
@@ -68,17 +73,23 @@ def plan(
         *from_flags(flags, "{}"),
         *overrides,
     ]
-    return prepare(file, layers, given=options)
+    outside = allow_outside or os.environ.get(OUTSIDE, "").lower() in ("1", "true", "yes")
+    return prepare(file, layers, given=options, allow_outside=outside)
 
 
-def validate(spec: str | Path | None = None, *, notes: list[str] | None = None) -> list[Mistake]:
+def validate(
+    spec: str | Path | None = None,
+    *,
+    notes: list[str] | None = None,
+    allow_outside: bool = False,
+) -> list[Mistake]:
     """Every mistake in a spec and the packs it names, and in what its agents run of the project.
 
-    What is odd and no mistake is added to ``notes``. Keys, programs and addresses are not looked
-    at, as they are of the machine: :func:`doctor` does.
+    What is odd and no mistake is added to ``notes``; ``allow_outside`` is that of :func:`plan`.
+    Keys, programs and addresses are not looked at, as they are of the machine: :func:`doctor` does.
     """
     try:
-        prepared = plan(spec)
+        prepared = plan(spec, allow_outside=allow_outside)
         if notes is not None:
             notes += prepared.notes
         require_agent_files(prepared)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.printing import say
 
 HELP = """Pack the journals of complete runs, without loss.
 
@@ -57,6 +58,6 @@ def archive(
     if json:
         print_json([kept_as_data(kept) for kept in done])
     elif not done:
-        typer.echo("nothing to archive")
+        say("nothing to archive")
     for kept in [] if json else done:
-        typer.echo(kept_as_text(kept, restored=restore))
+        say(kept_as_text(kept, restored=restore))

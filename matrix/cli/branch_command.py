@@ -25,6 +25,7 @@ from matrix.cli.options import (
     executor_of,
     overrides_of,
 )
+from matrix.cli.printing import say
 from matrix.cli.replay_command import DryRunOption, NewRunOption
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ def _confirm(planned: Branching) -> None:
     if not sys.stdin.isatty():
         remedy = "; nothing was started: say --yes, or give a smaller --times or --max-cost"
         raise BadInput([Mistake("--yes", None, "", question + remedy)])
-    typer.echo(f"T{question[1:]}.", err=True)
+    say(f"T{question[1:]}.", err=True)
     if not typer.confirm("Start it?", err=True):
         raise typer.Exit(0)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.printing import say
 
 HELP = """Show what rolling budgets have left. A budget is shared by the runs of a results folder
 that name it; the table says what they drew and when more comes free.
@@ -32,6 +33,6 @@ def budgets(results: ResultsOption = "results", json: JsonOption = False) -> Non
     if json:
         print_json(budgets_as_data(states))
     elif not states:
-        typer.echo(f"no budgets in {results}; `matrix run --budget nightly=50/day` makes one")
+        say(f"no budgets in {results}; `matrix run --budget nightly=50/day` makes one")
     else:
-        typer.echo(budgets_as_text(states))
+        say(budgets_as_text(states))

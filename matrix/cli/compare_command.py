@@ -15,6 +15,7 @@ from matrix.cli.gating import (
     print_gate,
 )
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.report.gates.gating import GateReport
@@ -139,9 +140,9 @@ def compare(
         gated = {} if report is None else {"gate": gate_as_data(report)}
         print_json({**study_as_data(study), **gated})
     else:
-        typer.echo(study_as_text(study, all_metrics=all_metrics, width=text_width()))
+        say(study_as_text(study, all_metrics=all_metrics, width=text_width()))
         if report is not None:
-            typer.echo("")
+            say("")
             print_gate(report)
     if code := exit_code(report):
         raise typer.Exit(code)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.printing import say
 
 HELP = """Show two sessions side by side, from where they part.
 
@@ -45,4 +46,4 @@ def diff(
     if json:
         print_json(difference_as_data(found))
     else:
-        typer.echo(difference_as_text(found, width=text_width()))
+        say(difference_as_text(found, width=text_width()))

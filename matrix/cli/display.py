@@ -14,9 +14,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-import typer
-
-from matrix.cli.printing import text_width
+from matrix.cli.printing import say, text_width
+from matrix.model.lines import harmless
 
 if TYPE_CHECKING:
     from matrix.engine.prepare.prepared import Prepared
@@ -108,7 +107,7 @@ class LiveDisplay(Quiet):
 
         self._range = prepared.kind.score_range
         width = text_width(sys.stderr)
-        self._console.print(plan_as_text(prepared, width=width), soft_wrap=True)
+        self._console.print(harmless(plan_as_text(prepared, width=width)), soft_wrap=True)
         from matrix.store.run.run_folder import from_here
 
         self._console.print(f"run {run_id} in {from_here(run_dir)}\n", soft_wrap=True)
@@ -123,7 +122,7 @@ class LiveDisplay(Quiet):
     def note(self, text: str) -> None:
         """Above the picture."""
         with suppress(OSError):
-            self._console.print(text)
+            self._console.print(harmless(text))
 
     def remark(self, text: str) -> None:
         """Above the picture."""
@@ -141,7 +140,7 @@ class LiveDisplay(Quiet):
 def _say(text: str) -> None:
     """A line on standard error; a run does not end because nobody can read it."""
     with suppress(OSError):
-        typer.echo(text, err=True)
+        say(text, err=True)
 
 
 def let_go_of_the_dead() -> None:
@@ -187,8 +186,6 @@ def progress_line(progress: Progress) -> str:
 
 def _newest(counters: Counters) -> str:
     """Of the newest retry, who was asked and what went wrong."""
-    from matrix.report.text import harmless
-
     return f" (newest: {harmless(counters.trouble)})" if counters.trouble else ""
 
 

@@ -17,6 +17,7 @@ from matrix.cli.options import (
     overrides_of,
     say_if_built_in,
 )
+from matrix.cli.printing import say
 
 HELP = """Say what is missing for a run, before a cent is spent. It looks at packages, models,
 prices, keys, limits, addresses of your own, the results folder and Ray, and sends no request to a
@@ -61,6 +62,6 @@ def doctor(
     if json:
         print_json(findings_as_data(found.findings))
     else:
-        typer.echo(findings_as_text(found.findings, width=text_width()))
+        say(findings_as_text(found.findings, width=text_width()))
     if not found.ready:
         raise typer.Exit(2)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import OptionalSessionArgument, ResultsOption, RunArgument
+from matrix.cli.printing import say
 
 HELP = """Write a checkpoint, a session's folder, or pins.
 
@@ -57,7 +58,7 @@ def export(
             told = "is of a whole run; leave the session and the other options out"
             raise BadInput([Mistake("--snapshot", None, "", told)])
         for path in api.export_snapshot(run, snapshot, results=results, force=force):
-            typer.echo(str(path))
+            say(str(path))
         return
     if session is None:
         told = "name a session: its id, or best, worst, longest, failed"
@@ -67,6 +68,7 @@ def export(
         raise BadInput([Mistake("matrix export", None, "", told)])
     if everything is not None:
         paths = api.export_all(run, session, everything, results=results, force=force)
-        typer.echo(f"{len(paths)} files in {everything}")
+        say(f"{len(paths)} files in {everything}")
     elif output is not None:
-        typer.echo(api.export(run, session, output, turn=turn, results=results, force=force))
+        written = api.export(run, session, output, turn=turn, results=results, force=force)
+        say(str(written))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from matrix.cli.display import LiveDisplay, LogLines, Quiet
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -95,25 +96,25 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
             data |= {"gate": gate_as_data(gate)}
         print_json({**data, "report": told.data} if told is not None and told.data else data)
     elif quiet:
-        typer.echo(verdict_line(summary))
+        say(verdict_line(summary))
     else:
-        typer.echo(summary_as_text(summary, width=text_width()))
+        say(summary_as_text(summary, width=text_width()))
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
     lost = _lost(told, run)
     if told is not None and not json:
-        typer.echo("\n".join([*([""] * (not quiet)), *_placed(told, run, lost)]))
+        say("\n".join([*([""] * (not quiet)), *_placed(told, run, lost)]))
     for name in lost:
-        typer.echo(f"error: {name} could not be written; its note says why", err=True)
+        say(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
     if incomplete and quiet:  # else the summary says it
-        typer.echo(
+        say(
             f"{head_line(summary)}; {resume_command(run.path, run.file.resume_with)} goes on",
             err=True,
         )
     hollow = not incomplete and _tell_if_hollow(summary, quiet=quiet)
     if problem is not None and (incomplete or hollow):
-        typer.echo(str(problem), err=True)
+        say(str(problem), err=True)
     elif problem is not None:
         raise problem
     failed = GATE_FAILED if told is not None and told.failed else exit_code(gate)
@@ -153,7 +154,7 @@ def _kept(run: Run, gate: GateReport) -> Summary:
     try:
         return keep_gate(run, gate)
     except StoreError as error:  # what was decided is printed all the same
-        typer.echo(f"note: what the gates came to could not be kept: {error}", err=True)
+        say(f"note: what the gates came to could not be kept: {error}", err=True)
         return summary_with(run, gate)
 
 
@@ -163,11 +164,11 @@ def _tell_if_hollow(summary: Summary, *, quiet: bool) -> bool:
 
     if not (told := summary.endings.problem):
         return False
-    typer.echo(f"error: {told}", err=True)
+    say(f"error: {told}", err=True)
     if quiet:
         lost = [f"{outcome} {why}" for outcome, why in losses(summary)]
         for line in [*reasons(summary), *lost, *filter(None, [defect_as_text(summary)])]:
-            typer.echo(line, err=True)
+            say(line, err=True)
     return True
 
 

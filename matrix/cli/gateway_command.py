@@ -14,6 +14,7 @@ from matrix.cli.options import (
     SetOption,
     overrides_of,
 )
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.cli.display import Quiet
@@ -49,7 +50,7 @@ def _troubles() -> Quiet:
             trouble = progress.counters.trouble
             if "next try in" in trouble and trouble != self.told:
                 self.told = trouble
-                typer.echo(f"matrix gateway: {trouble}", err=True)
+                say(f"matrix gateway: {trouble}", err=True)
 
     return Troubles()
 
@@ -105,21 +106,21 @@ def gateway(
     summary = done.run.summary()
     simulated = " (simulated)" if prepared.play_money else ""
     told = f"{show_usd(summary.spent_nano)} of {show_usd(summary.run.cap_nano)}{simulated}"
-    typer.echo(
+    say(
         f"matrix gateway: {told} for {plural(done.requests, 'request')}; "
         f"`matrix show {done.run.id}`",
         err=True,
     )
     if done.run.status != "complete":
         again = f"`{resume_command(done.run.path)}` starts the command again"
-        typer.echo(f"matrix gateway: {head_line(summary)}; {again}", err=True)
+        say(f"matrix gateway: {head_line(summary)}; {again}", err=True)
     if done.capped:
         why = "at the cap; a new run with a higher --max-cost (or budget) lets more through"
         if summary.overrun_nano:
             charged = "a provider charged more than requests allowed"
             why = f"after an overrun; {charged}, so nothing more was sent"
         refused = plural(done.capped, "request was", "requests were")
-        typer.echo(f"matrix gateway: {refused} refused {why}", err=True)
+        say(f"matrix gateway: {refused} refused {why}", err=True)
     if done.capped or done.exit_code is None:
         raise typer.Exit(INCOMPLETE)
     raise CommandEnded(done.exit_code)

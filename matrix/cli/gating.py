@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.printing import say
+
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.engine.prepare.prepared import Prepared
@@ -78,14 +80,14 @@ def gates_of(wish: GateWish, run: Prepared | RunFile, results: str) -> Gates | N
         return None
     gates = check_gates(wish, run, results)
     for note in gates.notes:
-        typer.echo(f"gate: {note}", err=True)
+        say(f"gate: {note}", err=True)
     return gates
 
 
 def print_gate(report: GateReport) -> None:
     """Print one line for each gate."""
     for line in report.lines:
-        typer.echo(line)
+        say(line)
 
 
 def exit_code(report: GateReport | None) -> int:

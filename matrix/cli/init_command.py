@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from matrix.cli.printing import say
+
 HELP = """Make a project folder that runs as it is. It holds a commented matrix.yaml, a story, and a
 prompt of your own beside the built-in ones.
 
@@ -29,6 +31,6 @@ def init(
     from matrix import api
 
     for path in api.init(folder):
-        typer.echo(f"wrote {path}")
+        say(f"wrote {path}")
     where = "" if folder == "." else f"cd {folder} && "
-    typer.echo(f"next: {where}matrix run")
+    say(f"next: {where}matrix run")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.api.sessions.labelling import LabelItem, Labelling
@@ -77,12 +78,12 @@ def label(
         ) as work:
             if write is not None:
                 count = write_labels(work, write, force=force)
-                typer.echo(f"{count} sessions in {write}; fill in the column label, then")
-                typer.echo(f"  {_read_back(work, write, sessions, rater, results)}")
+                say(f"{count} sessions in {write}; fill in the column label, then")
+                say(f"  {_read_back(work, write, sessions, rater, results)}")
                 return
             if read is not None:
                 taken = read_label_file(work, read)
-                typer.echo(f"{taken} labels of {work.metric} by {who} taken", err=True)
+                say(f"{taken} labels of {work.metric} by {who} taken", err=True)
             else:
                 _ask(work)
             if not work.done:
@@ -92,7 +93,7 @@ def label(
     if json:
         print_json({"checks": [check_as_data(one) for one in checks]})
     else:
-        typer.echo("\n\n".join(check_as_text(one, width=text_width()) for one in checks))
+        say("\n\n".join(check_as_text(one, width=text_width()) for one in checks))
 
 
 def _read_back(work: Labelling, path: str, sessions: int, rater: str | None, results: str) -> str:
@@ -115,7 +116,7 @@ def _ask(work: Labelling) -> None:
 
     done = work.done
     left = [session for session in work.drawn if session not in done]
-    typer.echo(
+    say(
         f"{work.metric} of run {work.run.id}: {len(work.drawn)} sessions drawn, {len(done)} "
         "labelled. A note may follow the label; s skips, q stops."
     )
@@ -132,7 +133,7 @@ def _ask(work: Labelling) -> None:
             try:
                 work.take([(session, value_of(word, item.question), note.strip())])
             except ValueError as error:
-                typer.echo(str(error))
+                say(str(error))
             else:
                 break
 
@@ -142,20 +143,20 @@ def _show(item: LabelItem, number: int, total: int) -> None:
     from matrix.report.text import harmless
 
     width = text_width()
-    typer.echo(f"\n-- {number} of {total}, session {item.session} ".ljust(width, "-"))
-    typer.echo(harmless(item.transcript))
-    typer.echo("-" * width)
-    typer.echo(harmless(item.question.text))
+    say(f"\n-- {number} of {total}, session {item.session} ".ljust(width, "-"))
+    say(harmless(item.transcript))
+    say("-" * width)
+    say(harmless(item.question.text))
 
 
 def _answer(item: LabelItem) -> str:
     """A line from the terminal; its end, and Ctrl-D, stop."""
     from matrix.api.sessions.labelling import allowed
 
-    typer.echo(f"{allowed(item.question)} > ", nl=False)
+    say(f"{allowed(item.question)} > ", nl=False)
     line = sys.stdin.readline()
     if not line:
-        typer.echo("")
+        say("")
         return "q"
     return line.strip()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.printing import say
 
 HELP = """List the runs in a results folder, oldest first.
 
@@ -40,6 +41,6 @@ def list_runs(results: ResultsOption = "results", json: JsonOption = False) -> N
             ]
         )
     elif not runs:
-        typer.echo(f"no runs in {results}; `matrix run --sessions 500` makes one")
+        say(f"no runs in {results}; `matrix run --sessions 500` makes one")
     else:
-        typer.echo(runs_as_text(runs))
+        say(runs_as_text(runs))

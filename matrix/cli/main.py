@@ -38,6 +38,7 @@ from matrix.cli import (
 )
 from matrix.cli.finish import CommandEnded
 from matrix.cli.options import Careful
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.model.errors import MatrixError
@@ -100,7 +101,7 @@ def _version(value: bool) -> None:
     if value:
         from matrix import __version__
 
-        typer.echo(f"matrix {__version__}")
+        say(f"matrix {__version__}")
         raise typer.Exit
 
 
@@ -127,10 +128,10 @@ def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] =
         raise
     except SystemExit as ended:
         if ended.code == _ABORTED:  # what is begun ends by itself, with 4
-            typer.echo("interrupted before anything was begun", err=True)
+            say("interrupted before anything was begun", err=True)
         raise
     except KeyboardInterrupt:
-        typer.echo("interrupted; `matrix resume last` goes on", err=True)
+        say("interrupted; `matrix resume last` goes on", err=True)
         sys.exit(4)
     except Exception as error:
         code = _explain(error)
@@ -165,7 +166,7 @@ def _explain(error: Exception) -> int | None:
     if isinstance(error, OSError) and error.strerror:
         what = f"{error.filename}: " if error.filename is not None else ""
         with suppress(OSError):
-            typer.echo(f"error: {what}{error.strerror}", err=True)
+            say(f"error: {what}{error.strerror}", err=True)
         return 1
     if not isinstance(error, MatrixError):
         return None
@@ -176,5 +177,5 @@ def _explain(error: Exception) -> int | None:
 def _print_error(error: MatrixError, bad_input: bool) -> None:
     prefix = "" if bad_input else "error: "
     for line in str(error).splitlines():
-        typer.echo(f"{prefix}{line}", err=True)
+        say(f"{prefix}{line}", err=True)
         prefix = "" if bad_input else "  "

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from matrix.cli.printing import say
+
 if TYPE_CHECKING:
     from matrix.engine.executors.executor import ExecutorChoice
     from matrix.model.documents.overrides import Override
@@ -80,6 +82,14 @@ BudgetOption = Annotated[
         metavar="NAME=USD/WINDOW",
         help="Rolling budget over several runs, e.g. nightly=50/day.",
         show_default=False,
+    ),
+]
+OutsideOption = Annotated[
+    bool,
+    typer.Option(
+        "--allow-outside",
+        envvar="MATRIX_ALLOW_OUTSIDE",
+        help="Let file:// and links lead out of the project, and to hidden files.",
     ),
 ]
 TrustOption = Annotated[
@@ -192,7 +202,7 @@ def say_if_built_in(spec: str | None) -> None:
     from matrix.engine.prepare.spec_files import is_built_in
 
     if is_built_in(None if spec is None else Path(spec), Path.cwd()):
-        typer.echo(
+        say(
             "no matrix.yaml here: this is the built-in play-test matrix "
             "(`matrix init FOLDER` makes a project of your own)",
             err=True,

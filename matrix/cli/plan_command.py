@@ -14,6 +14,7 @@ from matrix.cli.options import (
     MaxCostOption,
     MaxTurnsOption,
     ModelOption,
+    OutsideOption,
     PerCellOption,
     ResultsOption,
     SeedOption,
@@ -24,6 +25,7 @@ from matrix.cli.options import (
     overrides_of,
     say_if_built_in,
 )
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.engine.prepare.prepared import Prepared
@@ -68,6 +70,7 @@ def plan(
             show_default=False,
         ),
     ] = None,
+    allow_outside: OutsideOption = False,
     results: ResultsOption = "results",
     json: JsonOption = False,
 ) -> None:
@@ -87,7 +90,7 @@ def plan(
         stop_early=stop_early,
     )
     say_if_built_in(spec)
-    prepared = api.plan(spec, overrides=layers, options=given_to(ctx))
+    prepared = api.plan(spec, overrides=layers, options=given_to(ctx), allow_outside=allow_outside)
     seen = None if pilot is None else api.pilot_for(prepared, pilot, results)
     print_plan(prepared, json=json, pilot=seen)
 
@@ -100,4 +103,4 @@ def print_plan(prepared: Prepared, *, json: bool, pilot: Pilot | None = None) ->
     if json:
         print_json(plan_as_data(prepared, pilot))
     else:
-        typer.echo(plan_as_text(prepared, cells=True, width=text_width(), pilot=pilot))
+        say(plan_as_text(prepared, cells=True, width=text_width(), pilot=pilot))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption
+from matrix.cli.printing import say
 
 HELP = """Say what a difference takes, and what a plan can show.
 
@@ -107,4 +108,4 @@ def power(
     if json:
         print_json(answer_as_data(found))
     else:
-        typer.echo(answer_as_text(found, width=text_width()))
+        say(answer_as_text(found, width=text_width()))

@@ -6,15 +6,24 @@ import shutil
 import sys
 from typing import IO, Any
 
+import typer
+
+from matrix.model.lines import harmless
+
 NARROWEST, WIDEST = 60, 120
 """Text is wrapped to the terminal within these, in columns: longer lines are hard to read."""
+
+
+def say(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print text; the one way of it out of the program, so that nothing in it drives a terminal."""
+    typer.echo(harmless(text), err=err, nl=nl)
 
 
 def print_json(value: Any) -> None:
     """Pretty JSON on standard output; what could drive a terminal is escaped."""
     import orjson
 
-    from matrix.report.text import harmless_json
+    from matrix.model.lines import harmless_json
 
     options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     sys.stdout.write(harmless_json(orjson.dumps(value, option=options, default=str).decode()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
+from matrix.cli.printing import say
 
 HELP = """Make every table of a run again from its journal.
 
@@ -35,4 +36,4 @@ def repair(
     if json:
         print_json(repaired_as_data(done))
     else:
-        typer.echo(repaired_as_text(done))
+        say(repaired_as_text(done))

@@ -27,6 +27,7 @@ from matrix.cli.options import (
     MaxTurnsOption,
     ModelOption,
     OpenSessionsOption,
+    OutsideOption,
     PerCellOption,
     QuietOption,
     ResultsOption,
@@ -42,6 +43,7 @@ from matrix.cli.options import (
     overrides_of,
     say_if_built_in,
 )
+from matrix.cli.printing import say
 from matrix.cli.series import FinishLastOption, Playing, alone, gravest, last_finished
 
 if TYPE_CHECKING:
@@ -107,6 +109,7 @@ def run(
     fail_on: FailOnOption = None,
     allow_errored: AllowErroredOption = None,
     finish_last: FinishLastOption = False,
+    allow_outside: OutsideOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     cache: CacheOption = None,
     in_process: InProcessOption = False,
@@ -150,7 +153,9 @@ def run(
         return
     say_if_built_in(spec)
     prepared, wish = together(
-        lambda: api.plan(spec, overrides=layers, options=given_to(ctx)),
+        lambda: api.plan(
+            spec, overrides=layers, options=given_to(ctx), allow_outside=allow_outside
+        ),
         lambda: wanted_gates(*wished),
     )
     if dry_run:
@@ -192,7 +197,7 @@ def _confirm(prepared: Prepared, yes: bool) -> None:
     expected = prepared.estimate.middle
     if expected <= cap:
         return
-    typer.echo(
+    say(
         f"This run is expected to cost {show_usd(expected)}, above its cap of {show_usd(cap)}: "
         "it will stop at the cap with fewer sessions than planned.",
         err=True,

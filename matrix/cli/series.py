@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli.printing import say
+
 if TYPE_CHECKING:
     from matrix.api.gating import Gates
     from matrix.api.runs.series import Last
@@ -99,7 +101,7 @@ class Playing:
         except typer.Exit as ended:
             code = ended.exit_code
         if not is_over(done):
-            typer.echo(f"{done.id} comes first: no other run of its name was started", err=True)
+            say(f"{done.id} comes first: no other run of its name was started", err=True)
             raise typer.Exit(code or INCOMPLETE)
         return code
 
@@ -135,10 +137,10 @@ def last_finished(prepared: Prepared, wish: GateWish, play: Playing) -> int:
 
     last = last_of(prepared, play.results)
     if last.note:
-        typer.echo(f"note: {last.note}", err=True)
+        say(f"note: {last.note}", err=True)
     if last.run is None:
         return 0
-    typer.echo(f"{last.run.file.run_id} did not reach its end, and goes on first", err=True)
+    say(f"{last.run.file.run_id} did not reach its end, and goes on first", err=True)
     return play.go_on(last, gates_of(wish, last.run.file, play.results))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from matrix.cli.options import JsonOption
+from matrix.cli.printing import say
 
 if TYPE_CHECKING:
     from matrix.serving.main import ListenAddress
@@ -109,6 +110,6 @@ def serve_sim(
     )
 
     def announce(address: ListenAddress) -> None:
-        typer.echo(address.as_line() if json else f"simulated models at {address.base_url}")
+        say(address.as_line() if json else f"simulated models at {address.base_url}")
 
     run(options, announce)

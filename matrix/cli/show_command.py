@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from matrix.cli.options import JsonOption, OptionalSessionArgument, ResultsOption, RunArgument
+from matrix.cli.printing import say
 
 HELP = """Show a run's summary, or one session's transcript.
 
@@ -40,7 +41,7 @@ def show(
         if json:
             print_json(summary_as_data(summary))
         else:
-            typer.echo(summary_as_text(summary, width=text_width()))
+            say(summary_as_text(summary, width=text_width()))
         return
     from matrix.report.session.transcript import session_as_data, session_as_text
 
@@ -49,4 +50,4 @@ def show(
         print_json(session_as_data(transcript))
     else:
         simulated = found.file.simulation_of(transcript.plan.roles)
-        typer.echo(session_as_text(transcript, simulated=simulated, width=text_width()))
+        say(session_as_text(transcript, simulated=simulated, width=text_width()))

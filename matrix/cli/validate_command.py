@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from matrix.cli.options import JsonOption, SpecArgument, say_if_built_in
+from matrix.cli.options import JsonOption, OutsideOption, SpecArgument, say_if_built_in
+from matrix.cli.printing import say
 
 HELP = """Check a run spec and every pack it names. Every mistake is one line; the scripts of agents
 are looked at, too. Keys, programs and addresses are of the machine: `matrix doctor` looks at them.
@@ -22,14 +23,16 @@ def register(app: typer.Typer) -> None:
     app.command("validate", help=HELP)(validate)
 
 
-def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
+def validate(
+    spec: SpecArgument = None, allow_outside: OutsideOption = False, json: JsonOption = False
+) -> None:
     """Check a spec."""
     from matrix import api
     from matrix.cli.printing import print_json
 
     say_if_built_in(spec)
     notes: list[str] = []
-    mistakes = api.validate(spec, notes=notes)
+    mistakes = api.validate(spec, notes=notes, allow_outside=allow_outside)
     if json:
         print_json(
             [
@@ -38,9 +41,9 @@ def validate(spec: SpecArgument = None, json: JsonOption = False) -> None:
             ]
         )
     elif not mistakes:
-        typer.echo("\n".join([*(f"note: {note}" for note in notes), "fine: nothing wrong found"]))
+        say("\n".join([*(f"note: {note}" for note in notes), "fine: nothing wrong found"]))
     else:
         for mistake in mistakes:
-            typer.echo(str(mistake), err=True)
+            say(str(mistake), err=True)
     if mistakes:
         raise typer.Exit(2)

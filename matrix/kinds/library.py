@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.text_files import links_in, real
 from matrix.model.errors import BadInput, Mistake
 
 PACK_FILE = "scenario.yaml"
@@ -34,6 +35,8 @@ class FolderLibrary:
         project: Path,
         shipped: Path | None = None,
         packs: Mapping[str, ScenarioPack] | None = None,
+        *,
+        outside: bool = False,
     ) -> None:
         """Look at no folder yet.
 
@@ -41,14 +44,18 @@ class FolderLibrary:
             project: The folder of the run spec, or the working directory without one.
             shipped: What ships, if it is not where it should be.
             packs: Scenarios that the run spec's own file holds; with any, they are all there are.
+            outside: Whether hidden files, and what is not of the project, may be read as well.
         """
-        self._project, self.packs = project, packs or {}
+        self._project, self.packs, self._outside = project, packs or {}, outside
         self._roots = list(dict.fromkeys([project.resolve(), (shipped or shipped_root())]))
 
     def folder(self, kind: str, name: str) -> Path | None:
         for root in self._roots:
             candidate = root / "scenarios" / kind / name
             if _is_pack(candidate):
+                self._require_meant(candidate, str(candidate))
+                for path in links_in(candidate):
+                    self._require_meant(path, str(path))
                 return candidate
         return None
 
@@ -70,6 +77,7 @@ class FolderLibrary:
     def project_file(self, reference: str) -> Path:
         path = Path(reference.removeprefix("file://"))
         full = path if path.is_absolute() else self._project / path
+        self._require_meant(full, reference)
         if not full.is_file():
             raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
         return full
@@ -80,14 +88,44 @@ class FolderLibrary:
 
     def project_folder(self, reference: str) -> Path:
         full = self._project / reference.removeprefix("file://")
+        self._require_meant(full, reference)
         if not full.is_dir():
             raise BadInput([Mistake(reference, None, "", f"no such folder: {full}")])
         return full
+
+    def _require_meant(self, path: Path, reference: str) -> None:
+        """See that a spec names nothing that its user did not mean to send to a model.
+
+        It may be somebody else's, and what it names is read into prompts. What is of the project is
+        meant: its folder, the checkout that it is in, and where its user stands.
+
+        Raises:
+            BadInput: It is elsewhere, or hidden, as files with keys are.
+        """
+        if self._outside:
+            return
+        full = real(path)
+        inside = next((root for root in self._meant() if full.is_relative_to(root)), None)
+        if inside is None:
+            told = f"leads out of the project, to {full}"
+        elif any(part.startswith(".") for part in full.relative_to(inside).parts):
+            told = f"leads to {full}, which is hidden, as files with keys are"
+        else:
+            return
+        told += "; if a model is meant to read it, say --allow-outside"
+        raise BadInput([Mistake(reference, None, "", told)])
+
+    def _meant(self) -> list[Path]:
+        project = real(self._project)
+        checkout = [one for one in (project, *project.parents) if (one / ".git").exists()][:1]
+        return [project, *map(real, self._roots), real(Path.cwd()), *checkout]
 
     def _files(self, folder: str, suffix: str) -> dict[str, Path]:
         found: dict[str, Path] = {}
         for path in self._entries(folder):
             if path.suffix == suffix and _is_meant(path):
+                if path.is_symlink():
+                    self._require_meant(path, str(path))
                 found.setdefault(path.stem, path)
         return dict(sorted(found.items()))
 

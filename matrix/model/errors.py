@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
+from matrix.model.lines import in_line
+
 if TYPE_CHECKING:
     from matrix.model.records import Usage
 
@@ -63,7 +65,7 @@ class Mistake:
 
     def __str__(self) -> str:
         place = self.source if self.line is None else f"{self.source}:{self.line}"
-        return f"{place}: {self.path}: {self.message}" if self.path else f"{place}: {self.message}"
+        return in_line(": ".join(part for part in (place, self.path, self.message) if part))
 
 
 class BadInput(MatrixError):

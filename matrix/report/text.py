@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from matrix.model.decimals import in_digits
+from matrix.model.lines import harmless as harmless
+from matrix.model.lines import in_line
 from matrix.model.records import JSON, Message
 
 if TYPE_CHECKING:
@@ -19,14 +20,12 @@ WIDTH = 100
 _LONGEST_REASON: Final = 300
 """Characters of a reason that are told in one line."""
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
 
 def columns(
     headers: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()
 ) -> str:
     """A table with two spaces between columns; ``right`` lists right-aligned columns."""
-    lines = [list(headers), *[list(row) for row in rows]]
+    lines = [[in_line(cell) for cell in row] for row in (headers, *rows)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(headers))]
     return "\n".join(
         "  ".join(
@@ -117,22 +116,12 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
 
 
-def harmless(text: str) -> str:
-    """Untrusted text without control characters, so that it cannot drive a terminal."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
 def one_line(reason: str) -> str:
     """A reason in one line that drives no terminal; of a defect, the line that sums it up."""
     first, _, rest = reason.partition("\n")
     told = first if rest.startswith("Traceback (") else reason
     told = harmless(" ".join(told.split()))
     return told if len(told) <= _LONGEST_REASON else told[: _LONGEST_REASON - 3] + "..."
-
-
-def harmless_json(text: str) -> str:
-    """The same for JSON, where nothing is lost: such characters are written as escapes."""
-    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def aside_of(message: Message) -> str:

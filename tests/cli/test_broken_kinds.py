@@ -234,7 +234,9 @@ def test_a_variable_that_sets_nothing_is_refused_before_anything_starts(
 ) -> None:
     done = matrix(*command, variables={"MATRIX_MAXCOST": "5", "MATRIX_SEED": "", "MATRIX_X": ""})
     line = only_line(done)
-    assert line.startswith("MATRIX_MAXCOST: no such variable; known: MATRIX_AT_CAP, ")
+    assert line.startswith(
+        "MATRIX_MAXCOST: no such variable; known: MATRIX_ALLOW_OUTSIDE, MATRIX_AT_CAP, "
+    )
     assert line.endswith("; did you mean 'MATRIX_MAX_COST'?")
     assert not (project / "results").exists()
 

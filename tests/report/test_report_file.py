@@ -47,7 +47,8 @@ def test_escaped_text_is_read_as_itself(text: str) -> None:
 
 
 def test_names_and_reasons_can_pose_as_nothing(tmp_path: Path) -> None:
-    levels = (HOSTILE, "plain")
+    name = " ".join(HOSTILE.split())  # a name is one line
+    levels = (name, "plain")
     rows = [
         Row({"prompt": level}, round_, score=50.0 + round_ % 3 + index)
         for round_ in range(12)
@@ -62,7 +63,7 @@ def test_names_and_reasons_can_pose_as_nothing(tmp_path: Path) -> None:
         "Differences",
     ]
     cells = texts(tokens, "td")
-    assert cells[0] == " ".join(HOSTILE.split())
+    assert cells[0] == name
     assert len(cells) == 2 * 8 + 5, "a row for each variant, and one for the pair"
     assert marks(tokens) <= {"text", "text_special", "strong_open", "strong_close"}
 

@@ -12,14 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.cli.printing import print_json
+from matrix.model.lines import harmless_json
 from matrix.model.records import Event, Message, Player
 from matrix.report.session.transcript import session_as_data, session_as_text
-from matrix.report.text import harmless, harmless_json, tokens, wrapped
+from matrix.report.text import harmless, tokens, wrapped
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.journal.transcript import Transcript, transcript
 from tests.report.synthetic import Row, entries_of
 
-DANGEROUS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+DANGEROUS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters other than tab and line feed, and what turns the direction of text."""
 
 WILD = (

@@ -65,6 +65,7 @@ from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.run.driven import clear_unbegun, driving, setting_up
 from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import (
+    RUN_ID,
     BranchedFrom,
     CapGiven,
     RunFile,
@@ -403,7 +404,7 @@ def _require_models(prepared: Prepared) -> None:
 
 def _checked(run_id: str) -> str:
     """``run_id`` if it can name a folder in the results folder, and only that."""
-    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}", run_id) or run_id in MEANINGS:
+    if not re.fullmatch(RUN_ID, run_id) or run_id in MEANINGS:
         allowed = (
             "up to 121 letters, digits, dots, dashes and underscores, starting with a letter or "
             f"digit, and not {' or '.join(map(repr, MEANINGS))}, which mean the newest run"

@@ -35,6 +35,7 @@ def run(
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     options: Mapping[str, str | bool] | None = None,
+    allow_outside: bool = False,
     finish_last: bool = False,
     clock: Clock = time.time,
 ) -> Run:
@@ -58,6 +59,7 @@ def run(
         listener: Told about progress.
         overrides: Ready-made overrides, over everything else.
         options: Flag -> value of options that a kind has for its own files, ``True`` for a switch.
+        allow_outside: Read what ``file://`` and links name outside of the project, too.
         finish_last: Go on first with the newest run of the same name if it did not reach its end;
             if it does not reach it now either, that run is returned and no other one started.
         clock: Unix time in seconds, by which the run is named and dated and its budget kept.
@@ -81,6 +83,7 @@ def run(
         settings=settings,
         overrides=overrides,
         options=options,
+        allow_outside=allow_outside,
     )
     begin = start_after_last if finish_last else start
     return begin(

@@ -146,7 +146,13 @@ def go_on(
         BadInput: Every mistake.
     """
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
-    found = continue_from(moments, requested, project=project, overrides=layers)
+    found = continue_from(
+        moments,
+        requested,
+        project=project,
+        overrides=layers,
+        allow_outside=trust or not elsewhere,  # in a run of one's own, one has named them
+    )
     if elsewhere:
         given = [path for path, value, _ in layers if value is not None]
         require_trust(found.prepared, elsewhere, given, trusted=trust)

@@ -71,6 +71,7 @@ def continue_from(
     *,
     project: Path,
     overrides: Sequence[Override] = (),
+    allow_outside: bool = True,
 ) -> Continuation:
     """Check everything, and plan every variant of every moment, ``requested.times`` times each.
 
@@ -79,6 +80,7 @@ def continue_from(
         requested: What is to be other, and how often each is played.
         project: Folder whose own packs come first, for what changes.
         overrides: Limits that go over the parent's spec, lowest first.
+        allow_outside: Whether files that are not of the project may be read.
 
     Raises:
         BadInput: Every mistake; nothing was started.
@@ -91,7 +93,8 @@ def continue_from(
     requested = check_names(kind, moments, requested, mistakes)
     _check_versions(kind, moments, mistakes)
     check_folders(kind, moments, mistakes)
-    library, changed, forks = FolderLibrary(project), list[Changed](), list[Forked]()
+    library = FolderLibrary(project, outside=allow_outside)
+    changed, forks = list[Changed](), list[Forked]()
     judges = None
     if spec is not None and requested.judges is not None:
         spec, judges = read_judges(

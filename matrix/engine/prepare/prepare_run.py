@@ -57,6 +57,7 @@ def prepare(
     overrides: Sequence[Override] = (),
     *,
     given: Mapping[str, str | bool] | None = None,
+    allow_outside: bool = False,
 ) -> Prepared:
     """Check everything and expand the plan.
 
@@ -64,12 +65,14 @@ def prepare(
         file: The run spec, and the folder whose own packs come first.
         overrides: What goes over it, lowest first.
         given: Flag -> value of options that kinds bring for their own files.
+        allow_outside: Whether files that are not of the project may be read.
 
     Raises:
         BadInput: Every mistake in spec, packs and archetypes.
     """
     loaded, project = load_spec(file, overrides, given=given), file.project
-    mistakes, library = Mistakes(loaded.document), FolderLibrary(project, packs=loaded.packs)
+    mistakes = Mistakes(loaded.document)
+    library = FolderLibrary(project, packs=loaded.packs, outside=allow_outside)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
     models = resolve_models(parts.spec, cells.bindings, mistakes)

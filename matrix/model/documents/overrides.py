@@ -38,6 +38,8 @@ FLAGS: Mapping[str, PathKey] = {
 LOG_LEVELS: Final = ("debug", "info", "warning", "error")
 """What ``MATRIX_LOG`` may be."""
 
+OUTSIDE: Final = "MATRIX_ALLOW_OUTSIDE"
+
 VARIABLES: Mapping[str, str] = {
     **{f"MATRIX_{flag.upper()}": show_path(path) for flag, path in FLAGS.items()},
     "MATRIX_RESULTS": "the folder of runs",
@@ -46,6 +48,7 @@ VARIABLES: Mapping[str, str] = {
     "MATRIX_LOG": "the least that the log has: debug, info, warning or error",
     "MATRIX_RAY_ADDRESS": "a Ray cluster to join, as `--address`",
     "MATRIX_SERVE_KEY": "the key that `matrix serve-sim` asks for",
+    OUTSIDE: "let file:// and links lead out of the project",
 }
 """Every variable of this project's own, and what it sets."""
 

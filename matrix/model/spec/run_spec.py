@@ -21,13 +21,14 @@ from pydantic import (
     field_validator,
 )
 
+from matrix.model.lines import require_line
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.spec.agents import AgentSpec
 from matrix.model.spec.budgets import parse_budget
 from matrix.model.spec.judges import JudgeSpec
 from matrix.model.spec.params import Params
 
-Name = Annotated[str, Field(min_length=1, max_length=120)]
+Name = Annotated[str, Field(min_length=1, max_length=120), AfterValidator(require_line)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Level = str | int | float | bool
 Engine = Literal["fixed", "planned", "open-ended"]
@@ -40,7 +41,7 @@ def level_name(level: Level) -> str:
 
 
 def _distinct(levels: tuple[Level, ...]) -> tuple[Level, ...]:
-    seen = [level_name(level) for level in levels]
+    seen = [require_line(level_name(level)) for level in levels]
     for text in seen:
         if seen.count(text) > 1:
             raise ValueError(f"level {text!r} is listed twice; each level once")

@@ -112,7 +112,13 @@ def _transcript(done: TurnDone) -> Iterator[str]:
     if said:
         yield f"### Turn {done.turn}\n"
     for message in said:
-        yield f"{_head(message)} {message.text}\n"
+        yield f"{_head(message)} {_quoted(message.text)}\n"
+
+
+def _quoted(text: str) -> str:
+    """What somebody said; lines after the first are marked as theirs, or a heading would be ours."""
+    first, *rest = text.split("\n")
+    return "\n".join([first, *(f"> {line}".rstrip() for line in rest)])
 
 
 def _head(message: Message) -> str:

@@ -9,6 +9,7 @@ from matrix.engine.wire.defects import is_defect
 from matrix.kinds.protocol import is_read
 from matrix.model.decimals import in_digits
 from matrix.model.entries import TurnDone
+from matrix.model.lines import in_line
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON, Event, Message, Score, SessionPlan
 from matrix.report.text import WIDTH, aside_of, columns, duration, facts, harmless, noted, plural
@@ -106,7 +107,7 @@ def _quotes(detail: str, said: Sequence[str]) -> bool:
 
 def _message(message: Message, width: int) -> str:
     label = f" [{message.label}]" if message.label else ""
-    head = f"{message.speaker}{aside_of(message)}{label}: "
+    head = in_line(f"{message.speaker}{aside_of(message)}{label}: ")
     paragraphs = message.text.split("\n")
     first = textwrap.fill(paragraphs[0], width, initial_indent=head, subsequent_indent="    ")
     rest = [

@@ -13,11 +13,19 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+)
 
 from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
+from matrix.model.lines import require_line
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
@@ -27,6 +35,9 @@ from matrix.store.run.own_files import FILE_MODE, FOLDER_MODE, require_own
 from matrix.store.run.schema import RunInfo
 
 RUN_FILE: Final = "run.json"
+
+RUN_ID: Final = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,120}$"
+"""What a run may be called: its folder has that name."""
 
 DEFAULT_RESULTS: Final = "results"
 """Where runs land unless told otherwise."""
@@ -40,6 +51,10 @@ _TOLD_OF_SESSIONS: Final = ("cap", "account", "provider", "overrun", "time limit
 def why_unfinished(end_reason: str) -> str:
     """The error class of a session that a run with this end has left open, or never begun."""
     return end_reason if end_reason in _TOLD_OF_SESSIONS else "interrupted"
+
+
+Line = Annotated[str, AfterValidator(require_line)]
+"""A name: one line, as it is shown among lines of our own."""
 
 
 class _Part(BaseModel):
@@ -61,16 +76,16 @@ class PlanSummary(_Part):
     sessions: int = Field(ge=0, description="Sessions planned, preludes not counted.")
     cells: int = Field(ge=0, description="Combinations of scenario and levels.")
     rounds: int = Field(ge=0, description="Rounds, a last partial one included.")
-    scenarios: tuple[str, ...] = Field(description="Names of the scenario packs.")
+    scenarios: tuple[Line, ...] = Field(description="Names of the scenario packs.")
     scenario_table: Mapping[str, Mapping[str, Any]] = Field(
         default={},
         description="Scenario -> its title, and the fields that it can be grouped by.",
     )
-    factors: Mapping[str, tuple[str, ...]] = Field(
+    factors: Mapping[Line, tuple[Line, ...]] = Field(
         description="Factor -> levels, as text, in the order of the spec."
     )
-    compared: str | None = Field(description="The factor whose levels compete.")
-    metric: str = Field(description="Column of `sessions` or name of a score that decides.")
+    compared: Line | None = Field(description="The factor whose levels compete.")
+    metric: Line = Field(description="Column of `sessions` or name of a score that decides.")
     score_range: tuple[float, float] | None = Field(
         description="Lowest and highest possible score; null where it is not bounded."
     )
@@ -196,10 +211,10 @@ class RunFile(_Part):
     """``run.json``: what a run is, and how it stands."""
 
     format: Literal[1] = Field(default=1, description="Version of this file's format.")
-    run_id: str = Field(min_length=1, description="Name of the run's folder.")
+    run_id: str = Field(pattern=RUN_ID, description="Name of the run's folder.")
     created_at: AwareDatetime = Field(description="When the run was created, in UTC.")
-    name: str = Field(description="Name from the run spec.")
-    kind: str = Field(description="Kind of scenario.")
+    name: Line = Field(description="Name from the run spec.")
+    kind: Line = Field(description="Kind of scenario.")
     spec: Mapping[str, Any] = Field(description="The resolved run spec.")
     spec_hash: str = Field(description="Content hash of `spec`.")
     prices_hash: str = Field(description="Content hash of the prices that the run was held to.")
@@ -428,7 +443,7 @@ def read_run(run_dir: Path) -> RunFile:
     path = run_dir / RUN_FILE
     require_own(run_dir)
     try:
-        return RunFile.model_validate_json(path.read_bytes())
+        found = RunFile.model_validate_json(path.read_bytes())
     except OSError as error:
         raise StoreError(
             f"cannot read {path}: {error.strerror}; is this a results folder of matrix?"
@@ -440,6 +455,9 @@ def read_run(run_dir: Path) -> RunFile:
             f"cannot read {path}: {f'{field}: ' if field else ''}{first['msg']}; it is damaged or "
             "was written by another version of matrix"
         ) from None
+    if run_dir.name not in (found.run_id, f"{STAGING}{found.run_id}"):
+        raise StoreError(f"{path} is of run {found.run_id}; give its folder that name")
+    return found
 
 
 def list_runs(results_dir: Path) -> list[ListedRun]:

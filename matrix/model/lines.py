@@ -1,0 +1,43 @@
+"""Text of strangers as it may be shown: it drives no terminal, and a name is one line."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_BREAKS: Final = "\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029"
+"""What some program takes for the end of a line."""
+
+_CONTROL: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
+_BREAK: Final = re.compile(rf"[{_BREAKS}]+")
+
+
+def harmless(text: str) -> str:
+    """Untrusted text without control characters, so that it cannot drive a terminal.
+
+    Nor turn the order of what is read: marks of direction are taken out as well. New lines stay.
+    """
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def harmless_json(text: str) -> str:
+    """The same for JSON, where nothing is lost: such characters are written as escapes."""
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def in_line(text: str) -> str:
+    """Untrusted text in one line, so that none of it passes for a line of its own."""
+    return harmless(_BREAK.sub(" ", text))
+
+
+def require_line(text: str) -> str:
+    """A name as it is.
+
+    Raises:
+        ValueError: It has line breaks, or other characters that are not shown.
+    """
+    if in_line(text) != text:
+        raise ValueError(f"found {text!r}; a name is one line, without control characters")
+    return text
