@@ -121,7 +121,9 @@ def test_a_folder_holds_every_turn_and_a_report(results: Path, tmp_path: Path) -
     ]  # fmt: skip
     session = api.open_run("play", results=results).session("best")
     for message in session.messages:
-        assert message.speaker == "system" or message.text in report
+        first, *rest = message.text.split("\n")  # what follows the first line is quoted
+        said = "\n".join([first, *(f"> {line}".rstrip() for line in rest)])
+        assert message.speaker == "system" or said in report
     assert "(simulated)" in report
 
 
