@@ -25,7 +25,9 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 COMMANDS = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
-MADE_BY_MAKE = frozenset({".venv", ".venv/bin/matrix", ".tools", "dist", "site"})
+MADE_BY_MAKE = frozenset(
+    {".venv", ".venv/bin/matrix", ".tools", "dist", "dist/sbom.cdx.json", "site"}
+)
 """Named in the documentation, and there after `make install` and its like only."""
 
 OF_A_PROJECT = frozenset(
@@ -42,6 +44,7 @@ OF_A_PROJECT = frozenset(
         "reports/criteria/RUN.json",
         "made/{input}.md",
         "rubrics/tone.md",
+        "matrix/runs.key",
     }
 )
 OF_A_NOTEBOOK = frozenset(

@@ -77,6 +77,7 @@ from matrix.kinds.trajectory.state import (
     PASS,
     STRUCTURAL,
     TURN_ENDED,
+    WAITING,
     AssertionResult,
     TrajectoryState,
     share,
@@ -206,10 +207,10 @@ class TrajectoryKind:
         last = ctx.turn == len(scenario.turns)
         stopped = 0 < options.stop_after_turn <= ctx.turn and not last
         results = [] if failed is None else [failed]
-        results += await self._looked(ctx, state, view, turn.expected, final=False)
+        results += await self._of_turn(ctx, state, view, turn.expected, failed, final=False)
         failures = state.failures + (failed is not None)
         if last:
-            results += await self._looked(ctx, state, view, scenario.final, final=True)
+            results += await self._of_turn(ctx, state, view, scenario.final, failed, final=True)
             now = await asyncio.to_thread(pin, view, options.layout)
             results += _of_pinned(ctx, now, scenario)
         if (last or stopped) and failures == ctx.turn:
@@ -268,6 +269,37 @@ class TrajectoryKind:
             )
             return Message("table", AGENT, why, ctx.turn, "failed"), failed
         return Message("table", AGENT, answer.text, ctx.turn, answer.status), None
+
+    async def _of_turn(
+        self,
+        ctx: Context,
+        state: TrajectoryState,
+        view: View,
+        expected: Expected,
+        failed: AssertionResult | None,
+        *,
+        final: bool,
+    ) -> list[AssertionResult]:
+        """What the assertions about a turn come to; they all fail where its agent has failed.
+
+        The folder is then as it was before the turn, and what holds of that is not its doing.
+        """
+        if failed is None:
+            return await self._looked(ctx, state, view, expected, final=final)
+        which, skipped = ("the last" if final else "its"), _options(ctx).skip_content
+        return [
+            AssertionResult(
+                id=name,
+                turn=0 if final else ctx.turn,
+                layer=CONTENT if isinstance(check, Content) else STRUCTURAL,
+                name=check.judge if isinstance(check, Content) else check.name,
+                about=check.rubric if isinstance(check, Content) else words_of(check.argument),
+                word=FAIL,
+                why=f"{which} turn failed, and the folder is as it was before it",
+            )
+            for name, check in ids_of(expected, 0 if final else ctx.turn)
+            if not (isinstance(check, Content) and skipped)
+        ]
 
     async def _looked(
         self, ctx: Context, state: TrajectoryState, view: View, expected: Expected, *, final: bool
@@ -329,7 +361,7 @@ class TrajectoryKind:
         """Ask the judges, and record what every assertion came to."""
         scenario, agents = _scenario(ctx), frozenset(ctx.resource("agents"))
         checks = {n: one for n, one in all_ids(scenario) if isinstance(one, Content)}
-        waiting = [one for one in state.results if one.layer == CONTENT]
+        waiting = [one for one in state.results if one.word == WAITING]
         verdicts: dict[str, AssertionResult] = {}
         if waiting:
             asked = await ctx.parallel(
@@ -348,7 +380,7 @@ class TrajectoryKind:
             verdicts = {one.id: one for one in asked}
         results = [verdicts.get(one.id, one) for one in state.results]
         for one in results:
-            if one.layer == CONTENT:
+            if one.id in verdicts:
                 _tell(ctx, one)
         _record(ctx, results)
         told = {

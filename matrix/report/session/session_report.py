@@ -116,7 +116,7 @@ def _transcript(done: TurnDone) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    """What somebody said; lines after the first are marked as theirs, or a heading would be ours."""
+    """What somebody said; all but the first line is marked, as it might pass for ours."""
     first, *rest = text.split("\n")
     return "\n".join([first, *(f"> {line}".rstrip() for line in rest)])
 

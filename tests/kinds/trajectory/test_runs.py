@@ -255,7 +255,8 @@ def test_a_folder_of_scenarios_is_a_suite(tmp_path: Path) -> None:
 
 def test_a_turn_that_fails_is_told_and_the_weeks_go_on(tmp_path: Path) -> None:
     made = project(tmp_path)
-    inputs = {**INPUTS, "turn-02-noise.md": "RAISE"}
+    third = INPUTS["turn-03-interview-omar.md"].partition("TOUCH")[0]
+    inputs = {**INPUTS, "turn-02-noise.md": "RAISE", "turn-03-interview-omar.md": third}
     scenario(tmp_path, "01-report", inputs, EXPECTED)
     done, report = played(made, "scenarios/01-report", "--skip-content")
     assert done.code == 3
@@ -266,6 +267,45 @@ def test_a_turn_that_fails_is_told_and_the_weeks_go_on(tmp_path: Path) -> None:
     assert "MISSED 01-report t02.turn_ended: FAIL" in done.out
     assert "ValueError: no" in whys(report, "01-report")["t02.turn_ended"]
     assert report["runs"][0]["outcome"] == "completed"
+
+
+CRASHES = """
+async def crashes(turn):
+    if "CRASH" in turn.prompt:
+        (turn.folder / "a.md").unlink()
+        raise ValueError("after the harm")
+    (turn.folder / "a.md").write_text("here")
+    return "done"
+"""
+
+
+@pytest.mark.parametrize("last", [True, False])
+def test_nothing_that_is_expected_of_a_failed_turn_holds(tmp_path: Path, last: bool) -> None:
+    """Its folder is put back, and what was harmed is there again: by no doing of the agent's."""
+    agents = {"crashing": {"python": "crashes:crashes", "max_usd": 0.05}}
+    adapter = {**ADAPTER, "agent": "crashing", "agents": {**ADAPTER["agents"], **agents}}
+    made = project(tmp_path, adapter)
+    (tmp_path / "crashes.py").write_text(CRASHES)
+    inputs = {"turn-01-a.md": "one", "turn-02-b.md": "CRASH"}
+    inputs |= {} if last else {"turn-03-c.md": "three"}
+    there: dict[str, Any] = {"structural": [{"file_exists": "a.md"}]}
+    judged = {**there, "content": [says("x", "judge passes")]}
+    turns = [{"turn": number, **judged} for number in range(1, len(inputs) + 1)]
+    expected = json.dumps({"turns": turns, "final_state": judged})  # an alias of YAML is refused
+    scenario(tmp_path, "01", inputs, expected)
+    done, report = played(made, "scenarios/01")
+    assert done.code == 3, done
+    found, told = words(report, "01"), whys(report, "01")
+    assert (found["t01.file_exists"], found["t02.file_exists"]) == ("PASS", "FAIL")
+    assert told["t02.file_exists"] == "its turn failed, and the folder is as it was before it"
+    assert found["final.file_exists"] == ("FAIL" if last else "PASS")
+    assert found.get("t03.file_exists", "PASS") == "PASS"
+    calls = made.tables("it").frame("calls")
+    assert (calls.role == "judge").sum() == (1 if last else 3), "of what was left to be judged"
+    assert (found["t01.x"], found["t02.x"]) == ("FAIL", "FAIL")
+    assert told["t02.x"] == told["t02.file_exists"]
+    events = made.tables("it").frame("events")
+    assert not events[events.kind == "assertion"].subject.duplicated().any()
 
 
 def test_an_agent_that_fails_every_turn_has_failed(tmp_path: Path) -> None:

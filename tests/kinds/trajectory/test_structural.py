@@ -80,6 +80,8 @@ NOTES: Final[dict[str, str]] = {
     "hypotheses/H-V1-report.md": hypothesis(),
     "hypotheses/INDEX.md": "- [report](H-V1-report.md)",
     "hypotheses/_SCHEMA.md": "how they look",
+    "hypotheses/schema.md": "how they look",
+    "hypotheses/Template.md": "how they look",
     "decisions/drop-report.md": "# Drop it\n\n**Reversal condition:** if 3 of 10 teams ask again\n",
 }
 

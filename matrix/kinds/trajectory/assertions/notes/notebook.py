@@ -44,7 +44,7 @@ class Layout(BaseModel):
         description="Folders that evidence must lead to.",
     )
     index_names: Words = Field(
-        default=("INDEX", "README", "_SCHEMA", "_TEMPLATE"),
+        default=("INDEX", "README", "SCHEMA", "TEMPLATE"),
         description="Names of files that are no entries, beside those that begin with _.",
     )
     evidence_for: Words = Field(
