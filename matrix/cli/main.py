@@ -176,6 +176,6 @@ def _explain(error: Exception) -> int | None:
 
 def _print_error(error: MatrixError, bad_input: bool) -> None:
     prefix = "" if bad_input else "error: "
-    for line in str(error).splitlines():
+    for line in str(error).split("\n"):  # what else some take for a line's end is a stranger's
         say(f"{prefix}{line}", err=True)
         prefix = "" if bad_input else "  "

@@ -31,7 +31,7 @@ def entries_of(run: Run) -> list[Entry]:
 def hurt(run: Run, folder: Path, entries: Sequence[Entry]) -> Moments:
     """A run with the same ``run.json`` and another journal."""
     folder.mkdir()
-    write_run(folder, run.file)
+    write_run(folder, run.file.model_copy(update={"run_id": folder.name}))
     writer = JournalWriter(folder / JOURNAL_NAME)
     reader = JournalReader(run.path / JOURNAL_NAME)
     writer.add_resources(reader.resources())
