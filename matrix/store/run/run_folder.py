@@ -211,7 +211,7 @@ class RunFile(_Part):
     """``run.json``: what a run is, and how it stands."""
 
     format: Literal[1] = Field(default=1, description="Version of this file's format.")
-    run_id: str = Field(pattern=RUN_ID, description="Name of the run's folder.")
+    run_id: str = Field(pattern=RUN_ID, description="Name of the run's folder when it was made.")
     created_at: AwareDatetime = Field(description="When the run was created, in UTC.")
     name: Line = Field(description="Name from the run spec.")
     kind: Line = Field(description="Kind of scenario.")
@@ -443,7 +443,7 @@ def read_run(run_dir: Path) -> RunFile:
     path = run_dir / RUN_FILE
     require_own(run_dir)
     try:
-        found = RunFile.model_validate_json(path.read_bytes())
+        return RunFile.model_validate_json(path.read_bytes())
     except OSError as error:
         raise StoreError(
             f"cannot read {path}: {error.strerror}; is this a results folder of matrix?"
@@ -455,9 +455,6 @@ def read_run(run_dir: Path) -> RunFile:
             f"cannot read {path}: {f'{field}: ' if field else ''}{first['msg']}; it is damaged or "
             "was written by another version of matrix"
         ) from None
-    if run_dir.name not in (found.run_id, f"{STAGING}{found.run_id}"):
-        raise StoreError(f"{path} is of run {found.run_id}; give its folder that name")
-    return found
 
 
 def list_runs(results_dir: Path) -> list[ListedRun]:
