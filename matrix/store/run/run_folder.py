@@ -25,7 +25,7 @@ from pydantic import (
 )
 
 from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
-from matrix.model.lines import require_line
+from matrix.model.lines import in_line, require_line
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
@@ -441,6 +441,8 @@ def read_run(run_dir: Path) -> RunFile:
             links.
     """
     path = run_dir / RUN_FILE
+    if (shown := in_line(run_dir.name)) != run_dir.name:
+        raise StoreError(f"the folder {shown!r} is named in more than one line: give it another")
     require_own(run_dir)
     try:
         return RunFile.model_validate_json(path.read_bytes())
