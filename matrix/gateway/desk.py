@@ -54,9 +54,9 @@ class Counts:
         self.requests = 0
         self.capped = 0
         """Requests that a cap refused to a client who was still there."""
-        self.unknown = 0
-        """Requests for a model that nobody has here."""
-        self.missed = ""
+        self.refused = 0
+        """Requests that were wrong: another key, no such model, too much at once, no request."""
+        self.refusal = ""
         """What the newest of those was told."""
         self.failed = 0
         """Requests that ended in an error of the provider's."""
@@ -108,7 +108,8 @@ class Desk:
         counting = path.endswith("/count_tokens")
         shape = PATHS.get(path.removesuffix("/count_tokens"), "chat")
         if not self.admits(headers):
-            return refused(shape, FAULTS["key"], "This key is not the one of this address.")
+            self.counts.requests += path in PATHS
+            return self._wrong(shape, FAULTS["key"], "This key is not the one of this address.")
         if path not in PATHS and not counting:
             return refused(shape, FAULTS["address"], f"Nothing is served at {path}.")
         if counting:
@@ -121,11 +122,9 @@ class Desk:
         try:
             return await self._metered(shape, headers, body, query)
         except NoSuchModel as error:
-            self.counts.unknown += 1
-            self.counts.missed = str(error)
-            return refused(shape, FAULTS["model"], str(error))
+            return self._wrong(shape, FAULTS["model"], str(error))
         except (BadRequest, NotTranslatable) as error:
-            return refused(shape, FAULTS["request"], str(error))
+            return self._wrong(shape, FAULTS["request"], str(error))
         except (Censored, SessionCapReached) as stop:
             self.counts.capped += waits()
             self.counts.starved = self.counts.starved or stop
@@ -135,6 +134,11 @@ class Desk:
             return refused(shape, FAULTS["draining"], f"The run is ending: {stop}")
         except MatrixError as error:
             return refused(shape, OTHER, f"{type(error).__name__}: {error}")
+
+    def _wrong(self, shape: Shape, fault: ErrorShape, told: str) -> GatewayResponse:
+        self.counts.refused += 1
+        self.counts.refusal = told
+        return refused(shape, fault, told)
 
     async def _metered(
         self, shape: Shape, headers: Mapping[str, str], body: bytes, query: str

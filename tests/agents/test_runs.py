@@ -200,6 +200,22 @@ print(7)
 """
 
 
+ASKS_WRONGLY = """
+import json, os, sys, urllib.error, urllib.request
+sys.stdin.read()
+change = {change}
+key = change.pop("key", os.environ["OPENAI_API_KEY"])
+body = {{"model": "sim/haiku", "max_tokens": 9, "messages": [{{"role": "user", "content": "3"}}]}}
+asked = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions",
+    json.dumps(body | change).encode(), {{"Authorization": "Bearer " + key}})
+try:
+    urllib.request.urlopen(asked).read()
+except urllib.error.HTTPError as refused:
+    assert refused.code in (400, 401)
+print(7)
+"""
+
+
 def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_path: Path) -> None:
     meter = {**agents()["metered"], "meter": ["sim/haiku", "sim/opus-4.5"]}
     forms = {
@@ -213,9 +229,28 @@ def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_
     assert set(sessions.loc["never"].outcome) == {"failed"}
     assert set(sessions.loc[["once", "not"]].outcome) == {"completed"}
     told = " ".join(done.out.split())
-    assert (
-        "asked 2 times, and each time for a model that its meter lacks: The model `gpt-x`" in told
-    )
+    assert "asked 2 times, and was refused each time: The model `gpt-x`" in told
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"max_tokens": 10**9}, "asked once, and was refused each time"),
+        ({"messages": "none"}, "asked once, and was refused each time"),
+        ({"key": "another"}, "was refused each time: This key is not the one of this address"),
+    ],
+)
+def test_nor_has_one_whose_every_request_is_refused(
+    tmp_path: Path, change: dict[str, Any], told: str
+) -> None:
+    asks = ASKS_WRONGLY.format(change=change)
+    agent = {**agents()["metered"], "command": ["python3", "{project}/asks.py"]}
+    project = project_of(tmp_path, spec_of({"asks": agent}))
+    (tmp_path / "asks.py").write_text(asks)
+    project.matrix("run", "--in-process", "--run-id", "it")
+    sessions = project.tables("it").frame("sessions")
+    assert set(sessions.outcome) == {"failed"}
+    assert sessions.end_reason.str.contains(told).all(), list(sessions.end_reason)
 
 
 def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
@@ -231,7 +266,7 @@ def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"errored"}
     assert set(sessions.error_class) == {"ProviderUnavailable"}
-    assert "asked 1 times, and got no answer" in " ".join(sessions.end_reason)
+    assert "asked once, and got no answer" in " ".join(sessions.end_reason)
 
 
 def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> None:

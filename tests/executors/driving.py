@@ -27,7 +27,14 @@ from matrix.model.entries import Looked
 from matrix.model.money import from_usd
 from matrix.model.plan import Plan
 from matrix.model.records import SessionPlan
-from matrix.store.run.run_folder import PlanSummary, RunFile, Versions, create_run
+from matrix.store.run.run_folder import (
+    PlanSummary,
+    RunFile,
+    Versions,
+    create_run,
+    marked,
+    write_run,
+)
 
 LIBRARIES = ("tiktoken", "tokenizers")
 """Shared libraries that betray litellm in a process's memory map. (Arrow is in every process of
@@ -112,6 +119,7 @@ def run_folder(prepared: Prepared, folder: Path, run_id: str) -> Path:
     run_dir = create_run(folder / "results", file)
     keep_initial_folders(prepared.kind, prepared.folders, run_dir)
     write_plan(run_dir, prepared)
+    write_run(run_dir, marked(run_dir, file))
     return run_dir
 
 

@@ -141,17 +141,17 @@ def _check_time(agent: AgentSpec, call: Call, worked_s: float) -> None:
 def _all_lost(counts: Counts) -> tuple[str, str] | None:
     """Class and words of the failure of an agent none of whose requests was answered.
 
-    It has not been tried, whatever it says: for want of a model, which is its own fault, or for
+    It has not been tried, whatever it says: for what it asked, which is its own fault, or for
     what its provider did, which is not.
     """
-    if not counts.requests or counts.unknown + counts.failed < counts.requests:
+    if not counts.requests or counts.refused + counts.failed < counts.requests:
         return None
-    asked = f"asked {counts.requests:,} times, and"
+    often = "once" if counts.requests == 1 else f"{counts.requests:,} times"
+    asked = f"asked {often}, and"
     if counts.failure is not None:
         error_class, message = counts.failure
         return error_class, f"{asked} got no answer: {message}"
-    told = f"{asked} each time for a model that its meter lacks: {counts.missed}"
-    return AgentFailed.__name__, told
+    return AgentFailed.__name__, f"{asked} was refused each time: {counts.refusal}"
 
 
 async def metered_turn(scope: Scope, agents: Agents, agent: AgentSpec, call: Call) -> Answer:

@@ -513,7 +513,9 @@ def test_a_folder_that_cannot_be_kept_fails_its_turn_and_no_report(
     tmp_path: Path, order: str, told: str
 ) -> None:
     made = project(tmp_path)
-    scenario(tmp_path, "01-report", {**INPUTS, "turn-02-noise.md": order}, EXPECTED)
+    third = INPUTS["turn-03-interview-omar.md"].partition("TOUCH")[0]  # of what turn 2 did
+    inputs = {**INPUTS, "turn-02-noise.md": order, "turn-03-interview-omar.md": third}
+    scenario(tmp_path, "01-report", inputs, EXPECTED)
     done, report = played(made, "scenarios/01-report", "--skip-content", "--keep-workdir")
     assert done.code == 3, done
     assert "Traceback" not in done.out + done.err
