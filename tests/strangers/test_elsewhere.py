@@ -116,6 +116,7 @@ def test_a_key_goes_to_a_strangers_address_only_if_that_is_said(
     assert len(judge.asked) > asked
 
 
+@pytest.mark.slow
 def test_a_run_that_was_taken_up_is_its_users_own_from_then_on(
     cut: Project, tmp_path: Path
 ) -> None:

@@ -91,6 +91,7 @@ def test_what_is_of_the_checkout_and_where_one_stands_is_read(tmp_path: Path, pl
     assert done.code == 0, done
 
 
+@pytest.mark.slow
 def test_it_is_read_where_its_user_says_so(project: Project, tmp_path: Path) -> None:
     (tmp_path / "ends.md").write_text(RUBRIC)
     project.write(counter_spec(judges=[{"rubric": "file://../ends.md", "model": "sim/haiku"}]))

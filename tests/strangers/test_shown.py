@@ -68,6 +68,7 @@ def put(value: Any, path: tuple[Any, ...], text: str) -> None:
     value[path[-1]] = text
 
 
+@pytest.mark.slow
 def test_no_text_of_a_received_run_is_more_than_text(played: Path, tmp_path: Path) -> None:
     """Each text of ``run.json`` in turn is each of these, and the run is looked at."""
     shutil.copytree(played, tmp_path / "project")
