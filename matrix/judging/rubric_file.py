@@ -30,6 +30,7 @@ from matrix.judging.verdict import RubricVerdict, scores_form
 from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import MOST_TEXT_BYTES, read_plain
 
 MAX_CHARS: Final = 100_000
 """Longest rubric."""
@@ -144,7 +145,7 @@ def read_rubric(path: Path) -> RubricFile:
         BadInput: It cannot be read, is empty, huge or no text, or says what does not fit.
     """
     try:
-        raw = path.read_bytes()
+        raw = read_plain(path, MOST_TEXT_BYTES)
         text = raw.decode("utf-8-sig")
     except OSError as error:
         told = f"cannot be read: {error.strerror}"

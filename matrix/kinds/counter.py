@@ -22,6 +22,7 @@ from matrix.kinds.protocol import (
     RoleProfile,
     ScenarioPack,
 )
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
@@ -82,7 +83,7 @@ class CounterKind:
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
-        pack = check(parse_document(path.read_text(), str(path)), CounterPack)
+        pack = check(parse_document(read_text(path), str(path)), CounterPack)
         return ScenarioPack(name, self.name, pack.title, "", {"start": pack.start})
 
     def bind(

@@ -26,6 +26,7 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.kinds.running_command import RunningCommand
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.yaml_documents import check, parse_document
 from matrix.model.errors import BadInput, Mistake, Suspended
 from matrix.model.records import JSON
@@ -117,7 +118,7 @@ class GatewayKind:
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
-        pack = check(parse_document(path.read_text(), str(path)), GatewayPack)
+        pack = check(parse_document(read_text(path), str(path)), GatewayPack)
         return ScenarioPack(name, self.name, pack.title, "", {})
 
     def bind(

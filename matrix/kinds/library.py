@@ -53,9 +53,9 @@ class FolderLibrary:
         for root in self._roots:
             candidate = root / "scenarios" / kind / name
             if _is_pack(candidate):
-                self._require_meant(candidate, str(candidate))
+                self.require_meant(candidate, str(candidate))
                 for path in links_in(candidate):
-                    self._require_meant(path, str(path))
+                    self.require_meant(path, str(path))
                 return candidate
         return None
 
@@ -77,7 +77,7 @@ class FolderLibrary:
     def project_file(self, reference: str) -> Path:
         path = Path(reference.removeprefix("file://"))
         full = path if path.is_absolute() else self._project / path
-        self._require_meant(full, reference)
+        self.require_meant(full, reference)
         if not full.is_file():
             raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
         return full
@@ -88,12 +88,12 @@ class FolderLibrary:
 
     def project_folder(self, reference: str) -> Path:
         full = self._project / reference.removeprefix("file://")
-        self._require_meant(full, reference)
+        self.require_meant(full, reference)
         if not full.is_dir():
             raise BadInput([Mistake(reference, None, "", f"no such folder: {full}")])
         return full
 
-    def _require_meant(self, path: Path, reference: str) -> None:
+    def require_meant(self, path: Path, reference: str) -> None:
         """See that a spec names nothing that its user did not mean to send to a model.
 
         It may be somebody else's, and what it names is read into prompts. What is of the project is
@@ -125,7 +125,7 @@ class FolderLibrary:
         for path in self._entries(folder):
             if path.suffix == suffix and _is_meant(path):
                 if path.is_symlink():
-                    self._require_meant(path, str(path))
+                    self.require_meant(path, str(path))
                 found.setdefault(path.stem, path)
         return dict(sorted(found.items()))
 

@@ -239,6 +239,7 @@ class FileRequest(NamedTuple):
         folder: The folder that was named where the kind claims folders; then the file is the one
             that :meth:`ReadsFolders.file_of` gave for it.
         variables: The environment's ``MATRIX_*`` variables that the kind has named.
+        outside: Whether hidden files, and what is not of the project, may be read as well.
     """
 
     document: Document
@@ -247,6 +248,7 @@ class FileRequest(NamedTuple):
     path: Path = Path()
     folder: Path | None = None
     variables: Mapping[str, str] = {}
+    outside: bool = False
 
 
 @runtime_checkable

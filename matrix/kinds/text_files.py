@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import MOST_TEXT_BYTES, read_plain
 
 
 def real(path: Path) -> Path:
@@ -14,22 +14,17 @@ def real(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
-def read_text(path: Path, max_bytes: int, *, source: str | None = None) -> str:
+def read_text(path: Path, max_bytes: int = MOST_TEXT_BYTES, *, source: str | None = None) -> str:
     """The text of a file of at most ``max_bytes``.
 
     Raises:
         BadInput: Missing, unreadable, no file, too large, or not UTF-8.
     """
     try:
-        with open(path, "rb", opener=_opened) as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise _bad(path, source, "is no file; only plain files are read")
-            raw = file.read(max_bytes + 1)
+        raw = read_plain(path, max_bytes)
     except OSError as error:
         problem = "no such file" if isinstance(error, FileNotFoundError) else str(error.strerror)
         raise _bad(path, source, f"cannot be read: {problem}") from None
-    if len(raw) > max_bytes:
-        raise _bad(path, source, f"is larger than the {max_bytes / 1000:g} kB allowed")
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -51,11 +46,6 @@ def links_in(folder: Path, most: int = 10_000) -> list[Path]:
         found += [path for path in inside if path.is_symlink()]
         waiting += [path for path in inside if path.is_dir() and not path.is_symlink()]
     return found
-
-
-def _opened(path: str, flags: int) -> int:
-    """A handle at once: a pipe that nobody writes to would be waited for, for ever."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _bad(path: Path, source: str | None, message: str) -> BadInput:

@@ -15,6 +15,7 @@ from matrix.engine.prepare.trust import require_trust
 from matrix.model.documents.conditions import Condition
 from matrix.model.documents.overrides import Override, from_flags
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import read_plain
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 from matrix.store.reading.checkpoints import Moments
@@ -188,7 +189,7 @@ def project_of_run(run_dir: Path) -> Path:
     if not is_made_here(run_dir, read_run(run_dir)):
         return Path.cwd()
     try:
-        folder = Path(orjson.loads((run_dir / PLAN_NAME).read_bytes())["env_file"]).parent
+        folder = Path(orjson.loads(read_plain(run_dir / PLAN_NAME))["env_file"]).parent
     except (OSError, ValueError, LookupError, TypeError):
         return Path.cwd()
     return folder if folder.is_dir() else Path.cwd()

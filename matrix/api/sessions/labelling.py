@@ -22,6 +22,7 @@ from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut
 from matrix.kinds.protocol import PROMPTS, REPORTED, AsksPeople, LabelQuestion, PreviousPlay
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.files import read_plain
 from matrix.model.records import Message
 from matrix.model.seeds import derive_seed
 from matrix.report.compare.judge_check import JudgeCheck, check_judge
@@ -281,7 +282,7 @@ def read_label_file(work: Labelling, path: str | Path) -> int:
     try:
         if source.stat().st_size > _MOST_BYTES:
             raise BadInput([Mistake(str(path), None, "", "is larger than 200 MB")])
-        text = source.read_bytes().decode("utf-8-sig")
+        text = read_plain(source, _MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
         told = f"cannot be read: {error.strerror}"
         raise BadInput([Mistake(str(path), None, "", told)]) from None

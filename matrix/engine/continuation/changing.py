@@ -21,6 +21,7 @@ from matrix.kinds.protocol import Binding, Kind, PreviousPlay, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.files import read_plain
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, Player, SessionPlan
 from matrix.model.seeds import content_hash
@@ -295,7 +296,7 @@ def _read(reference: Any, library: FolderLibrary) -> str:
     path = library.project_file(reference)
     if path.stat().st_size > MAX_TEXT:
         raise ValueError(f"{path} is larger than the {MAX_TEXT:,} bytes that a text may have")
-    text = path.read_bytes().decode("utf-8")
+    text = read_plain(path, MAX_TEXT).decode("utf-8")
     if not text.strip():
         raise ValueError(f"{path} is empty; write the text in it")
     return text

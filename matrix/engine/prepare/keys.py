@@ -21,6 +21,7 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import ProviderClosed
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import MOST_TEXT_BYTES, read_plain
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
 from matrix.store.run.run_folder import resume_command
@@ -172,7 +173,7 @@ def env_variables(path: Path) -> dict[str, str]:
             repeats a line: it may hold a key.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_plain(path, MOST_TEXT_BYTES).decode()
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:

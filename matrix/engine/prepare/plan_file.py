@@ -21,6 +21,7 @@ from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.errors import StoreError
+from matrix.model.files import read_plain
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec.aliases import StandIns, simulated_roles
@@ -78,7 +79,7 @@ def read_plan(run_dir: Path) -> Prepared:
         StoreError: There is no readable plan.
     """
     try:
-        found: dict[str, Any] = orjson.loads((run_dir / PLAN_NAME).read_bytes())
+        found: dict[str, Any] = orjson.loads(read_plain(run_dir / PLAN_NAME))
     except (OSError, orjson.JSONDecodeError) as error:
         raise StoreError(f"{run_dir / PLAN_NAME} cannot be read ({error}); not resumable") from None
     spec = RunSpec.model_validate(found["spec"])
@@ -129,7 +130,7 @@ def _entry(
 def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
     """Model -> the prices that a run was held to; none of a folder without a readable plan."""
     try:
-        models = orjson.loads((run_dir / PLAN_NAME).read_bytes())["models"]
+        models = orjson.loads(read_plain(run_dir / PLAN_NAME))["models"]
     except (OSError, ValueError, LookupError, TypeError):
         return {}
     return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}

@@ -70,7 +70,8 @@ def prepare(
     Raises:
         BadInput: Every mistake in spec, packs and archetypes.
     """
-    loaded, project = load_spec(file, overrides, given=given), file.project
+    project = file.project
+    loaded = load_spec(file, overrides, given=given, allow_outside=allow_outside)
     mistakes = Mistakes(loaded.document)
     library = FolderLibrary(project, packs=loaded.packs, outside=allow_outside)
     parts = read_parts(library, mistakes)

@@ -14,6 +14,7 @@ from matrix.kinds.protocol import FileRequest, ScenarioPack
 from matrix.model.documents.overrides import VARIABLES, Override
 from matrix.model.documents.yaml_documents import Document, overlay, parse_document
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.files import MOST_TEXT_BYTES, read_plain
 
 SPEC_NAME = "matrix.yaml"
 OTHER_NAME = "matrix.yml"
@@ -169,6 +170,7 @@ def load_spec(
     overrides: Iterable[Override] = (),
     *,
     given: Mapping[str, str | bool] | None = None,
+    allow_outside: bool = False,
 ) -> LoadedSpec:
     """Read a run spec, or a file that a kind reads as one, and put overrides over it.
 
@@ -176,6 +178,7 @@ def load_spec(
         file: The file.
         overrides: What goes over the run spec, lowest first.
         given: Flag -> value of options that kinds bring for their own files.
+        allow_outside: Whether such a file may name what is not of the project.
 
     Raises:
         BadInput: It cannot be read.
@@ -183,7 +186,9 @@ def load_spec(
     document = _read(file.path)
     own = (name for name in os.environ if name.startswith("MATRIX_") and name not in VARIABLES)
     variables = {name: text for name in own if (text := os.environ[name])}
-    request = FileRequest(document, file.project, given or {}, file.path, file.folder, variables)
+    request = FileRequest(
+        document, file.project, given or {}, file.path, file.folder, variables, allow_outside
+    )
     read = read_by_kind(request, file.kind)
     if read is None:
         return LoadedSpec(overlay(document, overrides), {})
@@ -193,7 +198,7 @@ def load_spec(
 
 def _read(path: Path) -> Document:
     try:
-        raw = path.read_bytes()
+        raw = read_plain(path, MOST_TEXT_BYTES)
     except OSError as error:
         told = f"cannot be read: {error.strerror}"
         raise BadInput([Mistake(str(path), None, "", told)]) from None

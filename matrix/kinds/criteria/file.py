@@ -26,7 +26,9 @@ from matrix.kinds.criteria.settings import (
     Recording,
     Task,
 )
-from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.protocol import FileOption, FileRequest, PackLibrary, ReadFile, ScenarioPack
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -67,9 +69,9 @@ def read_criteria(request: FileRequest) -> ReadFile:
         BadInput: Every mistake in it, and in the options that were given.
     """
     document, mistakes = request.document, Mistakes(request.document)
-    file = _checked(document)
+    file, library = _checked(document), _library(request)
     _check_agents(file, mistakes)
-    tasks = mistakes.collect(lambda: read_inputs(file.inputs, request.project, document.source))
+    tasks = mistakes.collect(lambda: read_inputs(file.inputs, library, document.source))
     mistakes.stop_if_any()
     assert tasks is not None
     requested = mistakes.collect(lambda: _picked(AGENTS, request.given, list(file.agents)))
@@ -79,9 +81,11 @@ def read_criteria(request: FileRequest) -> ReadFile:
     assert requested is not None
     assert inputs is not None
     chosen = [task for task in tasks if task.id in inputs]
-    return _as_run(
-        request, file, _links(file, requested, chosen, request.project, recorded), recorded
-    )
+    return _as_run(request, file, _links(file, requested, chosen, library, recorded), recorded)
+
+
+def _library(request: FileRequest) -> FolderLibrary:
+    return FolderLibrary(request.project, outside=request.outside)
 
 
 class _Chain:
@@ -95,7 +99,7 @@ def _links(
     file: CriteriaFile,
     requested: Sequence[str],
     tasks: Sequence[Task],
-    project: Path,
+    library: PackLibrary,
     recorded: RecordedFile | None,
 ) -> _Chain:
     mistakes, chosen = Mistakes(), []
@@ -107,7 +111,7 @@ def _links(
         if recorded is not None:
             known = _of_recording(recorded, task, names, mistakes)
         for name in [one for one in fixtures if one in names and one not in known]:
-            text = mistakes.collect(partial(_fixture, file.agents[name].fixture, task, project))
+            text = mistakes.collect(partial(_fixture, file.agents[name].fixture, task, library))
             if text is not None:
                 given[name] = Given(output=text, source="fixture")
         chosen.append(task.model_copy(update={"given": given, "recorded": known}))
@@ -129,13 +133,8 @@ def _read_fixtures(
     return {one for name in running for one in before(file.agents[name]) if one in fixtures}
 
 
-def _fixture(reference: str, task: Task, project: Path) -> str:
-    path = project / reference.removeprefix("file://").replace("{input}", task.id)
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        told = f"cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}"
-        raise BadInput([Mistake(str(path), None, "", told)]) from None
+def _fixture(reference: str, task: Task, library: PackLibrary) -> str:
+    return read_text(library.project_file(reference.replace("{input}", task.id)))
 
 
 def _of_recording(
@@ -237,7 +236,14 @@ def _roles(file: CriteriaFile) -> dict[str, str]:
 
 
 def _recording_path(request: FileRequest, file: CriteriaFile) -> str:
-    return file.recorded or f"{Path(request.document.source).stem}.recorded.json"
+    """Where it is, within the project.
+
+    Raises:
+        BadInput: The file would have it elsewhere, where it would be written over what is there.
+    """
+    path = file.recorded or f"{Path(request.document.source).stem}.recorded.json"
+    _library(request).require_meant(request.project / path, path)
+    return path
 
 
 def _recorded(request: FileRequest, file: CriteriaFile) -> RecordedFile | None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
 
 from matrix.kinds.criteria.settings import TEXT_KEYS, InputEntry, Task
+from matrix.kinds.protocol import PackLibrary
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import BadInput, Mistake
@@ -19,19 +20,15 @@ MAX_CHARS: Final = 200_000
 """Longest text of an input."""
 
 
-def read_inputs(value: JSON, project: Path, source: str) -> list[Task]:
+def read_inputs(value: JSON, library: PackLibrary, source: str) -> list[Task]:
     """Inputs from the value itself, or from the file that it names.
 
     Raises:
         BadInput: Every mistake in them.
     """
     if isinstance(value, str):
-        path = project / value.removeprefix("file://")
-        try:
-            document = parse_document(path.read_text(encoding="utf-8-sig"), path.name)
-        except (OSError, UnicodeDecodeError) as error:
-            told = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}"
-            raise BadInput([Mistake(source, None, "inputs", told)]) from None
+        path = library.project_file(value)
+        document = parse_document(read_text(path), path.name)
         value, source = document.value, path.name
     tasks, mistakes = [], Mistakes()
     for name, entry in _entries(value):

@@ -44,6 +44,7 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.kinds.reporting import EndedRun, RunReport
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
@@ -87,7 +88,7 @@ class CriteriaKind:
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
-        document = parse_document(path.read_text(encoding="utf-8"), str(path))
+        document = parse_document(read_text(path), str(path))
         if isinstance(document.value, dict):
             document.value.pop("kind", None)
         packs = list(read_criteria(FileRequest(document, folder)).packs.values())
@@ -299,11 +300,7 @@ def _prompt(reference: str, library: PackLibrary) -> str:
         path = library.project_file(reference)
     else:
         return reference
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        told = f"cannot be read as text: {getattr(error, 'strerror', None) or 'it is no UTF-8'}"
-        raise BadInput([Mistake(str(path), None, "", told)]) from None
+    text = read_text(path)
     if not text.strip() or len(text) > MAX_PROMPT:
         told = f"found {len(text)} characters; a prompt has 1 to {MAX_PROMPT}"
         raise BadInput([Mistake(str(path), None, "", told)])

@@ -14,6 +14,7 @@ from matrix.kinds.criteria.settings import CRITERIA, JUDGE, CriteriaOptions, Rec
 from matrix.kinds.criteria.stand_ins import changing
 from matrix.kinds.reporting import EndedRun
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import read_plain
 from matrix.model.seeds import content_hash
 from matrix.model.spec.aliases import simulated_words
 
@@ -88,10 +89,7 @@ def read_recorded(path: Path, source: str) -> RecordedFile:
         BadInput: It is not there, or not as it was written.
     """
     try:
-        if path.stat().st_size > MAX_BYTES:
-            told = f"{path} has more than {MAX_BYTES // 1_000_000} MB"
-            raise BadInput([Mistake(source, None, "", told)])
-        found = RecordedFile.model_validate_json(path.read_bytes())
+        found = RecordedFile.model_validate_json(read_plain(path, MAX_BYTES))
         if twice := found.twice:
             told = f"{path} has two outputs of {twice}; remove one of them"
             raise BadInput([Mistake(source, None, "", told)])

@@ -32,6 +32,7 @@ from matrix.kinds.selftest.statuses import never_reached
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import read_plain
 from matrix.model.records import JSON
 from matrix.model.spec.run_spec import RunSpec
 
@@ -140,7 +141,7 @@ def _kept_requests(request: FileRequest) -> dict[str, list[JSON]]:
         told = f"found {name!r}; {what}; in {REPORTS} there are: {', '.join(runs) or 'none'}"
         raise BadInput([Mistake(PROMPTS, None, "", told)])
     try:
-        cases = orjson.loads(runs[str(meant[0])].read_bytes())["cases"]
+        cases = orjson.loads(read_plain(runs[str(meant[0])]))["cases"]
         return _by_round(case for case in cases if case.get("prompt"))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         told = f"{runs[str(meant[0])]} is not as this kind writes it"

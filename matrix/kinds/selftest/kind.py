@@ -50,6 +50,7 @@ from matrix.kinds.selftest.settings import (
     kept_requests,
 )
 from matrix.kinds.selftest.state import NOTHING_SAID, AnswerStep, DialogueMessage, SelftestState
+from matrix.kinds.text_files import read_text
 from matrix.model.documents.yaml_documents import Document, check, parse_document
 from matrix.model.errors import FAILED_BY_ITSELF, BadInput, CallFailed, Mistake
 from matrix.model.records import JSON, ChatMessage, Message
@@ -97,7 +98,7 @@ class SelftestKind:
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"
-        document = parse_document(path.read_text(encoding="utf-8"), str(path))
+        document = parse_document(read_text(path), str(path))
         value = document.value
         if isinstance(value, dict):
             value = {key: item for key, item in value.items() if key != "kind"}
@@ -379,12 +380,7 @@ def _instructions(text: str, system: str, library: PackLibrary) -> str:
         return OF_A_SIMULATED_SYSTEM
     if not text.startswith(_OF_A_FILE):
         return text
-    path = library.project_file(text)
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        told = f"cannot be read as text: {error}"
-        raise BadInput([Mistake(str(path), None, "", told)]) from None
+    return read_text(library.project_file(text))
 
 
 KIND: Final = SelftestKind()

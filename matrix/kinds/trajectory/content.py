@@ -68,15 +68,12 @@ def model_of(
     return requested
 
 
-NO_FILE: Final = "(there is no such file)"
-"""What a judge is shown in the place of a file that it was to be shown."""
-
-
 def material_of(view: View, check: Content, final: bool, chars: int) -> list[tuple[str, str]]:
     """Path and text of the files that a judge is shown, within a number of characters.
 
-    Named files share it evenly; without any, a judge of the final state is shown all notes, those
-    with the shortest text first where not all fit.
+    Named files share it evenly, and there are none if nothing is so called; where none is named, a
+    judge of the final state is shown all notes, those with the shortest text first where not all
+    fit.
     """
     target = check.target_glob or check.target_file
     if not target:
@@ -84,8 +81,7 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     paths = [path for one in alternatives(target) for path in hits(one, view.now)]
     paths = list(dict.fromkeys(paths))
     each = max(200, chars // max(1, len(paths)))
-    shown = [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
-    return shown or [(target, NO_FILE)]
+    return [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
 
 
 def _within(view: View, paths: Sequence[str], chars: int) -> list[tuple[str, str]]:
@@ -151,8 +147,6 @@ async def judged(
             update={**told, "error": failure.error_class, "model": model, "rubric": form.hash}
         )
     update = _verdict(one)
-    if [ctx.log[at].text for at in result.shown] == [NO_FILE]:
-        update["why"] = f"(no file was {ctx.log[result.shown[0]].label}) {update['why']}"
     return result.model_copy(update={**update, "model": one.model, "rubric": form.hash})
 
 

@@ -24,6 +24,8 @@ CHECKS: Final = "checks.py"
 """A scenario's own assertions, beside what it expects."""
 
 _OF_CONTENT: Final = ("judge", "rubric", "target_glob", "target_file", "model")
+_TARGETS: Final = frozenset(["target", "targets", "file", "files", "path", "glob"])
+"""What is meant as a target, and would only be told to the judge as one more word."""
 _CONTEXT: Final = ("expected_meaning", "must_not", "risk_area")
 
 
@@ -128,6 +130,9 @@ class ExpectedReader:
     def _judgement(self, place: PathKey, entry: Mapping[str, Any]) -> Content | None:
         before = len(self._mistakes.found)
         self.unknown(place, entry, (*_OF_CONTENT, *_CONTEXT), quiet=True)
+        for name in _TARGETS & entry.keys():
+            told = "is no key; say target_glob, or target_file, for what the judge is shown"
+            self._mistakes.fault((*place, name), told)
         rubric = entry.get("rubric")
         if not isinstance(rubric, str) or not rubric.strip():
             self._mistakes.fault((*place, "rubric"), "names no file: it is the rubric in markdown")

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
 from matrix.kinds.text_files import real
 from matrix.kinds.trajectory.content import model_of
@@ -224,7 +225,9 @@ def picked(given: Mapping[str, str], folders: Mapping[str, Path]) -> dict[str, P
 def _placed(said: str, request: FileRequest, meant: Callable[[Path], bool] = Path.is_dir) -> Path:
     """Where a folder is that the adapter names: beside the adapter, or else in the project."""
     places = [request.path.parent / said, request.project / said]
-    return next((one for one in places if meant(one)), places[-1])
+    found = next((one for one in places if meant(one)), places[-1])
+    FolderLibrary(request.project, outside=request.outside).require_meant(found, said)
+    return found
 
 
 def _folder(key: str, said: str, request: FileRequest, document: Document) -> tuple[Path | None]:

@@ -28,6 +28,7 @@ from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.kinds.trajectory import reporting
 from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_changes
 from matrix.kinds.trajectory.assertions.hypotheses import gone_after, hypotheses_of, is_demoted
+from matrix.kinds.trajectory.assertions.notes.paths import absent
 from matrix.kinds.trajectory.assertions.own_checks import assertions_of
 from matrix.kinds.trajectory.assertions.pinned import compared, pin
 from matrix.kinds.trajectory.assertions.structural import Assertion, AssertionContext
@@ -316,6 +317,8 @@ class TrajectoryKind:
                 shown = await asyncio.to_thread(
                     material_of, view, check, final, options.judged_chars
                 )
+                target = check.target_glob or check.target_file
+                lost = bool(target) and not shown
                 found.append(
                     AssertionResult(
                         id=name,
@@ -323,6 +326,8 @@ class TrajectoryKind:
                         layer=CONTENT,
                         name=check.judge,
                         about=check.rubric,
+                        word=FAIL if lost else WAITING,
+                        why=absent(target, view.now) if lost else "",
                         shown=keep_material(ctx, name, shown),
                     )
                 )

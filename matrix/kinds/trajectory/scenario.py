@@ -202,8 +202,10 @@ class _Reader:
                 commands.append((index, entry))
             elif name is None:
                 self._no_input(path, entry, files)
+                self._reader.read(path, entry)  # its other mistakes are told with it
             elif name in by_file:
                 self._mistakes.fault((*path, "input"), f"{name!r} is expected of twice")
+                self._reader.read(path, entry)
             else:
                 by_file[name] = (index, entry)
         self._number_twice(entries, files)
@@ -219,11 +221,31 @@ class _Reader:
             turns.append((self._place("", (index, entry)), self._command(index, entry)))
         if commands:
             turns.sort(key=lambda one: one[0])
+        self._moved([turn for _, turn in turns], by_file, commands)
         if not turns and not self._mistakes.found:
             self._mistakes.say(self._source, f"has no turn: {INPUTS}/ is empty")
         if len(turns) > MAX_TURNS:
             self._mistakes.say(self._source, f"has {len(turns)} turns; at most {MAX_TURNS}")
         return tuple(turn for _, turn in turns)
+
+    def _moved(
+        self,
+        turns: Sequence[ScenarioTurn],
+        by_file: Mapping[str, tuple[int, Mapping[str, Any]]],
+        commands: Sequence[tuple[int, Mapping[str, Any]]],
+    ) -> None:
+        """Turns are told by their place: numbers with gaps are said to be others."""
+        said = {name: _number(name) or entry.get("turn") for name, (_, entry) in by_file.items()}
+        said |= {str(one["command"]).strip(): one.get("turn") for _, one in commands}
+        other = [
+            f"{turn.name} is turn {place}"
+            for place, turn in enumerate(turns, 1)
+            if (said.get(turn.name) or _number(turn.name) or place) != place
+        ]
+        if other:
+            more = f" and {len(other) - 3} more" * (len(other) > 3)
+            told = "numbers of turns have gaps, and are told without them: "
+            self._notes.append(f"{told}{', '.join(other[:3])}{more}")
 
     def _number_twice(
         self, entries: Sequence[tuple[int, Mapping[str, Any]]], files: Mapping[str, Path]

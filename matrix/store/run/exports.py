@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from matrix.model.errors import BadInput, Mistake, StoreError
+from matrix.model.files import read_plain
 from matrix.store.run.disk import Disk
 from matrix.store.run.own_files import SHARED
 
@@ -48,8 +49,7 @@ def read_file(path: Path, most: int) -> bytes:
         BadInput: It cannot be read.
     """
     try:
-        with path.open("rb") as handle:
-            return handle.read(most + 1)
+        return read_plain(path, most)
     except OSError as error:
         told = f"cannot be read: {error.strerror or error}"
         raise BadInput([Mistake(str(path), None, "", told)]) from None

@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from matrix.model.files import read_plain
 from matrix.model.seeds import canonical
 from matrix.store.run.own_files import FOLDER_MODE, make_private_with
 
@@ -40,7 +41,7 @@ def mark_of(run_dir: Path, run: RunFile, environment: Mapping[str, str] = os.env
     """
     try:
         key = _key(_place(environment))
-        plan = sha256((run_dir / PLAN_NAME).read_bytes()).hexdigest()
+        plan = sha256(read_plain(run_dir / PLAN_NAME)).hexdigest()
     except (OSError, RuntimeError):  # no home, no space, no plan
         return ""
     caps = [[*one.path, one.value] for one in run.caps_given]
@@ -77,7 +78,7 @@ def _key(path: Path) -> bytes:
 
 
 def _whole(path: Path) -> bytes:
-    key = path.read_bytes()
+    key = read_plain(path)
     if len(key) < _KEY_BYTES:
         raise OSError(f"{path} is no key")
     return key

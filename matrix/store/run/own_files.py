@@ -68,7 +68,7 @@ def make_private_with(path: Path, content: bytes) -> None:
 
 
 def require_own(run_dir: Path) -> None:
-    """See that a run's files and folders, and what is in these, are no links.
+    """See that a run's files and folders, and what is in these, are no links, pipes or devices.
 
     What agents have put deeper inside working folders is theirs.
 
@@ -88,11 +88,18 @@ def require_own(run_dir: Path) -> None:
 
 def _own(entry: os.DirEntry[str], run_dir: Path) -> str:
     """Its path if it is a folder."""
+    name = Path(entry.path).relative_to(run_dir)
     if entry.is_symlink():
-        name = Path(entry.path).relative_to(run_dir)
         raise StoreError(
             f"{name} in {run_dir} is a link to {Path(entry.path).readlink()}: files of a run are "
             "no links, because it would write elsewhere; remove it, or leave the run alone if "
             "somebody sent it to you"
         )
-    return entry.path if entry.is_dir(follow_symlinks=False) else ""
+    if entry.is_dir(follow_symlinks=False):
+        return entry.path
+    if not entry.is_file(follow_symlinks=False):
+        raise StoreError(
+            f"{name} in {run_dir} is no plain file: it would be waited for, or never end; remove "
+            "it, or leave the run alone if somebody sent it to you"
+        )
+    return ""

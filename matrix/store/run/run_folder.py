@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from matrix.model.errors import BadInput, Mistake, RunExists, RunNotFound, StoreError
+from matrix.model.files import read_plain
 from matrix.model.lines import in_line, require_line
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
@@ -445,7 +446,7 @@ def read_run(run_dir: Path) -> RunFile:
         raise StoreError(f"the folder {shown!r} is named in more than one line: give it another")
     require_own(run_dir)
     try:
-        return RunFile.model_validate_json(path.read_bytes())
+        return RunFile.model_validate_json(read_plain(path))
     except OSError as error:
         raise StoreError(
             f"cannot read {path}: {error.strerror}; is this a results folder of matrix?"

@@ -291,7 +291,7 @@ def test_a_fixture_stands_for_an_agent_that_is_not_tested(tmp_path: Path) -> Non
     assert "## From first\n\nfrom a file" in column(report, "plain")["last"]["output"]
     done, _ = played(project, "--agents", "last", "--inputs", "weak", run_id="other")
     assert done.code == 2
-    assert "weak.md: cannot be read: No such file" in done.err
+    assert "made/weak.md: no such file: " in done.err
 
 
 def test_recorded_outputs_are_judged_again_without_calling_an_agent(tmp_path: Path) -> None:
@@ -339,7 +339,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"agents": {"score": {"prompt": "p", "criteria": ["x"]}}}, "agents.score: is the name of a"),
     ({"agents": {"a b": {"prompt": "p", "criteria": ["x"]}}}, "agents.a b"),
     ({"inputs": []}, "inputs: has no input"),
-    ({"inputs": "file://gone.json"}, "gone.json cannot be read"),
+    ({"inputs": "file://gone.json"}, "no such file: "),
     ({"variants": {"new": {"frist": "x"}}}, "did you mean 'first'"),
     ({"variants": {"as-written": {"first": "x"}}}, "variants.as-written: is what the agents say"),
     ({"options": {"variant": "new"}}, "found 'new'; there are: as-written"),

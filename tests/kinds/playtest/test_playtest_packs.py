@@ -147,7 +147,10 @@ def test_a_link_out_of_the_folder_is_followed_nowhere(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("guide", "message"),
     [
-        ("x" * (MAX_GUIDE_BYTES + 1), "PACK/guide.md: is larger than the 200 kB allowed"),
+        (
+            "x" * (MAX_GUIDE_BYTES + 1),
+            "PACK/guide.md: cannot be read: it is larger than the 200,000 bytes that it may have",
+        ),
         ("  \n", "PACK/guide.md: is empty; write the story in it"),
         (b"# A\n\n\xff\xfe", "PACK/guide.md:3: is not UTF-8 text; save it as UTF-8"),
     ],

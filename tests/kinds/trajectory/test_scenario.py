@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.context import ChangedFiles
-from matrix.kinds.trajectory.assertions.folder import View, differences, scan
+from matrix.kinds.trajectory.assertions.folder import View, differences, scan, told_changes
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 from matrix.kinds.trajectory.assertions.notes.paths import matching, never_matches
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext
@@ -75,6 +75,7 @@ def test_turns_are_in_the_order_of_their_numbers_padded_or_not(tmp_path: Path, p
         (judged(target_glob="a/*.md", target_file="b.md"), "give one of the two"),
         (judged(target_glob="../*.md"), "leads out"),
         (judged(taget_glob="a/*.md"), "did you mean 'target_glob'?"),
+        (judged(target="a.md"), "content[0].target: is no key; say target_glob, or target_file"),
         ({"pass_threshold": {"content": 1.2}}, "found 1.2; a share of runs is from 0 to 1"),
         ({"pass_threshold": {"contents": 0.8}}, "did you mean 'content'?"),
         ({"pass_threshold": 0.8}, "found no mapping"),
@@ -163,6 +164,28 @@ def test_what_strangers_write_is_played_with_a_note(tmp_path: Path) -> None:
         "the command 'review' has no /; it is said as it is",
     ):
         assert any(told in note for note in notes), told
+
+
+def test_all_mistakes_of_a_turn_are_told_at_once(tmp_path: Path) -> None:
+    entry = {"turn": 7, "structural": [{"file_exist": "a.md"}, {"file_exists": "/a"}]}
+    expected = {"turns": [entry], "pass_threshold": {"structural": 2}}
+    with pytest.raises(BadInput) as error:
+        read(scenario(tmp_path, "01", INPUTS, expected))
+    told = str(error.value)
+    for each in ("turn 7 has no input", "'file_exist'", "can never match", "from 0 to 1"):
+        assert each in told, told
+
+
+def test_turns_whose_numbers_have_gaps_are_told_by_their_place(tmp_path: Path) -> None:
+    expected = {"turns": [{"turn": 10, "structural": ["no_orphan_evidence"]}]}
+    expected["turns"].append({"turn": 12, "command": "/review"})
+    inputs = {"turn-02-mail.md": "two", "turn-10-mail.md": "ten"}
+    found, notes = read(scenario(tmp_path, "01", inputs, expected))
+    assert [len(turn.expected.structural) for turn in found.turns] == [0, 1, 0]
+    moved = "turn-02-mail.md is turn 1, turn-10-mail.md is turn 2, /review is turn 3"
+    assert f"01: numbers of turns have gaps, and are told without them: {moved}" in notes
+    _, notes = read(scenario(tmp_path, "02", INPUTS, {"turns": [{"turn": 3, "command": "/go"}]}))
+    assert not any("gaps" in note for note in notes)
 
 
 def test_a_threshold_that_is_always_reached_is_told(tmp_path: Path) -> None:
@@ -264,6 +287,15 @@ def test_a_turn_that_changes_nothing_modifies_nothing(
             assert not assertion.check(scene, "**/*.md OR *.md").holds
         elif name == "hypothesis_evidence_count_increased_for":
             assert not assertion.check(scene, "H1").holds
+
+
+def test_what_is_only_written_again_is_told(tmp_path: Path) -> None:
+    for name in ("a.md", "b.md"):
+        (tmp_path / name).write_text("it")
+    before = {**scan(tmp_path), "a.md": 1}
+    view = View(tmp_path, scan(tmp_path), before, ChangedFiles())
+    assert view.touched("a.md")
+    assert told_changes(view) == "written again with what was in it: a.md"
 
 
 @given(st.text(alphabet="ab*?[]!/.\\-{}", max_size=12), st.lists(NAMES, max_size=5))

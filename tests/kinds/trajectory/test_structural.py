@@ -333,6 +333,10 @@ def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None
         ("- She said so ([talk](../source/interviews/lena.md))", True),
         ("- She said so, source/interviews/lena.md", True),
         ("- She said so [[source/interviews/lena]]", True),
+        ("- She said so [there][t]\n\n[T]: ../source/interviews/lena.md", True),
+        ("- She said so [t]\n\n[t]: ../source/interviews/lena.md", True),
+        ("- She said so [t][]\n\n[t]: ../source/interviews/nobody.md", False),
+        ("- She said so [u]\n\n[t]: ../source/interviews/lena.md", False),
         ("- She said so", False),
         ("- She said so ([talk](../source/interviews/nobody.md))", False),  # there is no such file
         ("- She said so ([h](H-V1-report.md))", False),  # a file, and no source
@@ -382,6 +386,12 @@ def test_evidence_is_found_in_every_way_of_writing_it(tmp_path: Path, text: str)
         ("active", "- (none yet)", True),
         ("not demoted", "- (none yet)", True),
         ("was demoted once, active again", "- (none yet)", True),
+        ("proposed \u2192 demoted", "- (none yet)", False),
+        ("active -> demoted (2026-03-02)", "- (none yet)", False),
+        ("demoted => active", "- (none yet)", True),
+        ("~~proposed~~ demoted", "- (none yet)", False),
+        ("~~demoted~~ active", "- (none yet)", True),
+        ("\u26a0\ufe0f demoted", "- (none yet)", False),
         ("demoted", "- nothing speaks against it", False),
         ("demoted", "- There is no evidence against it yet.", False),
         ("demoted", "| Date | What |\n|---|---|\n| 03-02 | none found so far |", False),
@@ -453,6 +463,7 @@ def test_a_notebook_with_words_of_its_own(tmp_path: Path) -> None:
         ("file_exists_glob", "a.md, b.md", "OR, in capitals"),
         ("file_exists", "a.md|b.md", "OR, in capitals"),
         ("file_exists_glob", "{a,b.md", "a { is never closed"),
+        ("file_exists_glob", "[z-a].md", "the range z-a has its end before its beginning"),
         ("hypothesis_count_at_least", "three", "whole number"),
         ("hypothesis_count_at_least", -1, "whole number"),
         ("hypothesis_count_at_least", True, "whole number"),
@@ -482,6 +493,9 @@ def test_patterns_with_commas_that_can_match(pattern: str) -> None:
         ("**Reversal condition:** ~~churn passes 5 % in March~~", False),
         ("**Reversal condition:** ~~churn passes 5 %~~ churn passes 9 % in March", True),
         ("**Reversal condition:** <fill in: what must be seen to reverse it>", False),
+        ("**Reversal condition:** [describe the condition that would reverse this]", False),
+        ("**Reversal condition:** {{ what must be seen to reverse this }}", False),
+        ("**Reversal condition:** [churn](../a.md) passes 5 % in March", True),
     ],
 )
 def test_a_condition_that_is_struck_out_or_yet_to_be_filled_in_is_none(

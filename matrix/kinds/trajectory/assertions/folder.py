@@ -134,6 +134,7 @@ def differences(view: View) -> Iterator[FileChange]:
 def told_changes(view: View) -> str:
     """What a turn changed, to be read: of very much the beginning, and how much is left out."""
     told, left = list[str](), MOST_OF_A_TURN
+    there = {*view.changed.added, *view.changed.changed}
     for one in differences(view):
         text = f"{one.how} {one.path}\n{one.lines}"
         if (left := left - len(text)) < 0:
@@ -141,6 +142,9 @@ def told_changes(view: View) -> str:
             told.append(f"and {count - len(told)} more files")
             break
         told.append(text)
+    if again := [path for path in sorted(view.now) if view.touched(path) and path not in there]:
+        more = f" and {len(again) - 20} more" * (len(again) > 20)
+        told.append(f"written again with what was in it: {', '.join(again[:20])}{more}")
     return "\n\n".join(told) or "nothing changed"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
@@ -25,6 +25,10 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
     stem,
 )
 from matrix.kinds.trajectory.assertions.notes.paths import plain
+
+_STRUCK: Final = re.compile(r"~~[^~\n]*~~")
+_ARROW: Final = re.compile(r"[-=]>|[\u2192\u21d2\u27f6\u2794]")
+_MARKS: Final = re.compile(r"^[\W_]+")
 
 
 class Gone(BaseModel):
@@ -77,8 +81,13 @@ def evidence_of(view: View, layout: Layout) -> Iterator[EvidenceRow]:
 
 
 def is_demoted(one: Hypothesis, layout: Layout) -> bool:
-    """Whether its status says so, whatever else it says."""
-    words = one.status.replace("_", " ").replace("-", " ")
+    """Whether its status says so, whatever else it says.
+
+    Of ``proposed -> demoted`` the end counts; what is struck out, and marks before the words, do
+    not.
+    """
+    now = _ARROW.split(_STRUCK.sub(" ", one.status))[-1]
+    words = _MARKS.sub("", now).replace("_", " ").replace("-", " ")
     return any(words.startswith(word.casefold()) for word in layout.demoted)
 
 

@@ -8,7 +8,7 @@ for; ``file_contains_any`` is this project's own. Packages add more under the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
@@ -32,15 +32,18 @@ from matrix.kinds.trajectory.assertions.hypotheses import (
     is_told_of,
 )
 from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
-from matrix.kinds.trajectory.assertions.notes.markdown import links_in, places_in, target_of
+from matrix.kinds.trajectory.assertions.notes.markdown import (
+    links_in,
+    places_in,
+    referred_in,
+    target_of,
+)
 from matrix.kinds.trajectory.assertions.notes.notebook import EvidenceRow, Layout, entries_in
-from matrix.kinds.trajectory.assertions.notes.paths import alternatives, hits, is_glob, plain
+from matrix.kinds.trajectory.assertions.notes.paths import absent, alternatives, hits, listed, plain
 from matrix.model.records import JSON
 
 GROUP: Final = "matrix.assertions"
 """Entry point group of further assertions."""
-
-_SHOWN: Final = 5
 
 
 class Found(NamedTuple):
@@ -101,23 +104,24 @@ def _all(
 def _file_exists(scene: AssertionContext, pattern: str) -> Found:
     for one in alternatives(pattern):
         if there := hits(one, scene.view.now):
-            return Found(True, f"there is {_list(there)}")
-    return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
+            return Found(True, f"there is {listed(there)}")
+    return Found(False, absent(pattern, scene.view.now))
 
 
 def _file_modified(scene: AssertionContext, pattern: str) -> Found:
     there = [hit for one in alternatives(pattern) for hit in hits(one, scene.view.now)]
     touched = [path for path in there if scene.view.touched(path)]
     if touched:
-        return Found(True, f"this turn wrote {_list(touched)}")
+        return Found(True, f"this turn wrote {listed(touched)}")
     if there:
-        return Found(False, f"this turn did not touch {_list(there)}")
-    return Found(False, f"no file is {_wanted(pattern)}{_near(pattern, scene.view.now)}")
+        return Found(False, f"this turn did not touch {listed(there)}")
+    return Found(False, absent(pattern, scene.view.now))
 
 
 def _hypothesis_count(scene: AssertionContext, least: Any) -> Found:
     paths = entries_in(scene.layout.hypotheses, scene.view.now, scene.layout)
-    told = f"there are {len(paths)}: {_list(paths)}" if paths else "there is none"
+    are = "is" if len(paths) == 1 else "are"
+    told = f"there {are} {len(paths)}: {listed(paths)}" if paths else "there is none"
     return Found(len(paths) >= int(least), told)
 
 
@@ -151,8 +155,8 @@ def _links_valid(scene: AssertionContext, requested: Any) -> Found:
             if target is None or (target not in view.now and target not in folders):
                 broken.append(f"{path} -> {link}")
     if broken:
-        return Found(False, f"{len(broken)} of {count} lead nowhere: {_list(broken)}")
-    return Found(True, f"{count} links")
+        return Found(False, f"{len(broken)} of {count} lead nowhere: {listed(broken)}")
+    return Found(True, f"{count} link{'s' * (count != 1)}")
 
 
 def _reversal(scene: AssertionContext, requested: Any) -> Found:
@@ -164,7 +168,7 @@ def _reversal(scene: AssertionContext, requested: Any) -> Found:
         if why := "has none" if not condition else vague(condition):
             lost.append(f"{path} {why}")
     if lost:
-        return Found(False, _list(lost))
+        return Found(False, listed(lost))
     told = f"{len(paths)} decision{'s' * (len(paths) != 1)}, each says when it is taken back"
     return Found(True, told if paths else "no decision is there")
 
@@ -172,7 +176,8 @@ def _reversal(scene: AssertionContext, requested: Any) -> Found:
 def is_sourced(row: EvidenceRow, view: View, layout: Layout) -> bool:
     """Whether it leads to a file of the sources."""
     sources = tuple(f"{plain(one)}/" for one in layout.sources)
-    for place in places_in(row.text):
+    referred = referred_in(row.text, view.text(row.path))
+    for place in (*places_in(row.text), *referred):
         for target in (target_of(place, row.path), target_of(place, "")):
             if target is None or not target.startswith(sources):
                 continue
@@ -185,7 +190,7 @@ def _no_orphans(scene: AssertionContext, requested: Any) -> Found:
     rows = list(evidence_of(scene.view, scene.layout))
     lost = [row for row in rows if not is_sourced(row, scene.view, scene.layout)]
     if lost:
-        told = _list(f"{row.path}: {row.text[:80]}" for row in lost)
+        told = listed(f"{row.path}: {row.text[:80]}" for row in lost)
         return Found(False, f"{len(lost)} of {len(rows)} lead to no source: {told}")
     return Found(True, f"{len(rows)} rows of evidence, each with its source")
 
@@ -195,11 +200,11 @@ def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
     if lost := [one for one in moved if not one.count(against=True)]:
-        told = _list(f"{one.id} ({one.path})" for one in lost)
+        told = listed(f"{one.id} ({one.path})" for one in lost)
         return Found(False, f"demoted without evidence against: {told}")
     gone = [one for one in scene.gone_now if one.silent and not is_told_of(one, view, layout)]
     if gone:
-        told = _list(f"{one.id} ({one.path})" for one in gone)
+        told = listed(f"{one.id} ({one.path})" for one in gone)
         return Found(False, f"removed with its support, and nothing says so: {told}")
     return Found(True, f"{len(moved)} demoted, each with evidence against" if moved else "none is")
 
@@ -214,26 +219,8 @@ def _contains_any(scene: AssertionContext, argument: str) -> Found:
             if normalize("NFC", one).casefold() in low:
                 return Found(True, f"{path} has {one!r}")
     if not there:
-        return Found(False, f"no file is {_wanted(paths)}{_near(paths, scene.view.now)}")
-    return Found(False, f"none of {_list(map(repr, texts))} is in {_list(there)}")
-
-
-def _list(items: Iterable[str]) -> str:
-    listed = list(dict.fromkeys(items))
-    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(listed[:_SHOWN]) + more
-
-
-def _wanted(pattern: str) -> str:
-    return " or ".join(alternatives(pattern))
-
-
-def _near(pattern: str, paths: Iterable[str]) -> str:
-    """What is there instead, in the folder that was looked in."""
-    folders = {plain(one).rpartition("/")[0] for one in alternatives(pattern)}
-    folders = {one for one in folders if not is_glob(one)}
-    there = [path for path in sorted(paths) if path.rpartition("/")[0] in folders]
-    return f"; there is {_list(there)}" if there else ""
+        return Found(False, absent(paths, scene.view.now))
+    return Found(False, f"none of {listed(map(repr, texts))} is in {listed(there)}")
 
 
 BUILT_IN: Final[Mapping[str, Assertion]] = {

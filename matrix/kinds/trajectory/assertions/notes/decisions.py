@@ -18,7 +18,7 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
 _STRUCK: Final = re.compile(r"~~[^~\n]*~~")
-_BLANK: Final = re.compile(r"<[^<>]*>")
+_BLANK: Final = re.compile(r"<[^<>]*>|\{{1,2}[^{}]*\}{1,2}|\[[^\[\]]*\](?!\()")
 
 
 def reversal_of(text: str, layout: Layout) -> str:

@@ -40,6 +40,8 @@ _LINK = re.compile(
     r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
 )
 _REFERENCE = re.compile(r"^\s{0,3}\[(?!\^)[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
+_BY_REFERENCE = re.compile(r"\[([^\[\]\n]{1,300})\](?:\[([^\[\]\n]{0,300})\])?(?![(:\[])")
+_DEFINED = re.compile(r"^\s{0,3}\[(?!\^)([^\]\n]{1,300})\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
 _PATHLIKE = re.compile(
     r"(?<![\w.-])[\w.-]{1,200}(?:/[\w .-]{1,100}){1,12}\.\w{1,8}|(?<![\w.-])[\w.-]+(?:/[\w.-]+)+"
@@ -149,6 +151,25 @@ def places_in(text: str) -> tuple[str, ...]:
     plain = _ADDRESS.sub(" ", text) if "//" in text else text
     wiki = _WIKI.findall(plain) if "[[" in plain else ()
     return (*_links(_without_code(text)), *wiki, *_PATHLIKE.findall(plain))
+
+
+def referred_in(text: str, note: str) -> tuple[str, ...]:
+    """Where links by reference (``[words][name]``, ``[name]``) lead that stand in a row of a note.
+
+    Source: CommonMark 0.31, 6.3; the first definition of a name counts, in any case.
+    """
+    if "]:" not in note or "[" not in text:
+        return ()
+    defined: dict[str, str] = {}
+    for name, target in _DEFINED.findall("\n".join(prose(note))):
+        defined.setdefault(_name_of(name), target.strip().removeprefix("<").removesuffix(">"))
+    used = (other or words for words, other in _BY_REFERENCE.findall(_without_code(text)))
+    found = (defined.get(_name_of(name), "") for name in used)
+    return tuple(unquote(one.partition("#")[0]) for one in found if one and not _SCHEME.match(one))
+
+
+def _name_of(label: str) -> str:
+    return " ".join(label.casefold().split())
 
 
 def without_paths(text: str) -> str:

@@ -12,6 +12,8 @@ _OR: Final = re.compile(r"(?<!\s)\s+OR\s+|(?:(?<!\s)\s+)?\|\|\s*")
 _MAGIC: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
 _BRACES: Final = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
 _JOINED: Final = re.compile(r"(?:\.\w+|\*)(?: or |, ?| ?\| ?)\S", re.IGNORECASE)
+_SHOWN: Final = 5
+_RANGES: Final = re.compile(r"\[[^\[\]]*?(\w-\w)")
 _LOOSE_OR: Final = re.compile(r"^OR\s|\sOR$")
 
 
@@ -68,12 +70,30 @@ def never_matches(pattern: str) -> str:
         return "a [ is never closed"
     if pattern.count("{") != pattern.count("}"):
         return "a { is never closed"
+    if backwards := next((one for one in _RANGES.findall(pattern) if one[0] > one[2]), ""):
+        return f"the range {backwards} has its end before its beginning"
     return ""
 
 
 def loose_or(alternative: str) -> bool:
     """Whether an OR is left in one alternative, that has nothing on one of its sides."""
     return _LOOSE_OR.search(alternative) is not None
+
+
+def absent(pattern: str, paths: Collection[str]) -> str:
+    """Words for a pattern that none of these files is: what is there in its folder instead."""
+    folders = {plain(one).rpartition("/")[0] for one in alternatives(pattern)}
+    folders = {one for one in folders if not is_glob(one)}
+    there = [path for path in sorted(paths) if path.rpartition("/")[0] in folders]
+    instead = f"; there is {listed(there)}" if there else ""
+    return f"no file is {' or '.join(alternatives(pattern))}{instead}"
+
+
+def listed(items: Iterable[str]) -> str:
+    """The first of them, and how many more there are."""
+    different = list(dict.fromkeys(items))
+    more = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+    return ", ".join(different[:_SHOWN]) + more
 
 
 def is_glob(path: str) -> bool:
