@@ -5,6 +5,7 @@ It runs in a thread with an event loop of its own, so that one that blocks holds
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import importlib
 import inspect
@@ -12,15 +13,16 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import suppress
+from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Final, NoReturn, cast
 
 from matrix.agents.answers import read_reply
 from matrix.agents.turns import Played, Turn, WorkedFor
 from matrix.model.errors import AgentFailed, AgentMissing, AgentTimedOut, ProviderError
+from matrix.model.files import MOST_TEXT_BYTES, read_plain
 
 Function = Callable[[Turn], Awaitable[Any]]
 LOOK_S: Final = 0.5
@@ -47,10 +49,70 @@ def load_function(reference: str, project: Path) -> Function:
         ) from None
     function = getattr(found, name, None)
     if function is None:
-        raise AgentMissing(f"module {module!r} has no {name!r}{_taken(found, project)}")
+        place = getattr(found, "__file__", None) or ""
+        raise AgentMissing(f"module {module!r} has no {name!r}{_taken(module, place, project)}")
     if not inspect.iscoroutinefunction(function):
         raise AgentMissing(f"{reference} is no async function; write `async def {name}(turn)`")
     return cast(Function, function)
+
+
+def find_function(reference: str, project: Path) -> None:
+    """See that ``module:function`` is there by reading its file: none of its code is run.
+
+    What only running would show, as what a module imports, is taken to be right.
+
+    Raises:
+        AgentMissing: There is none, or it is not async.
+    """
+    module, colon, name = reference.partition(":")
+    if not colon or not module or not name:
+        raise AgentMissing(f"{reference!r} names no function; write module:function")
+    spec = _spec_of(module, project)
+    if spec is None:
+        told = f"ModuleNotFoundError: No module named {module!r}"
+        raise AgentMissing(f"module {module!r} cannot be imported: {told}")
+    if spec.origin is None or not spec.origin.endswith(".py"):
+        return
+    try:
+        tree = ast.parse(read_plain(Path(spec.origin), MOST_TEXT_BYTES))
+    except (OSError, SyntaxError, ValueError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise AgentMissing(f"module {module!r} cannot be imported: {told}") from None
+    defined = _defined_in(tree.body)
+    if name in defined or defined & {"*", "__getattr__"}:
+        found = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
+        if found and not found[-1].decorator_list:
+            raise AgentMissing(f"{reference} is no async function; write `async def {name}(turn)`")
+        return
+    raise AgentMissing(f"module {module!r} has no {name!r}{_taken(module, spec.origin, project)}")
+
+
+def _spec_of(module: str, project: Path) -> ModuleSpec | None:
+    """Where a module is, by the places that an import would look in, without importing any."""
+    inside: Sequence[str] | None = [*sys.path, str(project)]
+    spec = BuiltinImporter.find_spec(module) or FrozenImporter.find_spec(module)
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1) if spec is None else ():
+        spec = None if inside is None else PathFinder.find_spec(".".join(parts[:end]), inside)
+        inside = None if spec is None else spec.submodule_search_locations
+    return spec
+
+
+def _defined_in(statements: Iterable[ast.stmt]) -> set[str]:
+    """Names that a module has once it has run, whichever way it went; ``*`` for what it takes."""
+    names = set[str]()
+    for one in statements:
+        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(one.name)
+            continue
+        for node in ast.walk(one):
+            if isinstance(node, ast.alias):
+                names.add((node.asname or node.name).partition(".")[0])
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.add(node.name)
+    return names
 
 
 def see_project(project: Path) -> None:
@@ -64,10 +126,10 @@ def see_project(project: Path) -> None:
         sys.path[:] = [*(one for one in sys.path if one != folder), folder]
 
 
-def _taken(module: ModuleType, project: Path) -> str:
+def _taken(module: str, place: str, project: Path) -> str:
     """Why a file of the project is not the module that was found, if there is one of its name."""
-    own = project / f"{module.__name__.replace('.', '/')}.py"
-    if not own.is_file() or own.samefile(getattr(module, "__file__", None) or project):
+    own = project / f"{module.replace('.', '/')}.py"
+    if not own.is_file() or own.samefile(place or project):
         return ""
     return f": it is not {own.name} of the project, whose name is taken; give it another"
 

@@ -13,16 +13,14 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, Final
 
-from matrix.agents.spellings import Finder, spellings
 from matrix.agents.turns import AgentAnswer
 from matrix.model.errors import AgentFailed
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
 from matrix.store.blobs.trees import CLOCK_GRAIN_NS
-from matrix.telemetry.redaction import REMOVED, Redactor, secrets_in
+from matrix.telemetry.redaction import Redactor, secrets_in
+from matrix.telemetry.spellings import without
 
-_AS_IS: Final = "surrogatepass"
-"""What is no text in UTF-8 is looked through, and kept, as it is."""
 _WINDOW: Final = 16 * 2**20
 """Bytes of a file that are looked through at once."""
 _MOST_BREAKS: Final = 8
@@ -39,15 +37,12 @@ class Cleaner:
     def __init__(self, agent: AgentSpec, variables: Mapping[str, str]) -> None:
         passed = [variables[name] for name in agent.pass_env if variables.get(name)]
         values = {*passed, *secrets_in(variables)}
-        self._redactor = Redactor({form for value in values for form in spellings(value)})
-        self._longest = max(map(len, self._redactor.spelled), default=0)
-        self._finder = Finder([form.encode(errors=_AS_IS) for form in self._redactor.spelled])
+        self._redactor = Redactor(values)
+        self._longest, self._finder = self._redactor.longest, self._redactor.finder
 
     def __call__(self, text: str, whole: bool = True) -> str:
         """Text without secrets; of one that was cut, the end goes that may be the half of one."""
-        content = text.encode(errors=_AS_IS)
-        if self._finder.may_be_in(content):
-            text = _without(self._finder, content, binary=False).decode(errors=_AS_IS)
+        text = self._redactor.values(text)
         return text if whole else text[: len(text) - 2 * self._longest]
 
     def json(self, value: JSON) -> JSON:
@@ -122,7 +117,7 @@ class Cleaner:
                 return
             whole = bytes(content)
         binary = b"\0" in whole  # whose format counts on lengths and places
-        cleaned = _without(self._finder, whole, binary=binary)
+        cleaned = without(self._finder, whole, binary=binary)
         if cleaned == whole:
             return
         with NamedTemporaryFile(dir=path.parent, delete=False) as anew:
@@ -146,13 +141,3 @@ def _entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
         for name in (*folders, *files):
             path = Path(place, name)
             yield path, path.lstat()
-
-
-def _without(finder: Finder, content: bytes, *, binary: bool) -> bytes:
-    """Content without what is found in it, of the same length if it is binary."""
-    kept, at = [], 0
-    for start, end in finder.spans(content):
-        put = REMOVED.encode()
-        kept += [content[at:start], put.ljust(end - start, b"*")[: end - start] if binary else put]
-        at = end
-    return b"".join((*kept, content[at:]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -38,6 +38,9 @@ NOT_FOUND, NOT_ALLOWED = 127, 126
 _ENDED_BY_SIGNAL = 128
 _OF_AN_INTERRUPT: Final = (-signal.SIGINT, _ENDED_BY_SIGNAL + signal.SIGINT)
 """Exit codes of what Ctrl-C has ended: of a program, and of a shell whose program it was."""
+
+
+_SHOWN: Final = 200
 
 
 class GatewayOptions(BaseModel):
@@ -115,6 +118,12 @@ class GatewayKind:
             return False
         self._running.ask_to_end()
         return True
+
+    def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
+        """The command, which runs as its user does."""
+        command = options.get("command")
+        words = map(str, command) if isinstance(command, Sequence) else ()
+        return f"runs the command {' '.join(words)[:_SHOWN]!r}, without a sandbox"
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         path = folder / "scenario.yaml"

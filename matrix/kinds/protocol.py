@@ -156,10 +156,10 @@ class NamesScores(Protocol):
 
 @runtime_checkable
 class HoldsCode(Protocol):
-    """A kind whose scenarios may bring code that is run."""
+    """A kind whose scenarios or options may bring programs or code that are run."""
 
-    def holds_code(self, texts: Mapping[str, JSON]) -> bool:
-        """Whether the texts of a session have some. They may come from a stranger."""
+    def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
+        """What a session runs of its own, in words; empty for nothing. It may be a stranger's."""
         ...
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
-REMOVED: Final = "[redacted]"
+from matrix.telemetry.spellings import REMOVED, SHORTEST_SECRET, Finder, spellings, without
 
-SHORTEST_SECRET: Final = 6
-"""Shorter values of key variables are placeholders, and would redact ordinary words."""
-
+AS_IS: Final = "surrogatepass"
+"""What is no text in UTF-8 is looked through, and kept, as it is."""
 SHORTEST_GUESS: Final = 8
 """The same for variables that are only named like a secret, such as ``SOME_TOKEN``."""
 
@@ -77,17 +76,21 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         """``secrets`` shorter than :data:`SHORTEST_SECRET` are left alone."""
-        known = {secret for secret in secrets if len(secret) >= SHORTEST_SECRET}
-        spelled = {form for secret in known for form in _spellings(secret)}
-        self.spelled = tuple(sorted(spelled, key=len, reverse=True))
-        """Every form of every secret that is looked for, the longest first."""
+        spelled = {
+            form for secret in secrets for form in spellings(secret) if len(form) >= SHORTEST_SECRET
+        }
+        self.longest = max(map(len, spelled), default=0)
+        """Letters of the longest form of a secret that is looked for."""
+        self.finder = Finder(
+            [form.encode(errors=AS_IS) for form in sorted(spelled, key=len, reverse=True)]
+        )
 
     def values(self, text: str) -> str:
-        """``text`` without the known secrets; all else stays as it is."""
-        for secret in self.spelled:
-            if secret in text:
-                text = text.replace(secret, REMOVED)
-        return text
+        """``text`` without the known secrets, however they are spelled; all else stays as it is."""
+        content = text.encode(errors=AS_IS)
+        if not self.finder.may_be_in(content):
+            return text
+        return without(self.finder, content).decode(errors=AS_IS)
 
     def text(self, text: str) -> str:
         """``text`` without known secrets, header values, bearer tokens and key-like words.
@@ -127,11 +130,6 @@ def _cut(text: str) -> str:
         return text
     kept = text[:LONGEST_TEXT]
     return kept.rpartition(" ")[0] or kept
-
-
-def _spellings(secret: str) -> set[str]:
-    """A secret as it stands, and as JSON and URLs may write it."""
-    return {secret, secret.replace("/", "\\/"), quote(secret, safe=""), quote(secret)}
 
 
 def _header_values(text: str) -> Iterable[str]:

@@ -332,7 +332,7 @@ def test_a_module_that_cannot_be_the_agents_is_told_before_anything_starts(
     module: str, told: str, tmp_path: Path
 ) -> None:
     (tmp_path / "cmd.py").write_text("async def reply(turn): ...")
-    (tmp_path / "leaves.py").write_text("raise SystemExit(7)")
+    (tmp_path / "leaves.py").write_text("raise SystemExit(7)\nasync def reply(turn): ...")
     played(tmp_path, "it", agents={"it": {"python": f"{module}:reply", "free": True}})
     done = run_program(tmp_path, "run", "selftest.yaml", "--in-process", variables=STARTED)
     assert done.code == 2

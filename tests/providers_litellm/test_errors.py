@@ -41,7 +41,8 @@ from matrix.providers.litellm_adapter.foreign import kind_of, listed
 from matrix.providers.litellm_adapter.library import Library
 from matrix.providers.litellm_adapter.retry_after import LONGEST_S, retry_after_s
 from matrix.providers.litellm_adapter.wire import REDIRECTS, Exchange, Wire, refuses
-from matrix.telemetry.redaction import REMOVED, Redactor, redact, secrets_in
+from matrix.telemetry.redaction import Redactor, redact, secrets_in
+from matrix.telemetry.spellings import REMOVED
 
 KINDS = sorted(listed())
 NO_KEY: Any = None

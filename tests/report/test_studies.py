@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from matrix.model.decimals import in_digits
-from matrix.model.errors import BadInput
+from matrix.model.errors import BadInput, StoreError
 from matrix.model.money import NANO_PER_USD
 from matrix.report.compare.matching import factor_matchup, runs_matchup
 from matrix.report.study.noise_sources import agreement_of
@@ -470,7 +470,14 @@ def test_a_constant_metric_tells_nobody_apart(tmp_path: Path) -> None:
     assert "identical so far" in said
 
 
-@pytest.mark.parametrize("value", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), 1e308])
+def test_a_table_with_numbers_that_no_run_writes_is_told(tmp_path: Path, value: float) -> None:
+    run = make_run(tmp_path / "run", values_of([50.0] * 11 + [value]), TWO)
+    with pytest.raises(StoreError, match=f"it has {value:g} as score".replace("+", "[+]")):
+        study(run)
+
+
+@pytest.mark.parametrize("value", [None, float("nan")])
 def test_scores_that_are_all_missing_make_no_winner(tmp_path: Path, value: float | None) -> None:
     run = make_run(tmp_path / "run", values_of([value] * 12), TWO)
     assert "None of the 24 sessions that ended has a score." in sayings(study(run))

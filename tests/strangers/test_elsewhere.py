@@ -218,6 +218,26 @@ def test_a_strangers_program_runs_only_if_that_is_said(tmp_path: Path) -> None:
     assert ran.is_file()
 
 
+def test_the_command_of_a_strangers_gateway_runs_only_if_that_is_said(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    for folder in (here, there):
+        folder.mkdir()
+    ran = tmp_path / "ran"
+    command = ["sh", "-c", f"echo it >> {ran}; test -e {ran}.2 || kill -INT $PPID; sleep 0.1"]
+    project = Project(here, environment=at_home(here))
+    flags = ("--max-cost", "1", "--model", "sim/opus-4.5", "--run-id", "it")
+    done = project.matrix("gateway", *flags, "--", *command)
+    assert done.code == 4, done
+    ran.unlink()
+    received = sent(project, there)
+    go = ("resume", "it", "--max-cost", "2")
+    refused(received.matrix(*go), "runs the command 'sh -c echo it", "if that is meant: --trust")
+    assert not ran.exists()
+    Path(f"{ran}.2").touch()
+    assert received.matrix(*go, "--trust").code == 0
+    assert ran.is_file()
+
+
 def test_code_of_a_strangers_scenario_runs_only_if_that_is_said(tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     for folder in (here, there):

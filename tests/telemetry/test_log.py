@@ -21,7 +21,8 @@ from matrix.telemetry.log import (
     earlier_lives,
     level_in,
 )
-from matrix.telemetry.redaction import REMOVED, Redactor
+from matrix.telemetry.redaction import Redactor
+from matrix.telemetry.spellings import REMOVED
 from tests.waiting import LONGEST_WAIT_S
 
 

@@ -17,8 +17,9 @@ from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from matrix.telemetry.log import LOG_NAME
 from matrix.telemetry.otel import OtelSpans
 from matrix.telemetry.process import open_telemetry
-from matrix.telemetry.redaction import REMOVED, Redactor
+from matrix.telemetry.redaction import Redactor
 from matrix.telemetry.spans import Span, run_span, span_id_of
+from matrix.telemetry.spellings import REMOVED
 from tests.telemetry.collector import collecting
 from tests.waiting import LONGEST_WAIT_S
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from matrix.telemetry.redaction import (
     LONGEST_TEXT,
     NOTHING_KNOWN,
-    REMOVED,
     Redactor,
     secrets_in,
 )
+from matrix.telemetry.spellings import REMOVED, spellings
 
 SECRET = st.text(st.characters(codec="utf-8", exclude_characters="[]"), min_size=8)
 
@@ -86,6 +86,13 @@ def test_a_secret_is_known_as_json_and_urls_write_it() -> None:
     redactor = Redactor(["a/quince+84="])
     for text in ("a\\/quince+84=", "a%2Fquince%2B84%3D", "a/quince%2B84%3D"):
         assert redactor.values(f"<{text}>") == f"<{REMOVED}>"
+
+
+@pytest.mark.parametrize("form", list(spellings("sk-canary/of+84=")))
+def test_a_secret_is_known_however_it_is_spelled_and_broken(form: str) -> None:
+    redactor = Redactor(["sk-canary/of+84="])
+    for said in (form, "\n".join(form[at : at + 6] for at in range(0, len(form), 6))):
+        assert redactor.values(f"it is {said}, no?") == f"it is {REMOVED}, no?"
 
 
 def test_passwords_in_addresses_are_taken_out() -> None:

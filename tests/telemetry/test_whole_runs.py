@@ -24,7 +24,7 @@ from matrix.serving.options import ServeOptions
 from matrix.serving.process import SimServer
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.telemetry.log import LOG_NAME
-from matrix.telemetry.redaction import REMOVED
+from matrix.telemetry.spellings import REMOVED
 from tests.executors.programs import Done, Project, play_spec
 from tests.telemetry.collector import Collector, Seen, collecting
 

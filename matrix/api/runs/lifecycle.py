@@ -30,6 +30,7 @@ from matrix.engine.prepare.keys import (
     named_in,
     open_to_others,
     require_keys,
+    require_no_keys,
     sendings,
 )
 from matrix.engine.prepare.plan_file import read_plan, write_plan
@@ -136,6 +137,7 @@ def begin(
         BadInput, RunExists, StoreError: As :func:`start`.
     """
     engine = _executor_for(prepared, executor)
+    require_no_keys(prepared, os.environ)
     _require_models(prepared)
     listener = listener or Silent()
     _require_nodes(engine, prepared, listener)

@@ -59,7 +59,8 @@ class _Found(NamedTuple):
         text = data.decode()
         files = list(folder.contents("").held()) if folder is not None else []
         for name, key in self.keys.items():
-            if Redactor([key]).values(text) != text or any(key.encode() in file for file in files):
+            known = Redactor([key])
+            if known.values(text) != text or any(known.finder.spans(file) for file in files):
                 raise StoreError(
                     f"the checkpoint after turn {turn} of session {self.session.session_id} holds "
                     f"the key that {name} has, and was not written: take the key out of what the "

@@ -12,7 +12,9 @@ import stat
 from collections.abc import Collection, Iterable, Mapping, MutableMapping
 from pathlib import Path
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
+import orjson
 from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
@@ -22,12 +24,18 @@ from matrix.engine.wire.messages import ProviderClosed
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain
+from matrix.model.spec.agents import AgentSpec
 from matrix.providers.key_names import KEY_NAMES, key_names
 from matrix.providers.price_map import bundled
 from matrix.store.run.run_folder import resume_command
-from matrix.telemetry.redaction import SHORTEST_SECRET, is_named_like_a_key
+from matrix.telemetry.redaction import Redactor, is_named_like_a_key, secrets_in
+from matrix.telemetry.spellings import SHORTEST_SECRET
 
 ENV_NAME: Final = ".env"
+_SHOWN: Final = 200
+_SURELY_A_KEY: Final = 12
+"""Shorter values of variables that are named like keys may be ordinary words of a text."""
+_KEPT: Final = "it would be sent to models, and kept in the run's folder; take it out"
 
 
 class KeyNeed(NamedTuple):
@@ -121,6 +129,40 @@ def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
         more = f" (and {len(others)} more)" if others else ""
         told = f"has no key; {key_remedy(first, prepared.env_file)}"
         mistakes.append(Mistake(prepared.source, None, f"model {first.model}{more}", told))
+    if mistakes:
+        raise BadInput(mistakes)
+
+
+def require_no_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
+    """See that no text of a run holds a key: it would be sent to models, and kept.
+
+    Raises:
+        BadInput: One does: the variable is named, and the key is not shown.
+    """
+    known = variables(prepared.env_file, environment)
+    named = {entry.api_key_env or "" for entry in prepared.models.values()}
+    named |= {name for agent in prepared.agents.values() for name in agent.pass_env}
+    keys = {
+        name: Redactor([value])
+        for name, value in known.items()
+        if len(value) >= _SURELY_A_KEY and secrets_in({name: value}, named & {name})
+    }
+    places = {
+        key: f"{name} of {cell.scenario}"
+        for cell in prepared.plan.cells
+        for name, key in cell.resources.items()
+    }
+    texts = [(places.get(key, "a text"), text) for key, text in prepared.resources.items()]
+    mistakes, any_of_them = [], Redactor(known[name] for name in keys).finder
+    for place, text in [*texts, ("the run spec", prepared.spec.model_dump(mode="json"))]:
+        content = orjson.dumps(text)
+        if not any_of_them.may_be_in(content):
+            continue
+        mistakes += [
+            Mistake(prepared.source, None, place, f"holds the value of {name}: {_KEPT}")
+            for name, redactor in keys.items()
+            if redactor.finder.spans(content)
+        ]
     if mistakes:
         raise BadInput(mistakes)
 
@@ -233,6 +275,42 @@ def left_out(path: Path, environment: Mapping[str, str], named: Collection[str] 
 
 def _is_key(name: str, named: Collection[str]) -> bool:
     return _is_providers(name, named) or is_named_like_a_key(name)
+
+
+def handed(models: Mapping[str, ModelEntry], agents: Mapping[str, AgentSpec]) -> list[str]:
+    """What agents are given, and which other machines are sent what is asked, in words.
+
+    Keys of models are those of :func:`sendings`.
+    """
+    told = []
+    for name, entry in models.items():
+        base = entry.api_base or ""
+        asks = entry.provider == LITELLM and base and not entry.api_key_env
+        if asks and not _is_here(base):
+            told.append(f"sends what it is asked to {_origin(base)} ({name})")
+    for name, agent in agents.items():
+        keys = f"the variable{'s' * (len(agent.pass_env) > 1)} {', '.join(agent.pass_env)}"
+        if agent.http is not None:
+            urls = list(filter(None, (agent.http.submit, agent.http.poll, agent.http.reply)))
+            to = " and ".join(dict.fromkeys(map(_origin, urls)))
+            if agent.pass_env:
+                told.append(f"sends its work, and may send {keys}, to {to} (agent {name})")
+            elif not all(map(_is_here, urls)):
+                told.append(f"sends its work to {to} (agent {name})")
+        elif agent.command is not None and agent.pass_env:
+            told.append(f"gives {keys} to {' '.join(agent.command)[:_SHOWN]!r} (agent {name})")
+    return told
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
+
+
+def _is_here(url: str) -> bool:
+    """Whether an address is of this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def sendings(

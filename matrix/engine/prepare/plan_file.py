@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Final, Self
 
 import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.prepare.estimate import CostInterval, TimeInterval
@@ -20,8 +21,10 @@ from matrix.engine.prepare.keys import ENV_NAME
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
+from matrix.kinds.protocol import Kind
 from matrix.model.errors import StoreError
 from matrix.model.files import read_plain
+from matrix.model.lines import in_line
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec.aliases import StandIns, simulated_roles
@@ -29,6 +32,9 @@ from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.disk import Disk
 from matrix.store.run.made_here import PLAN_NAME
+
+_ENTRY: Final = TypeAdapter(ModelEntry)
+_SHOWN: Final = 300
 
 
 def write_plan(run_dir: Path, prepared: Prepared) -> None:
@@ -72,41 +78,113 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
     disk.sync_folder(run_dir)
 
 
+_Nano = Annotated[int, Field(ge=0, le=10**18)]
+_Costs = dict[str, tuple[_Nano, _Nano, _Nano]]
+_MOST_SESSIONS: Final = 10_000_000
+"""What a run spec may ask for at most."""
+
+
+class _PlanFile(BaseModel):
+    """What is in ``plan.json``: it may be somebody else's, so all of it is looked at."""
+
+    model_config = ConfigDict(frozen=True)
+
+    spec: RunSpec
+    source: str
+    kind: str
+    cells: tuple[Cell, ...] = Field(min_length=1)
+    sessions: int = Field(ge=1, le=_MOST_SESSIONS)
+    continued: list[Any] | None = None
+    models: dict[str, Annotated[list[Any], Field(min_length=4, max_length=8)]]
+    groups: dict[str, GroupLimits]
+    cell_costs: tuple[_Costs, ...]
+    prelude: _Costs | None = None
+    prelude_cost: tuple[_Nano, _Nano, _Nano] = (0, 0, 0)
+    preludes_per_round: int = Field(ge=0, le=_MOST_SESSIONS)
+    factors: dict[str, tuple[str, ...]]
+    compare_factor: str | None
+    scenarios: dict[str, dict[str, Any]] = {}
+    time: TimeInterval = TimeInterval(0.0, 0.0, 0.0)
+    env_file: str | None = None
+    call_cost: _Nano = 0
+    stand_ins: dict[str, tuple[str, ...]] | None = None
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if len(self.cell_costs) != len(self.cells):
+            raise ValueError(f"{len(self.cells)} cells have {len(self.cell_costs)} costs")
+        if len({cell.id for cell in self.cells}) != len(self.cells):
+            raise ValueError("two cells are the same")
+        for cell in self.cells:
+            if cell.levels.keys() != self.factors.keys():
+                raise ValueError(f"a cell of {cell.scenario!r} has other factors than the plan")
+            for name, level in cell.levels.items():
+                if level not in self.factors[name]:
+                    raise ValueError(f"a cell has the level {level!r}, which {name} has not")
+        return self
+
+
 def read_plan(run_dir: Path) -> Prepared:
     """The prepared run of an existing folder; its texts come from the journal.
 
     Raises:
-        StoreError: There is no readable plan.
+        StoreError: There is no readable plan, or what it says cannot be.
     """
     try:
-        found: dict[str, Any] = orjson.loads(read_plain(run_dir / PLAN_NAME))
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise StoreError(f"{run_dir / PLAN_NAME} cannot be read ({error}); not resumable") from None
-    spec = RunSpec.model_validate(found["spec"])
+        found = _PlanFile.model_validate_json(read_plain(run_dir / PLAN_NAME))
+        kind = load_kind(found.kind)
+        prepared = _prepared(found, kind, _resources(run_dir), run_dir)
+    except OSError as error:
+        raise _unreadable(run_dir, str(error.strerror)) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise _unreadable(run_dir, f"{place}: {first['msg']}" if place else first["msg"]) from None
+    except (ValueError, TypeError, LookupError) as error:
+        raise _unreadable(run_dir, str(error)) from None
+    roles = {role.name for role in kind.roles}
+    for cell in found.cells:
+        if lost := {*cell.resources.values()} - prepared.resources.keys():
+            raise _unreadable(run_dir, f"the text {min(lost)} is not in the journal")
+        if cell.kind != kind.name or not roles <= cell.roles.keys():
+            raise _unreadable(run_dir, f"a cell of {cell.scenario!r} is none of {kind.name}")
+    return prepared
+
+
+def _unreadable(run_dir: Path, why: str) -> StoreError:
+    return StoreError(
+        f"{run_dir / PLAN_NAME} cannot be read ({in_line(why)[:_SHOWN]}); not resumable"
+    )
+
+
+def _prepared(
+    found: _PlanFile, kind: Kind, resources: Mapping[str, JSON], run_dir: Path
+) -> Prepared:
+    spec = found.spec
     return Prepared(
         spec=spec,
-        source=found["source"],
-        kind=load_kind(found["kind"]),
+        source=found.source,
+        kind=kind,
         plan=Plan(
-            cells=tuple(Cell(**cell) for cell in found["cells"]),
-            sessions=found["sessions"],
+            cells=found.cells,
+            sessions=found.sessions,
             seed=spec.seed,
             max_turns=spec.limits.turns,
             max_session_s=spec.limits.session_minutes * 60.0,
-            continued=_continued(found.get("continued")),
+            continued=_continued(found.continued),
         ),
-        resources=_resources(run_dir),
-        models={name: _entry(*fields) for name, fields in found["models"].items()},
-        groups={name: GroupLimits(*limits) for name, limits in found["groups"].items()},
-        cell_costs=tuple(_cost(cost) for cost in found["cell_costs"]),
-        prelude=_cost(found["prelude"] if "prelude" in found else {"": found["prelude_cost"]}),
-        preludes_per_round=found["preludes_per_round"],
-        factors={name: tuple(levels) for name, levels in found["factors"].items()},
-        compare_factor=found["compare_factor"],
-        scenarios=found.get("scenarios", {}),
-        time=TimeInterval(*found.get("time", (0.0, 0.0, 0.0))),
-        env_file=Path(found.get("env_file", run_dir / ENV_NAME)),
-        call_cost=found.get("call_cost", 0),
+        resources=resources,
+        models={name: _entry(*fields) for name, fields in found.models.items()},
+        groups=found.groups,
+        cell_costs=tuple(_cost(cost) for cost in found.cell_costs),
+        prelude=_cost({"": found.prelude_cost} if found.prelude is None else found.prelude),
+        preludes_per_round=found.preludes_per_round,
+        factors=found.factors,
+        compare_factor=found.compare_factor,
+        scenarios=found.scenarios,
+        time=found.time,
+        env_file=run_dir / ENV_NAME if found.env_file is None else Path(found.env_file),
+        call_cost=found.call_cost,
         stand_ins=_stand_ins(found),
     )
 
@@ -121,10 +199,14 @@ def _entry(
     params: JSON = None,
     asks: Sequence[str] = (),
 ) -> ModelEntry:
+    """A model of the plan, looked at by its types.
+
+    Raises:
+        ValidationError, ValueError, TypeError: It is none.
+    """
     price = Tariff.from_json(tariff)
-    return ModelEntry(
-        provider, target, price, group, api_base, api_key_env, params or {}, tuple(asks)
-    )
+    fields = (provider, target, price, group, api_base, api_key_env, params or {}, tuple(asks))
+    return _ENTRY.validate_python(fields)
 
 
 def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
@@ -136,14 +218,14 @@ def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
     return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}
 
 
-def _stand_ins(found: dict[str, Any]) -> StandIns:
+def _stand_ins(found: _PlanFile) -> StandIns:
     """What a plan says of simulated models, or the names of its roles if it is older than that."""
-    if "stand_ins" in found:
-        return {role: tuple(levels) for role, levels in found["stand_ins"].items()}
+    if found.stand_ins is not None:
+        return found.stand_ins
     levels: dict[str, dict[str, None]] = {}
-    for cell in found["cells"]:
-        for role in simulated_roles(cell["roles"], None):
-            levels.setdefault(role, {})[cell["roles"][role]] = None
+    for cell in found.cells:
+        for role in simulated_roles(cell.roles, None):
+            levels.setdefault(role, {})[cell.roles[role]] = None
     return {role: tuple(names) for role, names in levels.items()}
 
 

@@ -29,7 +29,7 @@ from matrix.engine.prepare.estimate import (
     session_cost,
     work_of,
 )
-from matrix.engine.prepare.keys import ENV_NAME, sendings
+from matrix.engine.prepare.keys import ENV_NAME, handed, sendings
 from matrix.engine.prepare.parameters import check_parameters
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import ask_kind
@@ -89,7 +89,7 @@ def prepare(
     check_comparison(prepared, mistakes)
     notes = mistakes.collect(lambda: _checked_by_kind(parts, prepared.plan))
     mistakes.stop_if_any()
-    sent = sendings(prepared.models)
+    sent = [*sendings(prepared.models), *handed(prepared.models, prepared.agents)]
     return replace(prepared, notes=(*prepared.notes, *sent, *(notes or ())))
 
 

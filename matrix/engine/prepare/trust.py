@@ -104,6 +104,6 @@ def _code(prepared: Prepared) -> Iterator[tuple[str, str]]:
             for name, key in cell.resources.items()
             if key in prepared.resources
         }
-        if kind.holds_code(texts):
-            yield f"scenarios.{cell.scenario}", "runs Python code of the scenario's own"
+        if told := kind.holds_code(texts, cell.options):
+            yield f"scenarios.{cell.scenario}", told
             return

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
-from matrix.agents.functions import load_function
+from matrix.agents.functions import find_function, load_function
 from matrix.engine.executors.executor import AnyExecutor, Checkable, ExecutorChoice, load_executor
 from matrix.engine.prepare.catalogue import AGENT
 from matrix.engine.prepare.checkup import Finding, addresses
@@ -216,7 +216,12 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
     Raises:
         BadInput: Programs, functions and variables that are not there.
     """
-    _refuse(prepared, lambda agent: agent_trouble(agent, prepared, environment))
+
+    def trouble(agent: AgentSpec) -> Iterable[tuple[str, str]]:
+        found = list(agent_trouble(agent, prepared, environment))
+        return found or _load_trouble(agent, prepared.env_file.parent)
+
+    _refuse(prepared, trouble)
 
 
 def require_agent_files(prepared: Prepared) -> None:
@@ -239,7 +244,10 @@ def _refuse(prepared: Prepared, trouble: Callable[[AgentSpec], Iterable[tuple[st
 def agent_trouble(
     agent: AgentSpec, prepared: Prepared, environment: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
-    """What keeps an agent from being played here: fields of it, each with the reason."""
+    """What keeps an agent from being played here: fields of it, each with the reason.
+
+    Nothing of the agent is run: its spec may be a stranger's.
+    """
     project, path = prepared.env_file.parent, environment.get("PATH")
     if agent.command is not None:
         program = filled(agent.command[0], {"project": str(project)})
@@ -278,11 +286,20 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
             )
     if agent.python is not None:
         try:
-            load_function(agent.python, project)
+            find_function(agent.python, project)
         except AgentMissing as missing:
             yield "python", str(missing)
     if agent.http is not None:
         yield from _unknown_fields(agent.http, prepared.kind)
+
+
+def _load_trouble(agent: AgentSpec, project: Path) -> Iterator[tuple[str, str]]:
+    """What shows only where an agent's module is run, which a run does anyway."""
+    if agent.python is not None:
+        try:
+            load_function(agent.python, project)
+        except AgentMissing as missing:
+            yield "python", str(missing)
 
 
 def _in_project(part: str, project: Path) -> bool:

@@ -346,10 +346,11 @@ class TrajectoryKind:
             )
         return found
 
-    def holds_code(self, texts: Mapping[str, JSON]) -> bool:
+    def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
         """Whether its scenario has assertions of its own."""
         scenario = texts.get("scenario")
-        return isinstance(scenario, Mapping) and bool(scenario.get("code"))
+        held = isinstance(scenario, Mapping) and scenario.get("code")
+        return "runs Python code of the scenario's own" if held else ""
 
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """Whether each judged assertion holds."""

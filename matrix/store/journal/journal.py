@@ -114,8 +114,7 @@ class JournalWriter:
             self._ids: dict[str, int] = dict(
                 self._db.execute("SELECT session_id, id FROM sessions").fetchall()
             )
-            (last,) = self._db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
-            self._seq: int = last
+            self._seq = _newest(self._db, path)
             self._press, self._sample = Press(lambda: _dictionary(self._read)), Sample()
         except sqlite3.Error as error:
             self._lock.close()
@@ -286,6 +285,7 @@ class JournalReader:
             )
             _require_own(self._db, path)
             found = self._db.execute("SELECT value FROM meta WHERE key = 'version'").fetchone()
+            _newest(self._db, path)
             self._press = Press(lambda: _dictionary(self._rows_of))
         except sqlite3.Error as error:
             raise store_error(error, path) from None
@@ -415,9 +415,22 @@ def _require_own(db: sqlite3.Connection, path: Path) -> None:
             )
 
 
+def _newest(db: sqlite3.Connection, path: Path) -> int:
+    """The number of the newest entry; 0 if there is none.
+
+    Raises:
+        StoreError: It is none that was counted up to.
+    """
+    (last,) = db.execute("SELECT COALESCE(MAX(seq), 0) FROM entries").fetchone()
+    if not isinstance(last, int) or not 0 <= last < MAX_SEQ:
+        raise damaged(path, f"its newest entry has the number {str(last)[:40]}")
+    return last
+
+
 def _dictionary(read: RowQuery) -> bytes:
+    """What bodies were pressed with; one that is none makes bodies that cannot be read."""
     found = read("SELECT value FROM meta WHERE key = ?", (_DICTIONARY,))
-    return bytes(found[0][0]) if found else b""
+    return found[0][0] if found and isinstance(found[0][0], bytes) else b""
 
 
 def _rows(

@@ -12,13 +12,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
+from matrix.model.lines import in_line
+from matrix.store.reading.soundness import unsound
 from matrix.store.run.driven import run_as_it_stands
 from matrix.store.run.run_folder import RUN_FILE, RunFile
 from matrix.store.run.schema import RunInfo
 from matrix.store.tables.folders import WORK_FOLDER
 from matrix.store.tables.parquet import VERSION_KEY, arrow_schema, conform
 from matrix.store.tables.parts import PublishedPart, parts_in
-from matrix.store.tables.tables import table_named
+from matrix.store.tables.tables import factor_columns, table_named
 
 if TYPE_CHECKING:
     import pandas
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _TRIES = 5
 _BATCH_ROWS = 200_000
+_MOST_TOLD = 300
 
 
 class RunTables:
@@ -71,11 +74,14 @@ class RunTables:
         for _ in range(_TRIES):
             parts = self._parts(name)
             try:
-                return _read(parts, declared, columns, only or {})
+                found = _read(parts, declared, columns, only or {})
             except FileNotFoundError:  # compacted since it was listed
                 continue
             except (OSError, pa.ArrowException) as error:
                 raise self._damaged(name, error) from None
+            if odd := unsound(name, found, self._levels):
+                raise self._damaged(name, odd)
+            return found
         raise self._vanishing(name)
 
     def pieces(self, name: str, columns: Sequence[str]) -> Iterator[pa.Table]:
@@ -176,9 +182,10 @@ class RunTables:
                     raise self._damaged(name, error) from None
         raise self._vanishing(name)
 
-    def _damaged(self, name: str, error: Exception) -> StoreError:
+    def _damaged(self, name: str, error: Exception | str) -> StoreError:
+        told = in_line(str(error))[:_MOST_TOLD]
         return StoreError(
-            f"cannot read table {name} of {self.run_dir}: {error}; `matrix repair {self.run_dir}` "
+            f"cannot read table {name} of {self.run_dir}: {told}; `matrix repair {self.run_dir}` "
             "makes the tables again from the journal"
         )
 
@@ -190,6 +197,14 @@ class RunTables:
         if (self.run_dir / RUN_FILE).is_file():
             return self.run.info
         return RunInfo(self.run_dir.name, "", "", ())
+
+    @cached_property
+    def _levels(self) -> dict[str, tuple[str, ...]]:
+        """Column of ``sessions`` -> the levels that the run has of that factor."""
+        if not (self.run_dir / RUN_FILE).is_file():
+            return {}
+        factors = self.run.plan.factors
+        return {column: tuple(factors[name]) for name, column in factor_columns(factors).items()}
 
     def _parts(self, name: str) -> list[PublishedPart]:
         """Parts in the table's folder; while it is being swapped, those of the old folder."""

@@ -186,14 +186,19 @@ class Publisher:
 
     def _read(self, last: int) -> int:
         before = self._read_to
-        up_to = min(last, before + self._pace.entries)
-        for seq, entry in self._journal().rows(before, up_to, PROJECTED):
+        up_to = before + self._pace.entries
+        for seq, entry in self._journal().rows(before, last, PROJECTED):
+            if seq > up_to:
+                if self._read_to > before:
+                    self._read_to = up_to
+                    break
+                up_to = seq  # a journal may be anybody's, and its numbers have any gaps
             self._projection.add(seq, entry)
             self._read_to = seq
             if self._projection.size >= self._pace.part_bytes:
                 break
         else:
-            self._read_to = max(before, up_to)
+            self._read_to = max(before, last)
         return self._read_to - before
 
     def _publish(self) -> None:

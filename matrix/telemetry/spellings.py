@@ -1,4 +1,4 @@
-"""How a secret may stand in what an agent says or writes, and where it does."""
+"""How a secret may stand in a text or a file, and where it does."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from base64 import b64encode, urlsafe_b64encode
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Final
+from urllib.parse import quote
 
-from matrix.telemetry.redaction import SHORTEST_SECRET
-
+REMOVED: Final = "[redacted]"
+"""What stands in the place of a secret."""
+SHORTEST_SECRET: Final = 6
+"""Shorter values of key variables are placeholders, and would redact ordinary words."""
 _SHORTEST_LINE: Final = 8
 """Shorter lines of a value of several lines are ordinary words."""
 _FIRST_OWN: Final = (0, 2, 3)
@@ -23,7 +26,7 @@ _BLANK: Final = b" \t\r\n"
 
 
 def spellings(value: str) -> Iterator[str]:
-    """A value, and each of its lines, as JSON, Python, hex and base64 write it."""
+    """A value, and each of its lines, as JSON, URLs, Python, hex and base64 write it."""
     lines = [line.strip() for line in value.splitlines()]
     for part in (value, *(line for line in lines if len(line) >= _SHORTEST_LINE)):
         written = [part, *_in_quotes(part)]
@@ -34,12 +37,22 @@ def spellings(value: str) -> Iterator[str]:
             raw = part.encode(errors="replace")
             yield from (raw.hex(), raw.hex().upper())
             yield from _in_base64(raw)
+            yield from _escaped(part, raw)
 
 
 def _in_quotes(text: str) -> Iterator[str]:
     yield json.dumps(text)[1:-1]
     yield json.dumps(text, ensure_ascii=False)[1:-1]
     yield repr(text)[1:-1]
+
+
+def _escaped(part: str, raw: bytes) -> Iterator[str]:
+    """As URLs write it, and as JSON and URLs may: every letter escaped."""
+    yield from (part.replace("/", "\\/"), quote(raw, safe=""), quote(raw))
+    for form in ("%{:02x}", "%{:02X}", "\\x{:02x}", "\\x{:02X}"):
+        yield "".join(form.format(byte) for byte in raw)
+    for form in ("\\u{:04x}", "\\u{:04X}"):
+        yield "".join(form.format(ord(letter)) for letter in part if ord(letter) < 1 << 16)
 
 
 def _in_base64(value: bytes) -> Iterator[str]:
@@ -88,6 +101,16 @@ class Finder:
         if lines.are_several:
             found += [lines.span(*span) for one in self._breakable for span in lines.places(one)]
         return _merged(found)
+
+
+def without(finder: Finder, content: bytes, *, binary: bool = False) -> bytes:
+    """Content without what is found in it, of the same length if it is binary."""
+    kept, at = [], 0
+    for start, end in finder.spans(content):
+        put = REMOVED.encode()
+        kept += [content[at:start], put.ljust(end - start, b"*")[: end - start] if binary else put]
+        at = end
+    return b"".join((*kept, content[at:]))
 
 
 class _Lines:

@@ -1,0 +1,124 @@
+"""Tables and plans of a run that somebody has made up: one line, and nothing is begun."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.executors.programs import Done, Project, counter_spec
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    project = Project(tmp_path_factory.mktemp("played"))
+    project.write(counter_spec(options={"turns": 1}, per_cell=2))
+    done = project.matrix("run", "--in-process", "--run-id", "it")
+    assert done.code == 0, done.err
+    return project.folder
+
+
+@pytest.fixture
+def sent(played: Path, tmp_path: Path) -> Project:
+    shutil.copytree(played, tmp_path / "project")
+    return Project(tmp_path / "project")
+
+
+def refused(done: Done, *told: str) -> None:
+    assert done.code in (1, 2), done
+    assert any(one in done.err for one in told), done
+    assert "Traceback" not in done.err
+    assert len(done.err.splitlines()) == 1, done.err
+
+
+def with_column(name: str, value: Any) -> Callable[[pa.Table], pa.Table]:
+    def change(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index(name)
+        rest = [type(value)(one) for one in table[name].to_pylist()[1:]]
+        return table.set_column(at, name, pa.array([value, *rest]))
+
+    return change
+
+
+TABLES: dict[str, tuple[Callable[[pa.Table], pa.Table], str]] = {
+    "two rows": (lambda table: pa.concat_tables([table, table]), "two rows of one session"),
+    "infinite": (with_column("score", float("inf")), "it has inf as score, which nothing"),
+    "huge": (with_column("score", 1e308), "it has 1e+308 as score, which nothing"),
+    "an outcome": (with_column("outcome", "\x1b[31mwon"), "[31mwon' as outcome, which"),
+    "a level": (with_column("step", "another"), "it has 'another' as step, which this run"),
+    "a round": (with_column("round", 2**60), "it has the round 1152921504606846976"),
+    "a round before": (with_column("round", -1), "it has the round -1"),
+    "a type": (with_column("score", "x"), "Unable to merge: Field score has incompatible types"),
+}
+
+
+@pytest.mark.parametrize("how", list(TABLES))
+def test_a_table_that_no_run_writes_is_told(sent: Project, how: str) -> None:
+    change, told = TABLES[how]
+    (file,) = (sent.path("it") / "sessions").iterdir()
+    table = pq.read_table(file, partitioning=None)
+    pq.write_table(change(table), file)
+    refused(sent.matrix("show", "it"), told)
+    refused(sent.matrix("compare", "it"), told)
+    assert sent.matrix("repair", "it").code == 0
+    assert sent.matrix("show", "it").code == 0
+
+
+PLANS: list[tuple[str, Any]] = [
+    ("spec", None), ("cells", None), ("cells", []), ("cells", [{}]), ("sessions", 10**18),
+    ("sessions", -5), ("sessions", "many"), ("models", []), ("models", {"a": []}),
+    ("models", {"a": [1, 2, 3, 4]}), ("groups", {"a": "b"}), ("cell_costs", []),
+    ("cell_costs", [{"counter": [1, 2]}]), ("prelude", {"a": [-1, 0, 0]}), ("factors", {}),
+    ("factors", []), ("kind", "\x1b[31mnone"), ("time", "soon"), ("continued", [1, 2]),
+    ("preludes_per_round", -1), ("compare_factor", 7), ("stand_ins", []), ("env_file", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value"), PLANS)
+def test_a_plan_that_cannot_be_is_one_line(sent: Project, key: str, value: Any) -> None:
+    path = sent.path("it") / "plan.json"
+    plan = json.loads(path.read_text())
+    if value is None:
+        del plan[key]
+    else:
+        plan[key] = value
+    path.write_text(json.dumps(plan))
+    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    refused(done, "plan.json cannot be read (", "known: counter")
+    assert "\x1b" not in done.err
+
+
+CELLS: list[Callable[[dict[str, Any]], object]] = [
+    lambda cell: cell.update(roles={}),
+    lambda cell: cell.update(kind="playtest"),
+    lambda cell: cell.update(levels={}),
+    lambda cell: cell["levels"].update(step="unheard-of"),
+    lambda cell: cell.update(resources={"scenario": "0" * 64}),
+    lambda cell: cell.update(resources=3),
+]
+
+
+@pytest.mark.parametrize("number", range(len(CELLS)))
+def test_a_cell_that_is_none_of_the_plan_is_one_line(sent: Project, number: int) -> None:
+    path = sent.path("it") / "plan.json"
+    plan = json.loads(path.read_text())
+    CELLS[number](plan["cells"][0])
+    path.write_text(json.dumps(plan))
+    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    refused(done, "plan.json cannot be read (")
+
+
+def test_two_cells_that_are_the_same_are_one_line(sent: Project) -> None:
+    path = sent.path("it") / "plan.json"
+    plan = json.loads(path.read_text())
+    for key in ("cells", "cell_costs"):
+        plan[key] = [plan[key][0], *plan[key]]
+    path.write_text(json.dumps(plan))
+    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    refused(done, "two cells are the same")
