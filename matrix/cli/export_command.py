@@ -57,8 +57,11 @@ def export(
         if session or output or everything or turn is not None:
             told = "is of a whole run; leave the session and the other options out"
             raise BadInput([Mistake("--snapshot", None, "", told)])
-        for path in api.export_snapshot(run, snapshot, results=results, force=force):
+        notes: list[str] = []
+        for path in api.export_snapshot(run, snapshot, results=results, force=force, notes=notes):
             say(str(path))
+        for note in notes:
+            say(note, err=True)
         return
     if session is None:
         told = "name a session: its id, or best, worst, longest, failed"

@@ -161,6 +161,7 @@ class RunReport(NamedTuple):
             end, in ``workdirs`` of the run's folder.
         pins: Scenario -> the shape of a final state in which nothing failed, as a file's text;
             later runs are held against it (``matrix export RUN --snapshot``).
+        unpinned: Scenario -> why there is no such shape of it.
         judged: How many of ``failed`` were judged and failed: the exit code is 3 for these even
             where so much else could not be judged that it would be 1.
     """
@@ -171,6 +172,7 @@ class RunReport(NamedTuple):
     data: Mapping[str, JSON] = {}
     folders: Mapping[str, str] = {}
     pins: Mapping[str, str] = {}
+    unpinned: Mapping[str, str] = {}
     judged: int = 0
 
 

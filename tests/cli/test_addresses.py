@@ -85,7 +85,7 @@ def test_a_run_is_refused_when_nobody_answers_at_a_model_s_address(
     done = matrix("run", "--in-process")
     assert done.stderr.splitlines() == [
         f"matrix.yaml: models.{name}.api_base: {closed_url} cannot be reached: Connection refused; "
-        "start the service, or correct api_base"
+        "start the service, or correct the address"
         for name in ("mine", "yours")
     ]
     assert (done.stdout, done.code) == ("", 2)

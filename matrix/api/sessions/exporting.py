@@ -147,9 +147,16 @@ def export_all(
 
 
 def export_snapshot(
-    run: str | Path, folder: str | Path, *, results: str | Path = RESULTS, force: bool = False
+    run: str | Path,
+    folder: str | Path,
+    *,
+    results: str | Path = RESULTS,
+    force: bool = False,
+    notes: list[str] | None = None,
 ) -> list[Path]:
     """Pin final states in which nothing failed: a file for each scenario of the run.
+
+    What was not pinned, and why, is added to ``notes``.
 
     Raises:
         RunNotFound: No such run.
@@ -160,12 +167,12 @@ def export_snapshot(
     opened = open_run(run, results=results)
     told = kind_report(opened)
     if told is None or not told.pins:
-        why = (
-            "nothing in it came to its end without a failure"
-            if told is not None
-            else f"the {opened.file.kind} kind has no final states to pin"
-        )
-        raise BadInput([Mistake("--snapshot", None, "", why)])
+        left = {} if told is None else told.unpinned
+        none = f"the {opened.file.kind} kind has no final states to pin"
+        found = [Mistake("--snapshot", None, name, why) for name, why in left.items()]
+        raise BadInput(found or [Mistake("--snapshot", None, "", none)])
+    if notes is not None:
+        notes += [f"not pinned: {name}: {why}" for name, why in told.unpinned.items()]
     files = {f"{name}.json": text.encode for name, text in told.pins.items()}
     return write_files(Path(folder), files, force=force)
 

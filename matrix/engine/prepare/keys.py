@@ -139,7 +139,8 @@ def require_no_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
     Raises:
         BadInput: One does: the variable is named, and the key is not shown.
     """
-    known = variables(prepared.env_file, environment)
+    asks = prepared.agents or any(one.provider == LITELLM for one in prepared.models.values())
+    known = variables(prepared.env_file, environment) if asks else environment
     named = {entry.api_key_env or "" for entry in prepared.models.values()}
     named |= {name for agent in prepared.agents.values() for name in agent.pass_env}
     keys = {

@@ -27,6 +27,8 @@ class Scoreboard:
             _spread(prepared.round_cost),
         )
         self._first_round = {one.session_id for one in prepared.plan.round(0).sessions}
+        self._in_a_round = len(self._first_round)
+        self._rounds: dict[int, list[tuple[int, NanoUSD] | None]] = {}
         self.projection: CostInterval | None = None
 
     @property
@@ -49,13 +51,26 @@ class Scoreboard:
             self._variants.setdefault(plan.levels[factor], RunningMean()).add(score)
         if not self._first_round:
             return None
-        if outcome in ("completed", "timeout", "failed"):
-            self._pilot.observe(self._prepared.plan.cell_index(plan.order), cost)
+        played = outcome in ("completed", "timeout", "failed")
+        seen = (self._prepared.plan.cell_index(plan.order), cost) if played else None
+        self._rounds.setdefault(plan.round, []).append(seen)
         self._first_round.discard(plan.session_id)
         if self._first_round:
             return None
+        self._observe()
         self.projection = self._pilot.projection()
         return None if self.projection is None else self._tell(self.projection)
+
+    def _observe(self) -> None:
+        """Learn from rounds that are over: of others, quick sessions have ended, which cost less.
+
+        A cell that costs another share of the round than the plan foresaw would count too often.
+        """
+        for ended in self._rounds.values():
+            if len(ended) == self._in_a_round:
+                for cell, cost in filter(None, ended):
+                    self._pilot.observe(cell, cost)
+        self._rounds.clear()
 
     def variants(self) -> tuple[VariantSoFar, ...]:
         """The compared factor's levels, in the order of the spec."""

@@ -347,13 +347,13 @@ def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:
             return Finding(what, "ok", f"its proxy {through} {found.found}")
         return Finding(what, "missing", f"its proxy {through} {found.found}", "correct the proxy")
     parts = urlsplit(url)
-    remedy = "start the service, or correct api_base"
+    remedy = "start the service, or correct the address"
     try:
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         port = None
     if parts.hostname is None or port is None:
-        return Finding(what, "missing", "is no http or https address", "correct api_base")
+        return Finding(what, "missing", "is no http or https address", "correct the address")
     try:
         with socket.create_connection((parts.hostname, port), timeout=timeout_s):
             return Finding(what, "ok", "takes connections")

@@ -8,6 +8,7 @@ from typing import Any, Final
 import orjson
 
 from matrix.kinds.trajectory.settings import (
+    COMMAND_PROMPT,
     FINAL,
     Content,
     Expected,
@@ -18,6 +19,8 @@ from matrix.kinds.trajectory.settings import (
 )
 from matrix.kinds.trajectory.state import CONTENT, STRUCTURAL
 
+_DATED: Final = "\n\n(It is {date}.)"
+"""What follows a command that has a date, as other inputs are told theirs."""
 INBOX: Final = "inbox"
 """Where in the working folder a turn's folder of files is put."""
 
@@ -26,6 +29,8 @@ def prompt_of(turn: ScenarioTurn, number: int, turns: int, options: TrajectoryOp
     """What the agent is asked; the input itself is filled in last, and never looked into."""
     prompts = options.prompts
     text = prompts.command if turn.command else prompts.folder if turn.folder else prompts.artifact
+    if turn.command and turn.date and text == COMMAND_PROMPT:
+        text += _DATED
     when = turn.date or f"item {number} of {turns}"
     filled = {"name": turn.name, "kind": turn.kind or "note", "turn": str(number)}
     filled |= {"turns": str(turns), "date": turn.date, "when": when}

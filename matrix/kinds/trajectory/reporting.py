@@ -120,7 +120,7 @@ def report_of(run: EndedRun) -> RunReport:
         len(lost) + len(open_) + len(unplayed),
         data,
         folders,
-        _pins(sessions),
+        *_pins(sessions),
     )
 
 
@@ -135,16 +135,29 @@ def _file_name(session: Mapping[str, Any]) -> str:
     return f"{session['scenario']}{safe}-{session['run']}"
 
 
-def _pins(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Scenario -> the shape of the first final state in which nothing failed."""
-    found: dict[str, str] = {}
+def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
+    """Scenario -> the shape of the first final state in which nothing failed; or why there is none.
+
+    A scenario has one pin: where variants end in different shapes, there is none for all.
+    """
+    shapes: dict[str, dict[str, str]] = {}
     for one in sessions:
+        own = shapes.setdefault(one["scenario"], {})
         whole = one["final"] and one["pin"] is not None
         # a state that was held against a pin, and differs in nothing else, is a good one as well
         words = [r["word"] for r in one["results"] if r["name"] != AS_PINNED]
         if whole and words and set(words) == {PASS}:
-            found.setdefault(one["scenario"], _json(one["pin"]))
-    return found
+            own.setdefault(_variant(one["levels"]), _json(one["pin"]))
+    pins, why = dict[str, str](), dict[str, str]()
+    for scenario, own in shapes.items():
+        if len(set(own.values())) == 1:
+            pins[scenario] = next(iter(own.values()))
+        elif own:
+            names = " and ".join(sorted(own))
+            why[scenario] = f"{names} ended in different shapes; pin a run of one of them"
+        else:
+            why[scenario] = "no run of it came to its end without a failure"
+    return pins, why
 
 
 def _session(session: EndedSession) -> dict[str, Any]:

@@ -7,6 +7,7 @@ do no harm, and told as a note; what would change a verdict silently is a mistak
 from __future__ import annotations
 
 import ast
+import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.text_files import read_text, real
+from matrix.kinds.trajectory.assertions.own_checks import assertions_of
 from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.settings import (
@@ -155,12 +157,19 @@ class _Reader:
         path = self._folder / CHECKS
         if not path.is_file():
             return "", []
-        text = read_text(path, 200_000, source=f"{self._name}/{CHECKS}")
+        source = f"{self._name}/{CHECKS}"
+        text = read_text(path, 200_000, source=source)
         try:
             tree = ast.parse(text)
         except (SyntaxError, ValueError) as error:
-            self._mistakes.say(f"{self._name}/{CHECKS}", f"is no Python: {error}")
+            self._mistakes.say(source, f"is no Python: {error}")
             return "", []
+        if self._places.allow_code:
+            try:
+                assertions_of(text)
+            except BaseException as error:  # SystemExit too: it is whatever its author wrote
+                self._mistakes.say(source, f"cannot be loaded: {type(error).__name__}: {error}")
+                return "", []
         own = [
             one.name
             for one in tree.body
@@ -367,7 +376,7 @@ class _Reader:
             told = "is empty" if not text.strip() else "is no text"
             raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
         front = _FRONT_DATE.match(text)
-        date = date or (front[1] if front else _date_in(name))
+        date = date or _real(front[1] if front else "") or _date_in(name)
         command = text.strip().startswith("/") and len(text.strip().splitlines()) == 1
         said = text.strip() if command else text
         return ScenarioTurn(
@@ -434,7 +443,15 @@ def _kind_of(name: str) -> str:
 
 def _date_in(name: str) -> str:
     found = _DATE.search(name)
-    return found[1] if found else ""
+    return _real(found[1]) if found else ""
+
+
+def _real(date: str) -> str:
+    """A date if there is such a day."""
+    try:
+        return datetime.date.fromisoformat(date).isoformat()
+    except ValueError:
+        return ""
 
 
 def _category(name: str) -> str:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.engine.run.pilot import CostPilot
+from matrix.engine.run.scoreboard import Scoreboard
+from tests.executors.driving import prepared_in
+from tests.executors.programs import Project, counter_spec
 
 CELLS = [1_000_000, 2_000_000, 8_000_000]
 """Expected cost per session of three cells, one with a dear narrator."""
@@ -84,3 +88,17 @@ def test_rounds_that_go_up_and_down_together_are_covered_too() -> None:
         assert found is not None
         hits += found.low <= sum(costs) <= found.high
     assert 0.88 <= hits / 600 <= 1.0
+
+
+def test_sessions_that_end_first_are_not_taken_for_all(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write(counter_spec(per_cell=10))
+    prepared = prepared_in(tmp_path)
+    costs, board = {"1": 100_000, "2": 900_000}, Scoreboard(prepared)
+    rounds = [prepared.plan.round(number).sessions for number in range(10)]
+    quick = [one for sessions in rounds for one in sessions if one.levels["step"] == "1"]
+    slow = [one for sessions in rounds for one in sessions if one.levels["step"] == "2"]
+    for one in [*quick, *slow]:
+        board.count(one, "completed", None, costs[one.levels["step"]])
+    assert board.projection is not None
+    assert board.projection.middle == 10 * 1_000_000

@@ -423,12 +423,18 @@ def test_folders_and_commands_come_in_too(tmp_path: Path) -> None:
             {"turn": 2, "content": [says("asked", "asked '/review'; date")]},
             {"turn": 3, "content": [says("dated", "date '2026-04-01'")]},
             {"turn": 4, "command": "/sweep now", "content": [says("own", "asked '/sweep now'")]},
+            {
+                "turn": 5,
+                "command": "/sweep",
+                "date": "2026-05-01",
+                "content": [says("told", "asked '/sweep\\n\\n(It is 2026-05-01.)'")],
+            },
         ]
     }
     scenario(tmp_path, "04", inputs, expected)
     done, report = played(made, "scenarios/04")
     assert done.code == 0, done.out + done.err
-    assert list(words(report, "04").values()) == ["PASS"] * 4
+    assert list(words(report, "04").values()) == ["PASS"] * 5
 
 
 def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path: Path) -> None:
@@ -446,20 +452,38 @@ def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path:
 
 def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     made = project(tmp_path)
-    expected = {"turns": [{"turn": 1, "structural": [{"has_lines": 2}, {"breaks": 1}]}]}
+    expected = {
+        "turns": [{"turn": 1, "structural": [{"has_lines": 2}, {"breaks": 1}, {"leaves": 0}]}]
+    }
     folder = scenario(tmp_path, "06", {"turn-01-x.md": "WRITE a.md | x\\ny"}, expected)
     (folder / "checks.py").write_text(
         "def has_lines(view, argument):\n"
         "    found = len(view.text('a.md').split())\n"
         "    return found == argument or f'found {found}'\n"
         "def breaks(view, argument):\n    raise KeyError(argument)\n"
+        "def leaves(view, argument):\n    raise SystemExit(argument)\n"
     )
     done, _ = played(made, "scenarios/06")
     assert done.code == 2
     assert "has_lines is code of the scenario's own (checks.py); --allow-code runs it" in done.err
     done, report = played(made, "scenarios/06", "--allow-code", run_id="b")
-    assert words(report, "06") == {"t01.has_lines": "PASS", "t01.breaks": "FAIL"}
+    found = {"t01.has_lines": "PASS", "t01.breaks": "FAIL", "t01.leaves": "FAIL"}
+    assert (done.code, words(report, "06")) == (3, found)
+    assert whys(report, "06")["t01.leaves"] == "the check broke: SystemExit: 0"
     assert whys(report, "06")["t01.breaks"] == "the check broke: KeyError: 1"
+
+
+@pytest.mark.parametrize("code", ["import nowhere", "raise SystemExit(0)"])
+def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
+    tmp_path: Path, code: str
+) -> None:
+    made = project(tmp_path)
+    folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, {})
+    (folder / "checks.py").write_text(code)
+    done = made.matrix("run", "scenarios/06", "--allow-code", "--in-process")
+    assert done.code == 2, done
+    assert "06/checks.py: cannot be loaded: " in done.err
+    assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
 
 
 def test_variables_say_what_flags_say(tmp_path: Path) -> None:
@@ -574,7 +598,27 @@ def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path
     (folder / "inputs" / "turn-01-a.md").write_text("x")
     played(made, "scenarios/02-good", run_id="bad")
     refused = made.matrix("export", "bad", "--snapshot", "elsewhere")
-    assert "--snapshot: nothing in it came to its end without a failure" in refused.err
+    told = "--snapshot: 02-good: no run of it came to its end without a failure"
+    assert told in refused.err
+
+
+def test_variants_that_end_in_different_shapes_have_no_pin_in_common(tmp_path: Path) -> None:
+    made = project(tmp_path, {**ADAPTER, "scaffold": {"small": "small", "full": "full"}})
+    for name in ("small", "full"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "full" / "more.md").write_text("x")
+    inputs = {"turn-01-a.md": "WRITE a.md | x"}
+    expected = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]}
+    scenario(tmp_path, "01", inputs, expected)
+    over = {"turns": [{"turn": 1, "structural": [{"file_exists": "more.md"}]}]}
+    scenario(tmp_path, "02", inputs, over)
+    done, _ = played(made, "scenarios")
+    assert done.code == 3, done
+    pinned = made.matrix("export", "it", "--snapshot", "pinned")
+    assert pinned.code == 0, pinned
+    assert pinned.out.split() == ["pinned/02.json"]
+    told = "not pinned: 01: scaffold full and scaffold small ended in different shapes; pin a run"
+    assert told in pinned.err
 
 
 def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None:

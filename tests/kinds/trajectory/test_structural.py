@@ -333,6 +333,15 @@ def test_reversal_conditions(tmp_path: Path, decision: str, holds: bool) -> None
         ("- She said so ([talk](../source/interviews/lena.md))", True),
         ("- She said so, source/interviews/lena.md", True),
         ("- She said so [[source/interviews/lena]]", True),
+        ("- She said so and\n  that ([talk](../source/interviews/lena.md))", True),
+        ("- She said so and\nthat ([talk](../source/interviews/lena.md))", True),
+        ("- She said so\n  - source: [talk](../source/interviews/lena.md)", True),
+        ("- She said so\n\n  There it is: source/interviews/lena.md", True),
+        ("1. She said so\n   ([talk](../source/interviews/lena.md))", True),
+        ("- She said so\n- that ([talk](../source/interviews/lena.md))", False),
+        ("- She said so\n\nThat is source/interviews/lena.md", False),
+        ("- She said so[^1]\n\n[^1]: [talk](../source/interviews/lena.md)", True),
+        ("- She said so[^2]\n\n[^1]: [talk](../source/interviews/lena.md)", False),
         ("- She said so [there][t]\n\n[T]: ../source/interviews/lena.md", True),
         ("- She said so [t]\n\n[t]: ../source/interviews/lena.md", True),
         ("- She said so [t][]\n\n[t]: ../source/interviews/nobody.md", False),
@@ -392,9 +401,12 @@ def test_evidence_is_found_in_every_way_of_writing_it(tmp_path: Path, text: str)
         ("~~proposed~~ demoted", "- (none yet)", False),
         ("~~demoted~~ active", "- (none yet)", True),
         ("\u26a0\ufe0f demoted", "- (none yet)", False),
+        ("demoted", "- ~~no ([x](../source/interviews/lena.md))\n  it was withdrawn~~", False),
         ("demoted", "- nothing speaks against it", False),
         ("demoted", "- There is no evidence against it yet.", False),
         ("demoted", "| Date | What |\n|---|---|\n| 03-02 | none found so far |", False),
+        ("demoted", "## All\n\n| Pros | Cons |\n|---|---|\n| she likes it | - |", False),
+        ("demoted", "## All\n\n| Pros | Cons |\n|---|---|\n| | it is slow |", True),
         ("demoted", "- nothing speaks for it ([x](../source/interviews/lena.md))", True),
         ("demoted", "<!-- - no ([x](../source/interviews/lena.md)) -->", False),
         ("active\n<!-- status: demoted -->", "- (none yet)", True),
@@ -419,6 +431,25 @@ def test_a_status_may_stand_in_a_column(tmp_path: Path, table: str, holds: bool)
     text = hypothesis().replace("Status: active", table)
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
     assert ask(view, "no_silent_hypothesis_demotion").holds is holds
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "*Status:* demoted", "*Status*: demoted", "_Status: demoted_", "__Status__: demoted",
+        "> Status: demoted", "> **Status:** demoted", "## Status: demoted",
+        "## Current status: demoted", "**Current status:** demoted",
+        "---\nstatus: >-\n  demoted\n---", "---\nstatus:\n  - demoted\n---",
+        "---\nstatus: [demoted]\n---", "---\nid: H-V1\nstatus: 'demoted'\n---",
+    ],
+)  # fmt: skip
+def test_a_status_is_read_wherever_people_write_it(tmp_path: Path, said: str) -> None:
+    front, text = (f"{said}\n", "") if said.startswith("---") else ("", said)
+    text = front + hypothesis().replace("Status: active", text)
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    assert not ask(view, "no_silent_hypothesis_demotion").holds
+    view = look(tmp_path, {"hypotheses/H-V1-report.md": text.replace("demoted", "active")})
+    assert ask(view, "no_silent_hypothesis_demotion").holds
 
 
 def test_what_began_as_demoted_was_not_demoted_here(tmp_path: Path) -> None:
@@ -496,12 +527,35 @@ def test_patterns_with_commas_that_can_match(pattern: str) -> None:
         ("**Reversal condition:** [describe the condition that would reverse this]", False),
         ("**Reversal condition:** {{ what must be seen to reverse this }}", False),
         ("**Reversal condition:** [churn](../a.md) passes 5 % in March", True),
+        ("*Reversal trigger:* churn passes 5 % in March", True),
+        ("## Reversal condition: churn passes 5 % in March", True),
+        ("## Reversal condition: if things change", False),
     ],
 )
 def test_a_condition_that_is_struck_out_or_yet_to_be_filled_in_is_none(
     tmp_path: Path, line: str, holds: bool
 ) -> None:
     view = look(tmp_path, {"decisions/it.md": f"# It\n\n{line}\n"})
+    assert ask(view, "all_decisions_have_reversal_condition").holds is holds
+
+
+@pytest.mark.parametrize(
+    ("value", "holds"),
+    [
+        ("churn passes 5 % in March", True),
+        ("|\n  churn passes\n  5 % in March", True),
+        (">-\n  churn passes 5 % in March", True),
+        ("\n  - churn passes 5 % in March\n  - they leave by May", True),
+        ("[churn passes 5 % in March]", True),
+        ("|", False),
+        ("|\n  if things change", False),
+    ],
+)
+def test_a_condition_may_stand_in_front_matter_as_yaml_has_it(
+    tmp_path: Path, value: str, holds: bool
+) -> None:
+    note = f"---\nid: D1\nreversal: {value}\nowner: me\n---\n# It\n"
+    view = look(tmp_path, {"decisions/it.md": note})
     assert ask(view, "all_decisions_have_reversal_condition").holds is holds
 
 

@@ -192,7 +192,9 @@ def _no_orphans(scene: AssertionContext, requested: Any) -> Found:
     if lost:
         told = listed(f"{row.path}: {row.text[:80]}" for row in lost)
         return Found(False, f"{len(lost)} of {len(rows)} lead to no source: {told}")
-    return Found(True, f"{len(rows)} rows of evidence, each with its source")
+    if not rows:
+        return Found(True, "no row of evidence was recognised")
+    return Found(True, f"{len(rows)} row{'s' * (len(rows) != 1)} of evidence, each with its source")
 
 
 def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
@@ -261,7 +263,7 @@ def of_function(check: Callable[[View, Any], bool | str]) -> Assertion:
     def decide(scene: AssertionContext, argument: Any) -> Found:
         try:
             said = check(scene.view, argument)
-        except Exception as error:
+        except BaseException as error:  # SystemExit, and what test frameworks raise
             return Found(False, f"the check broke: {type(error).__name__}: {error}"[:500])
         if isinstance(said, str):
             return Found(False, said[:500] or "it does not hold")

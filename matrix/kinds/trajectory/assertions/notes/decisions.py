@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from matrix.kinds.trajectory.assertions.notes.markdown import (
-    FRONT,
     HEADING,
     LABEL,
     bare,
     cells_of,
+    front_matter,
     is_nothing,
     prose,
 )
@@ -31,15 +31,13 @@ def reversal_of(text: str, layout: Layout) -> str:
 
 
 def _reversal_in(text: str, layout: Layout) -> str:
-    if front := FRONT.match(text):
-        for line in front[1].split("\n"):
-            key, colon, value = line.partition(":")
-            if colon and value.strip() and _names(key, layout.reversal):
-                return value.strip().strip("\"'").strip()
+    for key, value in front_matter(text):
+        if value and _names(key, layout.reversal):
+            return value
     lines = list(prose(text))
     for number, line in enumerate(lines):
         if (heading := HEADING.match(line)) and _names(heading[2], layout.reversal):
-            depth, below = len(heading[1]), list[str]()
+            depth, below = len(heading[1]), [_after_colon(heading[2], layout)]
             for one in lines[number + 1 :]:
                 if (next_one := HEADING.match(one)) and len(next_one[1]) <= depth:
                     break
@@ -55,6 +53,12 @@ def _reversal_in(text: str, layout: Layout) -> str:
             if len(cells) > 1 and _names(cells[0], layout.reversal):
                 return cells[1]
     return ""
+
+
+def _after_colon(heading: str, layout: Layout) -> str:
+    """What a heading says itself: ``Kill criteria: churn above 4 %``."""
+    name, _, said = heading.partition(":")
+    return said if _names(name, layout.reversal) else ""
 
 
 def _until_blank(lines: Sequence[str]) -> Iterator[str]:

@@ -16,9 +16,9 @@ HEADING = re.compile(r"^(#{1,6})\s++((?:[^\s#]++|[\s#]++(?=[^\s#]))*+)[\s#]*$")
 FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
 _BEGINS_ITEM = re.compile(r" {0,3}(?:[-*+]\s|\d{1,9}[.)]\s|\[\^)")
-LABEL = re.compile(
-    r"^(?:[-*+]\s+)?(?:\*\*|__)?([A-Za-z][^:*|]{0,60}?)(?:\*\*|__)?\s*:(?:\*\*|__)?\s*(.*)$"
-)
+LABEL = re.compile(r"^(?:[-*+]\s+)?[*_]{0,3}([A-Za-z][^:*|]{0,60}?)[*_]{0,3}\s*:[*_]{0,3}\s*(.*)$")
+_OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|final|overall) ")
+_BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
 """A line that is bold as a whole, which people write for a heading."""
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
@@ -41,6 +41,8 @@ _LINK = re.compile(
 )
 _REFERENCE = re.compile(r"^\s{0,3}\[(?!\^)[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _BY_REFERENCE = re.compile(r"\[([^\[\]\n]{1,300})\](?:\[([^\[\]\n]{0,300})\])?(?![(:\[])")
+_FOOTNOTE = re.compile(r"\[\^([^\[\]\n]{1,100})\](?!:)")
+_NOTED = re.compile(r"^\s{0,3}\[\^([^\[\]\n]{1,100})\]:[ \t]*(.*)$", re.MULTILINE)
 _DEFINED = re.compile(r"^\s{0,3}\[(?!\^)([^\]\n]{1,300})\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
 _PATHLIKE = re.compile(
@@ -60,14 +62,13 @@ _NOTHING: Final = frozenset(
 def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
     """What a note says under a name: in front matter, a line, a table row, or under a heading."""
     requested = {name.casefold() for name in names}
-    if front := FRONT.match(text):
-        for line in front[1].split("\n"):
-            key, colon, value = line.partition(":")
-            if colon and bare(key) in requested:
-                return value.strip().strip("\"'").strip()
+    for key, value in front_matter(text):
+        if bare(key) in requested:
+            return value
     lines = prose(text)
     for number, line in enumerate(lines):
-        if (label := LABEL.match(line.strip())) and bare(label[1]) in requested and label[2]:
+        label = LABEL.match(line.strip().lstrip("># "))
+        if label and label[2] and _OF_NOW.sub("", bare(label[1])) in requested:
             return label[2].strip(" *_`")
         cells = cells_of(line) if line.lstrip().startswith("|") else []
         if len(cells) > 1 and bare(cells[0]) in requested:
@@ -75,6 +76,21 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
         if headings and (heading := HEADING.match(line)) and bare(heading[2]) in requested:
             return _next_line(lines[number + 1 :])
     return _in_column(lines, requested)
+
+
+def front_matter(text: str) -> Iterator[tuple[str, str]]:
+    """Keys of front matter with what they say, in one line: of blocks and lists every line."""
+    front = FRONT.match(text)
+    found: list[tuple[str, list[str]]] = []
+    for line in front[1].split("\n") if front else ():
+        key, colon, value = line.partition(":")
+        if colon and line[:1].strip() and not line.startswith(("- ", "#")):
+            found.append((key, [] if _BLOCK.fullmatch(value.strip()) else [value]))
+        elif found:
+            found[-1][1].append(line.strip().removeprefix("- "))
+    for key, said in found:
+        value = " ".join(one.strip().strip("\"'") for one in said if one.strip()).strip()
+        yield key, value[1:-1].strip() if value[:1] + value[-1:] == "[]" else value
 
 
 def _in_column(lines: Sequence[str], requested: set[str]) -> str:
@@ -154,18 +170,22 @@ def places_in(text: str) -> tuple[str, ...]:
 
 
 def referred_in(text: str, note: str) -> tuple[str, ...]:
-    """Where links by reference (``[words][name]``, ``[name]``) lead that stand in a row of a note.
+    """Where links by reference (``[words][name]``, ``[name]``) and footnotes of a row lead.
 
     Source: CommonMark 0.31, 6.3; the first definition of a name counts, in any case.
     """
     if "]:" not in note or "[" not in text:
         return ()
+    said = "\n".join(prose(note))
+    noted = dict(_NOTED.findall(said))
+    notes = [place for name in _FOOTNOTE.findall(text) for place in places_in(noted.get(name, ""))]
     defined: dict[str, str] = {}
-    for name, target in _DEFINED.findall("\n".join(prose(note))):
+    for name, target in _DEFINED.findall(said):
         defined.setdefault(_name_of(name), target.strip().removeprefix("<").removesuffix(">"))
     used = (other or words for words, other in _BY_REFERENCE.findall(_without_code(text)))
     found = (defined.get(_name_of(name), "") for name in used)
-    return tuple(unquote(one.partition("#")[0]) for one in found if one and not _SCHEME.match(one))
+    targets = (unquote(one.partition("#")[0]) for one in found if one and not _SCHEME.match(one))
+    return (*notes, *targets)
 
 
 def _name_of(label: str) -> str:

@@ -48,7 +48,16 @@ class Layout(BaseModel):
         description="Names of files that are no entries, beside those that begin with _.",
     )
     evidence_for: Words = Field(
-        default=("evidence for", "supporting", "supports", "in favour", "in favor", "for", "pro"),
+        default=(
+            "evidence for",
+            "supporting",
+            "supports",
+            "in favour",
+            "in favor",
+            "for",
+            "pro",
+            "pros",
+        ),
         min_length=1,
         description="Headings, or words of a column, that say that evidence supports.",
     )
@@ -61,6 +70,7 @@ class Layout(BaseModel):
             "disconfirming",
             "counter",
             "con",
+            "cons",
         ),
         min_length=1,
         description="The same for evidence that speaks against.",
@@ -223,7 +233,7 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
     way: list[tuple[int, bool | None]] = []
     label: bool | None = None
     table: list[str] = []
-    for line in [*with_marked_headings(prose(text)), ""]:
+    for line in [*_whole_rows(with_marked_headings(prose(text))), ""]:
         if line.lstrip().startswith("|"):
             table.append(line.strip())
             continue
@@ -248,6 +258,40 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
             label = own[0]
             if not _is_none(own[1]):
                 yield EvidenceRow(path, own[1], own[0])
+
+
+def _whole_rows(lines: Iterable[str]) -> Iterator[str]:
+    """Lines in which an item, or what a label says, is one, with all that belongs to it.
+
+    These are lines that are indented, and those right below that begin nothing of their own.
+    Source: CommonMark 0.31, 5.2.
+    """
+    row, apart = "", False
+    for line in lines:
+        if row and line.strip() and (line[0] in " \t" or not (apart or _begins_anew(line))):
+            row += f" {line.strip()}"
+        elif row and not line.strip():
+            apart = True
+            continue
+        else:
+            if row:
+                yield row
+                if apart:
+                    yield ""
+            row, apart = "", False
+            if ITEM.match(line) or LABEL.match(line.strip()):
+                row = line
+            else:
+                yield line
+    if row:
+        yield row
+
+
+def _begins_anew(line: str) -> bool:
+    """Whether a line that is not indented is no continuation of the one above."""
+    said = line.strip()
+    starts = said.startswith(("|", ">", "#")) or BOLD_LINE.fullmatch(said) is not None
+    return starts or ITEM.match(line) is not None or LABEL.match(said) is not None
 
 
 def _is_none(said: str) -> bool:
@@ -303,6 +347,13 @@ def _rows_of_table(
 ) -> Iterator[EvidenceRow]:
     rows = [cells_of(line) for line in lines]
     ruled = len(rows) > 1 and is_rule(rows[1])
+    ways = [_sign(head, layout) for head in rows[0]] if ruled and way is None else []
+    if {True, False} <= {*ways}:  # a column for each way
+        for cells in rows[2:]:
+            for cell, own in zip(cells, ways, strict=False):
+                if own is not None and not _is_none(cell):
+                    yield EvidenceRow(path, cell, own)
+        return
     for cells in rows[2:] if ruled else rows[1:]:
         if all(map(is_nothing, cells)) or (any(map(is_denial, cells)) and not _leads(cells)):
             continue
