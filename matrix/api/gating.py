@@ -13,7 +13,6 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, RunNotFound
 from matrix.model.metrics import FAILED
-from matrix.model.spec.run_spec import RunSpec
 from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
 from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
@@ -153,7 +152,7 @@ def _latest_named(wish: GateWish, run: RunFile, results: Path) -> tuple[GateWish
     """
     if wish.baseline != LATEST:
         return wish, []
-    if wish.margin_for(RunSpec.model_validate(run.spec)) is None and wish.metric != FAILED:
+    if wish.margin_for(run.run_spec) is None and wish.metric != FAILED:
         raise BadInput([Mistake("--baseline", None, "", NO_MARGIN)])
     found = newest_complete(results, run)
     if found is not None:

@@ -18,6 +18,20 @@ from matrix.model.money import NanoUSD
 JSON: TypeAlias = Any
 """A value that JSON can carry."""
 
+
+def is_deeper(value: JSON, most: int) -> bool:
+    """Whether lists and mappings stand in each other more than so many levels deep."""
+    level = [value]
+    for _ in range(most + 1):
+        inside = [one for one in level if isinstance(one, dict | list)]
+        level = [
+            item for one in inside for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return any(isinstance(one, dict | list) for one in level)
+
+
 Phase = Literal["start", "turn", "finish"]
 PHASES: tuple[Phase, ...] = ("start", "turn", "finish")
 """In their order. Journals hold places in this list: it is only ever added to at the end."""

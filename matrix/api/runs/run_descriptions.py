@@ -13,7 +13,6 @@ from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
 from matrix.kinds.protocol import OwnsTerminal
 from matrix.model.plan import Plan
-from matrix.model.spec.run_spec import RunSpec
 from matrix.store.run.run_folder import (
     CommandEnd,
     CostRange,
@@ -119,7 +118,7 @@ def _stopping(file: RunFile, end: RunEnd) -> dict[str, Stopping]:
     stopping = Stopping(
         looked=look.rounds,
         decided=look.decided,
-        at_cap=RunSpec.model_validate(file.spec).compare.look_at_cap,
+        at_cap=file.run_spec.compare.look_at_cap,
         dropped=dropped,
         unplayed=end.unplayed,
         saved_nano=end.saved,

@@ -75,7 +75,7 @@ def last_of(prepared: Prepared, results: str | Path) -> Last:
 
 def _different(file: RunFile, spec: RunSpec) -> list[str]:
     """Fields of two specs that differ, and may not when a run is gone on with."""
-    before, now = (one.model_dump(mode="json") for one in (RunSpec.model_validate(file.spec), spec))
+    before, now = (one.model_dump(mode="json") for one in (file.run_spec, spec))
     fields = [name for name in now if name not in RESUMABLE and before[name] != now[name]]
     turns = before["limits"]["turns"] != now["limits"]["turns"]
     return fields + (["limits.turns"] if turns else [])

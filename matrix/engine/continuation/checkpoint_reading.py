@@ -18,6 +18,7 @@ from matrix.model.errors import BadInput, KindUnusable, did_you_mean
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.moments.checkpoint_file import CheckpointFile as CheckpointFile
 from matrix.model.spec.run_spec import RunSpec
+from matrix.providers.simulated.settings import SimulationSettings
 
 _STATE: PathKey = ("continuation", "state")
 _SPEC: PathKey = ("continuation", "spec")
@@ -46,6 +47,8 @@ def moment_in(file: CheckpointFile, source: str, project: Path) -> Checkpoint:
         )
     else:
         mistakes.collect(lambda: check(mistakes.document, RunSpec, _SPEC))
+        simulation = (*_SPEC, "simulation")
+        mistakes.collect(lambda: check(mistakes.document, SimulationSettings, simulation))
     kind = _kind(mistakes, there.plan.kind)
     mistakes.stop_if_any()
     assert kind is not None

@@ -6,7 +6,7 @@ as a run spec, and everything else stays what the parent had.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -134,7 +134,9 @@ def _document(
     first = moments[0]
     spec = dict(first.spec)
     # moments are not launched in rounds, so they are all played and looked at once
-    compared = {**(spec.get("compare") or {}), "factor": requested.compared, "engine": "fixed"}
+    before = spec.get("compare")
+    own = before if isinstance(before, Mapping) else {}
+    compared = {**own, "factor": requested.compared, "engine": "fixed"}
     layers: list[Override] = [
         (("name",), f"{str(spec.get('name', 'run'))[:50]}-{requested.word}", ""),
         (("scenarios",), list(dict.fromkeys(moment.plan.scenario for moment in moments)), ""),

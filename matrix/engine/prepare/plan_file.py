@@ -213,9 +213,9 @@ def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
     """Model -> the prices that a run was held to; none of a folder without a readable plan."""
     try:
         models = orjson.loads(read_plain(run_dir / PLAN_NAME))["models"]
-    except (OSError, ValueError, LookupError, TypeError):
+        return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
-    return {name: Tariff.from_json(fields[2]) for name, fields in models.items()}
 
 
 def _stand_ins(found: _PlanFile) -> StandIns:

@@ -18,10 +18,13 @@ from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import Document, check
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.continuation import ContinuationData, Count, FilePart
-from matrix.model.records import JSON
+from matrix.model.records import JSON, is_deeper
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Largest file that is written or read."""
+
+MAX_DEPTH: Final = 150
+"""Levels of lists and mappings in a file; what is deeper can be neither hashed nor written."""
 
 FORMAT: Final = 3
 """The format that is written. Files of format 1 have no spec: they are read, not played on from.
@@ -87,6 +90,8 @@ def from_bytes(data: bytes, source: str, document_of: DocumentOf) -> CheckpointF
     except orjson.JSONDecodeError as error:
         told = f"not JSON ({error}); `matrix export` writes such files"
         raise BadInput([Mistake(source, None, "", told)]) from None
+    if is_deeper(value, MAX_DEPTH):
+        raise BadInput([Mistake(source, None, "", f"nested deeper than {MAX_DEPTH} levels")])
     found = value.get("format") if isinstance(value, dict) else None
     if isinstance(found, int) and found > FORMAT:
         told = f"found {found}; this version of matrix reads formats up to {FORMAT}: upgrade it"

@@ -34,6 +34,8 @@ from matrix.model.seeds import bytes_hash, content_hash
 
 MANY: Final = 200_000
 """Most items of any list in the file."""
+_LATEST_S: Final = 1e11
+"""Seconds since 1970: some thousand years from now."""
 
 Short = Annotated[str, Field(max_length=2_000)]
 Words = Annotated[str, Field(max_length=2_000_000)]
@@ -121,7 +123,7 @@ class ContinuationData(FilePart):
     players: tuple[tuple[Short, Short, Short, bool, Short], ...] = Field(max_length=100)
     tally: ContinuedTally
     ended: tuple[Outcome, Words] | None
-    at: float
+    at: Annotated[float, Field(ge=0, le=_LATEST_S)]
     prelude: Any
     resources: Mapping[Short, Any] = Field(max_length=1_000)
     spec: Mapping[str, Any] | None = None

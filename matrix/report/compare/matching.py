@@ -37,7 +37,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     others = [name for name in pairing.factors if name != chosen]
     data, matchup = _of_one(tables, run, others, column)
     declared = chosen == run.plan.compared
-    spec = RunSpec.model_validate(run.spec)
+    spec = run.run_spec
     return replace(
         matchup,
         factor=chosen,
@@ -66,7 +66,7 @@ def _of_one(
         **{columns[name]: pairing.factors[name] for name in factors},
     }
     data = _read(tables, [*extra, *strata, pairing.column])
-    spec = RunSpec.model_validate(run.spec)
+    spec = run.run_spec
     keys, words = labels(strata)
     matchup = Matchup(
         factor="run",
@@ -112,7 +112,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
     if mistakes:
         raise BadInput(Mistake("matrix compare", None, "", text) for text in mistakes)
     units = min(pairing_of(run).units for run in (one, two))
-    spec = RunSpec.model_validate(two.spec)
+    spec = two.run_spec
     turn_limit = spec.compare.turn_limit
     keys, words = labels(strata)
     frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]

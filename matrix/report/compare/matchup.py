@@ -17,7 +17,7 @@ import numpy.typing as npt
 from matrix.engine.prepare.judges import lower_is_better_of, names_of
 from matrix.judging.repeats import MAX_REPEATS, SESSION_SCORE, repeat_name
 from matrix.kinds.protocol import Kind
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
 from matrix.model.spec.run_spec import RunSpec
 from matrix.stats import complete_rounds
@@ -226,16 +226,21 @@ class Matchup:
 
     def _laid_out(self, values: Floats, outcomes: npt.NDArray[Any]) -> RoundTable:
         later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
-        return complete_rounds(
-            np.concatenate([self.units, later[:, 0]]),
-            np.concatenate([self.places, later[:, 1]]),
-            np.concatenate([self.sides, later[:, 2]]),
-            np.concatenate([values, np.full(len(later), np.nan)]),
-            np.concatenate([outcomes.astype(str), np.full(len(later), "dropped")]),
-            n_rounds_planned=self.n_units,
-            n_scenarios=len(self.strata),
-            n_variants=len(self.variants),
-        )
+        try:
+            return complete_rounds(
+                np.concatenate([self.units, later[:, 0]]),
+                np.concatenate([self.places, later[:, 1]]),
+                np.concatenate([self.sides, later[:, 2]]),
+                np.concatenate([values, np.full(len(later), np.nan)]),
+                np.concatenate([outcomes.astype(str), np.full(len(later), "dropped")]),
+                n_rounds_planned=self.n_units,
+                n_scenarios=len(self.strata),
+                n_variants=len(self.variants),
+            )
+        except ValueError as error:  # tables and plan contradict each other
+            where = self.sources[0].run_dir
+            told = f"the tables of {where} do not fit its plan: {error}"
+            raise StoreError(f"{told}; `matrix repair {where}` makes them again") from None
 
 
 def labels(strata: Mapping[str, Sequence[str]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:

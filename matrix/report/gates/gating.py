@@ -15,7 +15,6 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import FAILED, SESSION_METRICS
 from matrix.model.records import JSON
-from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matching import factor_matchup, not_paired, runs_matchup, whole_matchup
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.gate_wish import FAIL_ON, FailOn, GateWish
@@ -111,7 +110,7 @@ def check_wish(
     Raises:
         BadInput: Every mistake.
     """
-    spec, mistakes = RunSpec.model_validate(run.spec), []
+    spec, mistakes = run.run_spec, []
     if baseline is not None:
         mistakes += [Mistake("--baseline", None, "", text) for text in not_paired(baseline[1], run)]
         mistakes += _unmeasured(*baseline, wish.metric or run.plan.metric)
@@ -196,7 +195,7 @@ def _decided(
     run: tuple[RunTables, RunFile],
     baseline: tuple[RunTables, RunFile] | None,
 ) -> tuple[Regression | None, tuple[Threshold, ...]]:
-    spec = RunSpec.model_validate(run[1].spec)
+    spec = run[1].run_spec
     against = None
     if baseline is not None:
         margin = wish.margin_for(spec)

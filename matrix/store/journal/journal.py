@@ -20,6 +20,7 @@ import orjson
 
 from matrix.model.entries import RUN, Entry, Looked, session_of
 from matrix.model.errors import FencedOff, StoreError
+from matrix.model.lines import in_line
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
 from matrix.store.journal.codec import (
@@ -62,6 +63,8 @@ _OWN: Final = {("table", name) for name in ("meta", "sessions", "entries", "reso
 }
 """What a journal consists of: a view or a trigger of somebody else's could do anything."""
 
+_SHORTEST_HASH: Final = 16
+_SHOWN: Final = 80
 MAX_SEQ: Final = 2**62
 """Above every sequence number."""
 
@@ -344,14 +347,18 @@ class JournalReader:
             StoreError: One is not what its hash says.
         """
         rows = self._rows_of("SELECT hash, body FROM resources")
-        found = {str(key): orjson.loads(body) for key, body in rows}
-        for key, value in found.items():
-            if content_hash(value, length=len(key)) != key:
-                raise StoreError(
-                    f"{self._path} is damaged: the text {key} in it is another one; "
-                    "restore the run's folder from a copy"
-                )
-        return found
+        return {str(key): self._resource(str(key), body) for key, body in rows}
+
+    def _resource(self, key: str, body: Any) -> JSON:
+        """A text or data, if it is what its hash says."""
+        with suppress(ValueError, TypeError):  # no JSON, or deeper than any of ours
+            value = orjson.loads(body)
+            if len(key) >= _SHORTEST_HASH and content_hash(value, length=len(key)) == key:
+                return value
+        raise StoreError(
+            f"{self._path} is damaged: the text {in_line(key)[:_SHOWN]} in it is another one; "
+            "restore the run's folder from a copy"
+        )
 
     def _rows_of(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """One short read transaction.
@@ -472,7 +479,7 @@ def _session_rows(
 def _entry(press: Press, kind: int, session_id: str, body: bytes) -> Entry:
     try:
         plain = press.unpress(body)
-    except (ValueError, zlib.error) as error:
+    except (ValueError, TypeError, zlib.error) as error:  # TypeError: SQLite keeps any type
         raise unreadable(session_id, error) from None
     return decode(kind, session_id, plain)
 

@@ -17,6 +17,8 @@ PLAIN, ALONE, LEARNED = b"\x00", b"\x01", b"\x02"
 LEARNED_FROM: Final = 512 << 10
 """Bytes of bodies after which the dictionary is made: some two thousand entries."""
 
+_LARGEST: Final = 256 * 2**20
+"""Bytes of the body of one entry: a journal may be somebody else\'s, and swell without end."""
 _MOST: Final = 32 << 10
 """Bytes of a dictionary; deflate looks no further back."""
 
@@ -69,9 +71,9 @@ class Press:
         if tag == LEARNED and not self.has_learned:
             self.learn(self._known())  # the writer has made it since
         inflate = (self._inflate if tag == ALONE else self._learned).copy()
-        body = inflate.decompress(rest)
+        body = inflate.decompress(rest, _LARGEST)
         if not inflate.eof or inflate.unused_data:
-            raise ValueError("it is cut off")
+            raise ValueError(f"it is cut off, or larger than {_LARGEST:,} bytes")
         return body
 
 

@@ -42,11 +42,11 @@ def mark_of(run_dir: Path, run: RunFile, environment: Mapping[str, str] = os.env
     try:
         key = _key(_place(environment))
         plan = sha256(read_plain(run_dir / PLAN_NAME)).hexdigest()
-    except (OSError, RuntimeError):  # no home, no space, no plan
+        caps = [[*one.path, one.value] for one in run.caps_given]
+        told = canonical([run.run_id, run.kind, run.spec, caps, plan])
+    except (OSError, RuntimeError, TypeError):  # no home, no space, no plan, or no JSON of ours
         return ""
-    caps = [[*one.path, one.value] for one in run.caps_given]
-    told = [run.run_id, run.kind, run.spec, caps, plan]
-    return hmac.new(key, canonical(told), sha256).hexdigest()
+    return hmac.new(key, told, sha256).hexdigest()
 
 
 def is_made_here(run_dir: Path, run: RunFile, environment: Mapping[str, str] = os.environ) -> bool:

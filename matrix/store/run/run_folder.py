@@ -30,6 +30,7 @@ from matrix.model.lines import in_line, require_line
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
+from matrix.model.spec.run_spec import RunSpec
 from matrix.store.run.disk import Disk
 from matrix.store.run.made_here import mark_of
 from matrix.store.run.own_files import FILE_MODE, FOLDER_MODE, require_own
@@ -289,6 +290,23 @@ class RunFile(_Part):
         """What the Parquet tables need to know of the run."""
         factors = tuple(self.plan.factors)
         return RunInfo(self.run_id, self.spec_hash, self.prices_hash, factors, self.stand_ins)
+
+    @property
+    def run_spec(self) -> RunSpec:
+        """The run spec.
+
+        Raises:
+            StoreError: It is none that this version of matrix reads.
+        """
+        try:
+            return RunSpec.model_validate(self.spec)
+        except ValidationError as error:
+            first = error.errors()[0]
+            place = ".".join(map(str, first["loc"]))
+            raise StoreError(
+                f"the spec of run {self.run_id} cannot be read: {in_line(place)}: {first['msg']}; "
+                f"its {RUN_FILE} is damaged, or was written by another version of matrix"
+            ) from None
 
     @property
     def play_money(self) -> bool:

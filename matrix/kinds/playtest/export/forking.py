@@ -52,6 +52,16 @@ def fork_session(
                 "group", None, "", f"found {found}; one for each of the players, who are {seated}"
             )
         )
+    places = {"relay_prompt": state.relay_prompt, "story_at": state.story_at - 1}
+    places |= {f"seats[{number}].persona": one.persona for number, one in enumerate(state.seats)}
+    mistakes += [
+        Mistake("state", None, name, f"found {place}; the log has {len(ctx.log)} messages")
+        for name, place in places.items()
+        if place >= len(ctx.log)
+    ]
+    if state.spokesperson >= len(state.seats):
+        told = f"found {state.spokesperson}; the group has {len(state.seats)}"
+        mistakes.append(Mistake("state", None, "spokesperson", told))
     if mistakes:
         raise BadInput(mistakes)
     if group is not None:

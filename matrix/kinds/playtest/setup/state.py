@@ -6,7 +6,12 @@ in the session's resources, so that a branch with another prompt needs nothing c
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, lt=2**31)]
+"""Also a place in the log: states may come from a file."""
 
 
 class _Small(BaseModel):
@@ -18,7 +23,7 @@ class Seat(_Small):
 
     name: str
     archetype: str
-    persona: int
+    persona: Count
 
 
 class TangentBook(_Small):
@@ -66,10 +71,10 @@ class PlaytestState(_Small):
     """Everything a session needs to go on after any turn."""
 
     seats: tuple[Seat, ...]
-    spokesperson: int
-    relay_prompt: int
-    story_at: int
-    turns: int = 0
+    spokesperson: Count
+    relay_prompt: Count
+    story_at: Count
+    turns: Count = 0
     blanks: int = 0
     concluded: bool = False
     pulses: int = 0
