@@ -28,6 +28,7 @@ Function = Callable[[Turn], Awaitable[Any]]
 LOOK_S: Final = 0.5
 """How often it is looked whether an agent has worked too long, in seconds."""
 _SHOWN: Final = 300
+_MAKERS: Final = frozenset(["globals", "locals", "vars", "setattr", "exec"])
 _EXIT: Final = os._exit
 
 
@@ -79,7 +80,7 @@ def find_function(reference: str, project: Path) -> None:
         told = f"{type(error).__name__}: {error}"
         raise AgentMissing(f"module {module!r} cannot be imported: {told}") from None
     defined = _defined_in(tree.body)
-    if name in defined or defined & {"*", "__getattr__"}:
+    if name in defined or defined & {"*", "__getattr__"} or _makes_names(tree):
         found = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == name]
         if found and not found[-1].decorator_list:
             raise AgentMissing(f"{reference} is no async function; write `async def {name}(turn)`")
@@ -96,6 +97,12 @@ def _spec_of(module: str, project: Path) -> ModuleSpec | None:
         spec = None if inside is None else PathFinder.find_spec(".".join(parts[:end]), inside)
         inside = None if spec is None else spec.submodule_search_locations
     return spec
+
+
+def _makes_names(tree: ast.Module) -> bool:
+    """Whether it makes names that cannot be read in it: ``globals()[name] = ...``."""
+    called = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(isinstance(one, ast.Name) and one.id in _MAKERS for one in called)
 
 
 def _defined_in(statements: Iterable[ast.stmt]) -> set[str]:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matrix.api.runs.kind_reports import kind_report
 from matrix.api.runs.run_descriptions import run_file
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
@@ -120,7 +121,9 @@ def keep_gate(run: Run, report: GateReport) -> Summary:
     summary = summary_with(run, report)
     file = read_run(run.path)
     write_run(run.path, file.model_copy(update={"gate": summary.run.gate}))
-    write_whole(run.path, REPORT_NAME, report_as_markdown(summary))
+    told = kind_report(run)
+    lines = () if told is None else told.lines
+    write_whole(run.path, REPORT_NAME, report_as_markdown(summary, lines))
     return summary
 
 

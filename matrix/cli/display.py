@@ -231,7 +231,7 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
     from rich.text import Text
 
     from matrix.model.money import show_usd
-    from matrix.report.text import duration, interval, number
+    from matrix.report.text import duration, interval, number, score_digits
 
     balance, counters = progress.picture.balance, progress.counters
     eta = f"   {left}" if (left := _time_left(progress)) else ""
@@ -261,12 +261,12 @@ def live_picture(progress: Progress, scale: tuple[float, float] | None = None) -
     )
     bar = Table.grid()  # a bar on its own would not end its line
     bar.add_row(ProgressBar(total=max(1, progress.to_play), completed=progress.ended, width=60))
-    variants = Table.grid(padding=(0, 2))
+    variants, digits = Table.grid(padding=(0, 2)), score_digits(scale)
     for variant in progress.variants:
         variants.add_row(
             Text(variant.level),
-            number(variant.mean),
-            interval(*_within(scale, variant.low, variant.high)),
+            number(variant.mean, digits),
+            interval(*_within(scale, variant.low, variant.high), digits),
             f"n = {variant.n:,}",
         )
     return Group(

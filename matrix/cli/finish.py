@@ -13,7 +13,7 @@ from matrix.cli.display import LiveDisplay, LogLines, Quiet
 from matrix.cli.printing import say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from matrix.api import Run
     from matrix.api.gating import Gates
@@ -78,7 +78,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
             more errored than was scored, or a report was not written; else with 3 if a gate failed.
             A gateway's run ends with its command's code, or 4 if the cap refused anything.
     """
-    from matrix.api.runs.kind_reports import kind_report
+    from matrix.api.runs.kind_reports import kind_report, placed_lines
     from matrix.cli.gating import GATE_FAILED, exit_code, print_gate
     from matrix.cli.printing import print_json, text_width
     from matrix.report.run.summary_data import summary_as_data
@@ -103,7 +103,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         print_gate(gate)  # the whole summary has it
     lost = _lost(told, run)
     if told is not None and not json:
-        say("\n".join([*([""] * (not quiet)), *_placed(told, run, lost)]))
+        say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
     for name in lost:
         say(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
@@ -131,19 +131,6 @@ def _lost(told: RunReport | None, run: Run) -> list[str]:
     from matrix.api.sessions.choosing import project_of_run
 
     return [] if told is None else unwritten(told, project_of_run(run.path), run)
-
-
-def _placed(told: RunReport, run: Run, lost: Sequence[str]) -> list[str]:
-    """What a kind says, with its files named as they are found from here, and no others."""
-    from matrix.api.sessions.choosing import project_of_run
-    from matrix.store.run.run_folder import from_here
-
-    lines, project = list(told.lines), project_of_run(run.path)
-    gone = {name.partition("/")[0] if name not in told.files else name for name in lost}
-    lines = [line for line in lines if not any(name in line for name in gone)]
-    for name in told.files:
-        lines = [line.replace(name, str(from_here(project / name))) for line in lines]
-    return lines
 
 
 def _kept(run: Run, gate: GateReport) -> Summary:

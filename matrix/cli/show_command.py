@@ -18,6 +18,10 @@ RUN is an id, the beginning of one, a path, or 'last'.
 """
 
 
+_GOING_ON = ("running", "interrupted")
+"""Of such a run its kind says nothing yet."""
+
+
 def register(app: typer.Typer) -> None:
     """Add the command."""
     app.command("show", help=HELP)(show)
@@ -31,6 +35,7 @@ def show(
 ) -> None:
     """Show a run or a session."""
     from matrix import api
+    from matrix.api.runs.kind_reports import kind_report, placed_lines
     from matrix.cli.printing import print_json, text_width
     from matrix.report.run.summary_data import summary_as_data
     from matrix.report.run.summary_text import summary_as_text
@@ -38,10 +43,14 @@ def show(
     found = api.open_run(run, results=results)
     if session is None:
         summary = found.summary()
+        told = kind_report(found) if found.status not in _GOING_ON else None
         if json:
-            print_json(summary_as_data(summary))
+            data = summary_as_data(summary)
+            print_json({**data, "report": told.data} if told is not None and told.data else data)
         else:
             say(summary_as_text(summary, width=text_width()))
+            if told is not None:
+                say("\n".join(["", *placed_lines(told, found)]))
         return
     from matrix.report.session.transcript import session_as_data, session_as_text
 

@@ -159,7 +159,10 @@ class HoldsCode(Protocol):
     """A kind whose scenarios or options may bring programs or code that are run."""
 
     def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
-        """What a session runs of its own, in words; empty for nothing. It may be a stranger's."""
+        """What a session runs of its own, or writes over, in words; empty for nothing.
+
+        It may be a stranger's.
+        """
         ...
 
 
@@ -172,6 +175,8 @@ class LabelQuestion(NamedTuple):
         high: Greatest value; for verdicts 1, PASS.
         verdict: Whether it is answered by PASS or FAIL.
         target: What of the session is shown: ``transcript``, ``last``, or whose messages.
+        turn: The turn of which alone it is shown; 0 for the whole session.
+        speakers: Whose messages alone it is shown, if any are named.
     """
 
     text: str
@@ -179,6 +184,8 @@ class LabelQuestion(NamedTuple):
     high: float
     verdict: bool = False
     target: str = "transcript"
+    turn: int = 0
+    speakers: tuple[str, ...] = ()
 
 
 @runtime_checkable

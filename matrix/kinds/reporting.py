@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import Final, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import BaseModel
 
@@ -149,11 +149,22 @@ class EndedRun(NamedTuple):
     simulated: str = ""
 
 
+_LONGEST_NAME: Final = 150
+OF_RUN: Final = "RUN"
+"""Where a file's name begins that goes into the run's own folder rather than the project."""
+
+
+def file_name(text: str) -> str:
+    """Text as the name of one file: whatever leads elsewhere, or is odd in a name, is a dash."""
+    safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in text)[:_LONGEST_NAME]
+    return safe if safe.strip(".") else f"-{safe}"
+
+
 class RunReport(NamedTuple):
     """What a kind says of a run.
 
     Attributes:
-        files: Path inside the project -> content.
+        files: Path -> content: inside the project, or inside the run's folder after ``RUN/``.
         lines: For people, after the summary.
         failed: How many cases failed; any makes the exit code 3.
         data: The same for programs: ``report`` in what ``--json`` prints.

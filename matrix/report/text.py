@@ -19,6 +19,7 @@ WIDTH = 100
 
 _LONGEST_REASON: Final = 300
 """Characters of a reason that are told in one line."""
+_SMALL_RANGE: Final = 2.0
 
 
 def columns(
@@ -77,11 +78,20 @@ def ends_as_data(found: Interval | None) -> dict[str, JSON]:
     return {"low": found.low, "high": found.high}
 
 
-def metric_value(metric: str, value: float, *, signed: bool = False) -> str:
-    """A value of a metric, or with its sign a difference of two: points of a score to one place."""
+def score_digits(score_range: tuple[float, float] | None) -> int:
+    """Decimals of a score: one of points, three where all of it lies between 0 and 1 or so."""
+    small = score_range is not None and score_range[1] - score_range[0] <= _SMALL_RANGE
+    return 3 if small else 1
+
+
+def metric_value(metric: str, value: float, *, signed: bool = False, score: int = 1) -> str:
+    """A value of a metric, or with its sign a difference of two.
+
+    ``score`` is how many decimals a score has, as :func:`score_digits` says.
+    """
     sign = "+" if signed else ""
     if metric == "score":
-        return in_digits(value, 1, sign)
+        return in_digits(value, score, sign)
     return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from matrix.api.opened import Run
+from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED
-from matrix.kinds.reporting import EndedRun, EndedSession, ReportsRuns, RunReport, Spent
+from matrix.kinds.reporting import (
+    OF_RUN,
+    EndedRun,
+    EndedSession,
+    ReportsRuns,
+    RunReport,
+    Spent,
+    file_name,
+)
+from matrix.kinds.text_files import real
 from matrix.model.errors import KindUnusable, StoreError
+from matrix.model.lines import in_line
 from matrix.model.records import JSON
 from matrix.report.text import harmless
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.restoring import remove_folder, restore_tree
 from matrix.store.run.own_files import SHARED
-from matrix.store.run.run_folder import write_whole
+from matrix.store.run.run_folder import from_here, write_whole
 
 
 def kind_report(run: Run) -> RunReport | None:
@@ -38,6 +50,18 @@ def kind_report(run: Run) -> RunReport | None:
     return found._replace(
         files={name: _printable(name, text) for name, text in found.files.items()}
     )
+
+
+def placed_lines(told: RunReport, run: Run, lost: Sequence[str] = ()) -> list[str]:
+    """What a kind says, with its files named as they are found from here, but for lost ones."""
+    lines, project = list(told.lines), project_of_run(run.path)
+    gone = {name.partition("/")[0] if name not in told.files else name for name in lost}
+    lines = [line for line in lines if not any(name in line for name in gone)]
+    own = f"{OF_RUN}/"
+    for name in told.files:
+        place = run.path / name.removeprefix(own) if name.startswith(own) else project / name
+        lines = [line.replace(name, str(from_here(place))) for line in lines]
+    return lines
 
 
 def _printable(name: str, text: str) -> str:
@@ -133,7 +157,7 @@ def write_kind_report(report: RunReport, project: Path, run: Run) -> None:
     troubles = []
     for name, text in report.files.items():
         try:
-            _write_file(project / name, text)
+            _write_file(_place(name, project, run), text)
         except StoreError as error:
             troubles.append(str(error))
     for session, place in _workdirs(report, run):
@@ -148,16 +172,41 @@ def write_kind_report(report: RunReport, project: Path, run: Run) -> None:
 
 def unwritten(report: RunReport, project: Path, run: Run) -> list[str]:
     """What of a report is not there, or is not what was to be written."""
-    lost = [name for name, text in report.files.items() if not _is_there(project / name, text)]
+    lost = [
+        name for name, text in report.files.items() if not _is_written(name, text, project, run)
+    ]
     return lost + [
         f"{WORKDIRS}/{place.name}" for _, place in _workdirs(report, run) if not place.is_dir()
     ]
 
 
+def _place(name: str, project: Path, run: Run) -> Path:
+    """Where a file of a report goes: into the project, or the run's own folder.
+
+    Names are made of what a run says, which may be a stranger's.
+
+    Raises:
+        StoreError: It leads elsewhere.
+    """
+    own = f"{OF_RUN}/"
+    root = run.path if name.startswith(own) else project
+    place = root / name.removeprefix(own)
+    if not real(place.parent).is_relative_to(real(root)) or place.name in ("", ".", ".."):
+        raise StoreError(f"{in_line(name)} leads out of {root}, and was not written")
+    return place
+
+
+def _is_written(name: str, text: str, project: Path, run: Run) -> bool:
+    try:
+        return _is_there(_place(name, project, run), text)
+    except StoreError:
+        return False
+
+
 def _workdirs(report: RunReport, run: Run) -> list[tuple[str, Path]]:
     """Sessions that have left a folder, and where it is written out."""
     return [
-        (session, run.path / WORKDIRS / name)
+        (session, run.path / WORKDIRS / file_name(name))
         for session, name in report.folders.items()
         if any(done.tree for done in run.session(session).turns)
     ]

@@ -33,7 +33,7 @@ from matrix.engine.prepare.keys import (
     require_no_keys,
     sendings,
 )
-from matrix.engine.prepare.plan_file import read_plan, write_plan
+from matrix.engine.prepare.plan_file import read_plan, settle_plan, write_plan
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.prepare.trust import require_trust
 from matrix.engine.run.driver import Driver
@@ -217,6 +217,7 @@ def resume(
         return done
     if not own:
         require_trust(prepared, f"run {file.run_id}", [path for path, _, _ in given], trusted=trust)
+        settle_plan(run_dir, prepared.env_file)
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
@@ -364,15 +365,17 @@ def _report(run: Run, project: Path, listener: Listener) -> None:
     """Write the reports of a run that has ended; a run does not fail for them."""
     from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 
-    try:
-        write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary()))
-    except MatrixError as error:
-        listener.note(f"no {REPORT_NAME} could be written: {error}")
+    lines: tuple[str, ...] = ()
     try:
         if (told := kind_report(run)) is not None:
+            lines = told.lines
             write_kind_report(told, project, run)
     except MatrixError as error:
         listener.note(f"the report of the {run.file.kind} kind could not be written: {error}")
+    try:
+        write_whole(run.path, REPORT_NAME, report_as_markdown(run.summary(), lines))
+    except MatrixError as error:
+        listener.note(f"no {REPORT_NAME} could be written: {error}")
 
 
 def _require_nodes(engine: Executor, prepared: Prepared, listener: Listener) -> None:

@@ -15,6 +15,7 @@ from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.engine.prepare.registry import document_of, kind_if_usable
 from matrix.kinds.protocol import Kind
+from matrix.kinds.reporting import file_name
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
 from matrix.model.records import JSON
@@ -173,7 +174,7 @@ def export_snapshot(
         raise BadInput(found or [Mistake("--snapshot", None, "", none)])
     if notes is not None:
         notes += [f"not pinned: {name}: {why}" for name, why in told.unpinned.items()]
-    files = {f"{name}.json": text.encode for name, text in told.pins.items()}
+    files = {f"{file_name(name)}.json": text.encode for name, text in told.pins.items()}
     return write_files(Path(folder), files, force=force)
 
 

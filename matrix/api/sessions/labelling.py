@@ -20,7 +20,14 @@ from matrix.engine.prepare.registry import load_kind
 from matrix.judging.listed import shown_to
 from matrix.judging.repeats import REPEAT, SESSION_SCORE
 from matrix.judging.request import cut
-from matrix.kinds.protocol import PROMPTS, REPORTED, AsksPeople, LabelQuestion, PreviousPlay
+from matrix.kinds.protocol import (
+    MATERIAL,
+    PROMPTS,
+    REPORTED,
+    AsksPeople,
+    LabelQuestion,
+    PreviousPlay,
+)
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
 from matrix.model.records import Message
@@ -111,7 +118,13 @@ class Labelling:
         question = questions[self.metric]
         log = self._moments.after(session, self._turns[session]).log
         hidden = (REPORTED, PROMPTS)
-        said = [(n, one) for n, one in enumerate(log) if not one.channel.startswith(hidden)]
+        said = [
+            (n, one)
+            for n, one in enumerate(log)
+            if not one.channel.startswith(hidden)
+            and question.turn in (0, one.turn)
+            and (not question.speakers or one.speaker in question.speakers)
+        ]
         lines = [_line(one) for _, one in shown_to(question.target, said)]
         return LabelItem(session, question, "\n\n".join(lines))
 
@@ -154,12 +167,14 @@ class Labelling:
         return {**own, **questions_of(moment.texts)}
 
     def _chosen(self, metric: str | None) -> str:
-        frame = self._tables.frame("sessions", ["session_id", "outcome"])
+        frame = self._tables.frame("sessions", ["session_id", "scenario", "outcome"])
         over = frame[frame.outcome.isin(["completed", "timeout"])]
         if over.empty:
             told = "no session has come to its end, so there is nothing to label"
             raise BadInput([Mistake(self.run.id, None, "", told)])
-        asked = self._questions(str(over.session_id.iloc[0]))
+        asked: dict[str, None] = {}  # a scenario may have questions that another has not
+        for session in over.drop_duplicates("scenario").session_id:
+            asked |= dict.fromkeys(self._questions(str(session)))
         known = [name for name in asked if name in self._judges]
         if not known:
             told = "no score of this run is a judge's that people could be asked for"
@@ -413,5 +428,7 @@ def _cell(text: str) -> str:
 
 
 def _line(message: Message) -> str:
+    if message.channel == MATERIAL:
+        return f"File {message.label}:\n{message.text}"
     _, private, who = message.channel.partition("private/")
     return f"{message.speaker}{f' (to {who} alone)' if private else ''}: {message.text}"

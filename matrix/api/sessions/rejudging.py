@@ -195,9 +195,17 @@ def _listed(
             }
             for one in rubrics
         )
-    if not panel or not before:
+    if repeats > 1 and not before:
+        told = (
+            "is how often each rubric is judged: name rubrics with --rubric; how often the kind's "
+        )
+        told += "own judge is asked, an option of the kind says, if it has one"
+        raise BadInput([Mistake("--repeats", None, "", told)])
+    if not before or not (panel or repeats > 1):
         return None
-    return tuple({**one, "model": list(panel)} for one in before)
+    changed: dict[str, JSON] = {"model": list(panel)} if panel else {}
+    changed |= {"repeats": repeats} if repeats > 1 else {}
+    return tuple({**one, **changed} for one in before)
 
 
 def _who_judges(parent: Run, rubric: str, panel: Sequence[str], before: Sequence[Any]) -> list[str]:

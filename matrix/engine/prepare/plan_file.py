@@ -209,6 +209,21 @@ def _entry(
     return _ENTRY.validate_python(fields)
 
 
+def settle_plan(run_dir: Path, env_file: Path) -> None:
+    """Say where the project is of a run that was made elsewhere, and is taken up here.
+
+    Raises:
+        StoreError: There is no readable plan, or no room for it.
+    """
+    disk, temporary = Disk(), run_dir / f".{PLAN_NAME}.tmp"
+    try:
+        found = {**orjson.loads(read_plain(run_dir / PLAN_NAME)), "env_file": str(env_file)}
+        disk.write(temporary, lambda handle: handle.write(orjson.dumps(found)))
+        disk.rename(temporary, run_dir / PLAN_NAME)
+    except (OSError, ValueError, TypeError) as error:
+        raise _unreadable(run_dir, str(error)) from None
+
+
 def read_tariffs(run_dir: Path) -> dict[str, Tariff]:
     """Model -> the prices that a run was held to; none of a folder without a readable plan."""
     try:

@@ -83,6 +83,11 @@ class CriteriaKind:
     def claims(self, value: JSON) -> bool:
         return is_criteria(value)
 
+    def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
+        """What it writes over in the project, which is not for a stranger to say."""
+        record = options.get("record")
+        return f"writes what its agents say to {str(record)[:200]!r}" if record else ""
+
     def read_file(self, request: FileRequest) -> ReadFile:
         return read_criteria(request)
 

@@ -356,11 +356,23 @@ class TrajectoryKind:
         """Whether each judged assertion holds."""
         scenario = TrajectoryScenario.model_validate(kept.texts["scenario"])
         found = {}
+        turns = {
+            name: number
+            for number, turn in enumerate(scenario.turns, 1)
+            for name, _ in ids_of(turn.expected, number)
+        }
         for name, check in all_ids(scenario):
             if isinstance(check, Content):
                 told = "\n".join(f"{key}: {text}" for key, text in check.context.items())
-                question = f"{check.text}\n\n{told}\n\nDoes it pass?"
-                found[name] = LabelQuestion(question, 0, 1, True, name)
+                question = LabelQuestion(
+                    f"{check.text}\n\n{told}\n\nDoes it pass?", 0, 1, True, name
+                )
+                turn = turns.get(name, 0)
+                if turn and not (check.target_glob or check.target_file):
+                    question = question._replace(
+                        target="transcript", turn=turn, speakers=("input", AGENT)
+                    )
+                found[name] = question
         return found
 
     async def finish(self, ctx: Context, state: TrajectoryState) -> None:

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.kinds.reporting import EndedRun, EndedSession, RunReport, Spent
+from matrix.kinds.reporting import OF_RUN, EndedRun, EndedSession, RunReport, Spent, file_name
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
 from matrix.stats.estimates.proportions import wilson
@@ -18,7 +18,6 @@ from matrix.stats.estimates.proportions import wilson
 REPORTS: Final = Path("reports") / TRAJECTORY
 """Where in a project each run is written to."""
 
-RESULTS: Final = Path("results")
 
 UNREACHED: Final = "UNREACHED"
 """An assertion of a run that ended before it."""
@@ -131,8 +130,7 @@ def _folders(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 
 def _file_name(session: Mapping[str, Any]) -> str:
     levels = "".join(f"-{level}" for level in session["levels"].values())
-    safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in levels)
-    return f"{session['scenario']}{safe}-{session['run']}"
+    return file_name(f"{session['scenario']}{levels}-{session['run']}")
 
 
 def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
@@ -366,7 +364,7 @@ def _each(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> dict[str, str
     day, found = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%d}", dict[str, str]()
     for one in sessions:
         name = f"{day}-{_file_name(one)}.json"
-        found[f"{RESULTS}/{run.run_id}/json/{name}"] = _json({"run_id": run.run_id, **one})
+        found[f"{OF_RUN}/json/{name}"] = _json({"run_id": run.run_id, **one})
     return found
 
 

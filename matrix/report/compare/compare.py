@@ -77,6 +77,7 @@ class WholeRun:
     confidence: float
     row: VariantRow
     unscored: tuple[Unscored, ...]
+    score_digits: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,7 @@ class FactorComparison:
     unscored: tuple[Unscored, ...]
     simulated: str
     void: Void | None
+    score_digits: int = 1
 
 
 def compare_factor(
@@ -127,7 +129,9 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
     row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
     unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
-    return WholeRun(matchup.metric, 1.0 - rules.alpha, replace(row, level="all"), unscored)
+    return WholeRun(
+        matchup.metric, 1.0 - rules.alpha, replace(row, level="all"), unscored, matchup.score_digits
+    )
 
 
 def compare(
@@ -221,6 +225,7 @@ def comparison_of(judged: MatchupVerdict) -> FactorComparison:
         unscored=unscored_of(matchup, metric),
         simulated=matchup.simulated,
         void=judged.void,
+        score_digits=matchup.score_digits,
     )
 
 

@@ -20,6 +20,7 @@ from matrix.kinds.protocol import Kind
 from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import FAILED, OF_FAILURES_TOO, SESSION_METRICS, lower_is_better
 from matrix.model.spec.run_spec import RunSpec
+from matrix.report.text import score_digits
 from matrix.stats import complete_rounds
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.store.reading.judgings import stacked
@@ -191,6 +192,11 @@ class Matchup:
     def is_due(self, metric: str) -> bool:
         """Whether every session should have a value of it, so that one without is missing."""
         return metric == "score" or metric in names_of(self.spec)
+
+    @property
+    def score_digits(self) -> int:
+        """Decimals of its scores."""
+        return score_digits(self.kind.score_range)
 
     def round_table(self, metric: str) -> tuple[RoundTable, int]:
         """Complete rounds of a metric, and pairs left out because a session has no value of it.

@@ -54,7 +54,6 @@ FINDINGS: Mapping[str, str] = {
 """What a pair shows, in the words of a table."""
 
 _DIGITS = {
-    "score": 1,
     "cost_usd": 4,
     "turns": 1,
     "calls": 1,
@@ -70,11 +69,13 @@ class Figures:
     """How figures of one metric are written."""
 
     metric: str
+    score: int = 1
+    """Decimals of a score, as ``score_digits`` says."""
 
     @property
     def digits(self) -> int:
         """Decimals of its means."""
-        return _DIGITS.get(self.metric, _OTHERS)
+        return self.score if self.metric == "score" else _DIGITS.get(self.metric, _OTHERS)
 
     def number(self, value: float | None) -> str:
         """A mean."""

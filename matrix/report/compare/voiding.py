@@ -42,6 +42,7 @@ class Void:
     winner_by_judge: str
     errors: tuple[BiasDifference, ...]
     people: ByPeople
+    score_digits: int = 1
 
     def concerns(self, first: str, second: str) -> bool:
         """Whether the judge's difference between two variants is undone, in either order."""
@@ -55,7 +56,7 @@ class Void:
     @property
     def sentence(self) -> str:
         """In place of the verdict's own."""
-        figures, metric = Figures(self.people.metric), self.people.metric
+        figures, metric = Figures(self.people.metric, self.score_digits), self.people.metric
         errs = ", ".join(
             f"{one.first} and {one.second} (by {figures.difference(one.difference)}, {one.sure})"
             for one in self.errors
@@ -135,7 +136,7 @@ def voided(judged: MatchupVerdict) -> MatchupVerdict:
     winner = "" if verdict.winner is None else names[verdict.winner]
     return replace(
         judged,
-        void=Void(verdict.kind, winner, errors, people),
+        void=Void(verdict.kind, winner, errors, people, judged.matchup.score_digits),
         verdict=replace(
             verdict,
             kind="not_enough_data",

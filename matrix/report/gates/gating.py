@@ -76,7 +76,7 @@ class GateReport:
         if kind in self.wish.fail_on:
             return "gate FAILED"
         word = "undecided" if kind == "not-enough-data" else "not passed"
-        return f"gate {word} (exit code 0; 3 with --fail-on {kind})"
+        return f"gate {word} (fails the run only with --fail-on {kind})"
 
     def _all(self) -> list[tuple[FailOn | None, str]]:
         """What each gate would have to be failed on, and what it says."""

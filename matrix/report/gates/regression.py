@@ -8,6 +8,7 @@ the two errs at the error rate that the run declares.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
@@ -72,6 +73,7 @@ class Regression:
     failures_kind: GateKind
     extra: int | None
     sentence: str
+    score_digits: int = 1
 
 
 def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0) -> Regression:
@@ -114,6 +116,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         failures_kind=failed,
         extra=_extra(scores, failures, rounds, rules.failure_margin),
         sentence="",
+        score_digits=matchup.score_digits,
     )
     return replace(found, sentence=_sentence(found, matchup))
 
@@ -214,19 +217,20 @@ def _score_words(found: Regression) -> str:
     gate, metric = found.scores, found.metric
     if gate is None:
         return ""
-    margin = f"margin {metric_value(metric, gate.margin)}"
+    shown = partial(metric_value, metric, signed=True, score=found.score_digits)
+    margin = f"margin {metric_value(metric, gate.margin, score=found.score_digits)}"
     if gate.difference is None:
         return f"no value of {metric} in both yet"
-    seen = f"{metric} {metric_value(metric, gate.difference, signed=True)}"
+    seen = (
+        f"{metric} {metric_value(metric, gate.difference, signed=True, score=found.score_digits)}"
+    )
     if gate.reason == "too few rounds":
         return f"{seen}, {margin}; at least {MIN_ROUNDS} rounds are needed"
     if gate.interval is None:
         return f"{seen} in every round, so there is no spread to judge by"
     if gate.interval.low == gate.interval.high:
         return f"{seen} in every round, {margin}"
-    low, high = (
-        metric_value(metric, end, signed=True) for end in (gate.interval.low, gate.interval.high)
-    )
+    low, high = shown(gate.interval.low), shown(gate.interval.high)
     sure = "; surely worse, but by less than the margin" if gate.worse_within_margin else ""
     return f"{seen} ({percent(gate.interval)} interval {low} to {high}), {margin}{sure}"
 

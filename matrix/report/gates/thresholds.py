@@ -69,6 +69,7 @@ class Threshold:
     unit: str
     simulated: str
     variants: tuple[VariantThreshold, ...]
+    score_digits: int = 1
 
     @property
     def kind(self) -> ThresholdKind:
@@ -129,6 +130,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         unit=matchup.unit,
         simulated=matchup.simulated,
         variants=tuple(found),
+        score_digits=matchup.score_digits,
     )
 
 
@@ -176,7 +178,11 @@ def _either(passing: ThresholdKind, failing: ThresholdKind) -> ThresholdKind:
 
 
 def _shown(found: Threshold, value: float) -> str:
-    return f"{100 * value:.3g} %" if found.rate else metric_value(found.metric, value)
+    return (
+        f"{100 * value:.3g} %"
+        if found.rate
+        else metric_value(found.metric, value, score=found.score_digits)
+    )
 
 
 def _told(found: Threshold, one: VariantThreshold) -> str:

@@ -28,9 +28,13 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~&$!])")
 """What has a meaning inside a line; what has one at its beginning only never begins one here."""
 
 
-def report_as_markdown(summary: Summary) -> str:
-    """The whole report."""
-    return "\n".join(_lines(summary)) + "\n"
+def report_as_markdown(summary: Summary, of_kind: Sequence[str] = ()) -> str:
+    """The whole report, with what the run's kind says of it, line by line."""
+    lines = list(_lines(summary))
+    if of_kind:
+        lines.append(f"\n## {escaped(summary.run.kind.capitalize())}\n")
+        lines += [f"    {harmless(line)}" for line in of_kind]
+    return "\n".join(lines) + "\n"
 
 
 def escaped(text: str) -> str:
@@ -67,7 +71,7 @@ def _lines(summary: Summary) -> Iterator[str]:
 
 def _pairs(comparison: FactorComparison) -> tuple[list[str], list[list[str]]]:
     levels = [row.level for row in comparison.rows]
-    digits = 1 if comparison.metric == "score" else 3
+    digits = comparison.score_digits if comparison.metric == "score" else 3
     rows = []
     for pair in comparison.verdict.comparisons:
         bounds = pair.interval

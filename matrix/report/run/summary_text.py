@@ -366,12 +366,12 @@ def variant_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
     if comparison is not None:
         confidence = 1 - comparison.verdict.rules.alpha
         headers = _headers(comparison.factor, comparison.metric, confidence)
-        variants, metric = comparison.rows, comparison.metric
+        variants, metric, score = comparison.rows, comparison.metric, comparison.score_digits
     else:
         assert whole is not None
         headers = _headers("variant", whole.metric, whole.confidence)
-        variants, metric = (whole.row,), whole.metric
-    rows = [_variant_cells(row, 1 if metric == "score" else 3) for row in variants]
+        variants, metric, score = (whole.row,), whole.metric, whole.score_digits
+    rows = [_variant_cells(row, score if metric == "score" else 3) for row in variants]
     if any(one.without for one in summary.unscored):
         for cells, text in zip(
             [headers, *rows],

@@ -13,6 +13,7 @@ from matrix.report.compare.leading import Lead
 from matrix.report.compare.matchup import Matchup
 from matrix.report.text import plural
 from matrix.stats import MIN_SCENARIOS, new_scenarios, pairwise_level
+from matrix.stats.rounds.rules import MIN_ROUNDS
 
 SCENARIO = "scenario"
 STORY = "story"
@@ -128,6 +129,10 @@ def elsewhere_of(judged: MatchupVerdict, lead: Lead | None) -> Elsewhere:
         return Elsewhere(count, None, None, None, level, None, told)
     if verdict.rules.engine == "fixed" and "plan not over" in verdict.reasons:
         told = "Nothing is said about other scenarios yet: this looks once, when the plan is over."
+        return Elsewhere(count, None, None, None, level, None, told)
+    if "too few rounds" in verdict.reasons:
+        told = "Nothing is said about other scenarios yet: that, too, takes at least "
+        told += f"{plural(MIN_ROUNDS, 'round')}."
         return Elsewhere(count, None, None, None, level, None, told)
     by_scenario = _by_scenario(judged.table.scores, matchup.within[SCENARIO])
     found = new_scenarios(by_scenario[:, :, lead.second], by_scenario[:, :, lead.first], level)

@@ -162,7 +162,10 @@ def _purchase(noise: Noise, widths: dict[str, float]) -> str:
     """What to buy first, in one sentence."""
     session, judge = noise.source("session").variance, noise.source("judge").variance
     if judge is None:
-        hint = "without repeats (`judge_repeats`) the judge's own part cannot be told apart"
+        hint = (
+            "without repeats (`judge_repeats` of a kind, `repeats` of listed judges) the "
+            "judge's own part cannot be told apart"
+        )
     elif session is not None and judge / noise.ratings > HALF * (session + judge / noise.ratings):
         return (
             "Most of what can be reduced is the judge's: a better one, or more ratings, would "

@@ -20,6 +20,7 @@ from matrix.report.compare.judge_check import Standing
 from matrix.report.compare.labelled import ByPeople, by_people, judged_parts, standing_in
 from matrix.report.compare.leading import leading_pair
 from matrix.report.compare.matchup import COMPOSITE, Matchup
+from matrix.report.compare.study_words import Figures
 from matrix.report.compare.voiding import standing_beside
 from matrix.report.study.breakdown import (
     Breakdown,
@@ -85,6 +86,11 @@ class Study:
     def factor(self) -> str:
         """What the variants are levels of; ``run`` for two runs."""
         return self.comparison.factor
+
+    @property
+    def figures(self) -> Figures:
+        """How its figures are written."""
+        return Figures(self.metric, self.comparison.score_digits)
 
     @property
     def metric(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import LEAST_WITH_JUDGE
-from matrix.report.compare.study_words import Figures, chance, short
+from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
@@ -27,7 +27,7 @@ def risk_text(study: Study, width: int) -> str:
     found = study.risk
     if found is None:
         return ""
-    figures = Figures(study.metric)
+    figures = study.figures
     headers = [study.factor, "chance of being best", "gives up on average", "$ per completed"]
     rows = [
         [
@@ -57,7 +57,7 @@ def people_text(study: Study, width: int) -> str:
     found = study.people
     if found is None:
         return ""
-    figures = Figures(found.metric)
+    figures = study.figures
     headers = [study.factor, "labelled", "judge", "people", "people, by judge", "95 % interval"]
     rows = [
         [
@@ -110,7 +110,7 @@ def breakdown_text(study: Study, width: int) -> str:
     found = study.breakdown
     if found is None:
         return ""
-    figures = Figures(study.metric)
+    figures = study.figures
     headers = [found.by, "pairs", found.first, found.second, "difference"]
     rows = [
         [
@@ -133,7 +133,7 @@ def elsewhere_text(study: Study, width: int) -> str:
     found = study.elsewhere
     told = found.sentence
     if found.difference is not None:
-        figures = Figures(study.metric)
+        figures = study.figures
         told += (
             f" Difference {figures.difference(found.difference)}, {100 * (1 - found.level):.4g} % "
             f"interval {figures.interval(found.low, found.high)}, p {chance(found.p)}."
@@ -203,7 +203,7 @@ def cost_quality_text(study: Study, width: int) -> str:
     found = study.cost_quality
     if found is None:
         return ""
-    figures = Figures(study.metric)
+    figures = study.figures
     confidence = f"about {100 * found.confidence:.4g} %"
     headers = [
         study.factor, study.metric, "$ a session", f"x {found.reference}", confidence,
@@ -284,4 +284,4 @@ def _noise_cells(row: NoiseRow, study: Study) -> list[str]:
     name = _NOISE[row.source]
     if row.includes:
         name += f", with {' and '.join(row.includes)}"
-    return [name, f"{100 * (row.share or 0.0):.0f} %", Figures(study.metric).number(row.sd)]
+    return [name, f"{100 * (row.share or 0.0):.0f} %", study.figures.number(row.sd)]

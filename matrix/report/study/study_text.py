@@ -76,7 +76,7 @@ def _variants(study: Study) -> str:
     confidence = f"{100 * (1 - study.verdict.rules.alpha):.4g} % interval"
     headers = [study.factor, "ended", study.metric, confidence, "failed", "errored", "censored"]
     headers.append("$ per completed")
-    figures = Figures(study.metric)
+    figures = study.figures
     rows = [_variant_cells(row, figures) for row in study.rows]
     return columns(headers, rows, right=(1, 2, 4, 5, 6, 7))
 
@@ -185,7 +185,7 @@ def _pairs(study: Study, width: int) -> str:
         "finding",
     ]
     headers[2] = f"{study.unit}s"
-    figures = Figures(study.metric)
+    figures = study.figures
     rows = [_pair_cells(row, figures, tests) for row in study.pairs]
     right = (2, 3, *range(5, 5 + len(tests)))
     title = f"Differences on {study.metric}" + (", the better mean first" if ordered else "")
