@@ -41,3 +41,9 @@ def require_line(text: str) -> str:
     if in_line(text) != text:
         raise ValueError(f"found {text!r}; a name is one line, without control characters")
     return text
+
+
+def is_plain_name(text: str) -> bool:
+    """Whether text can name an entry of a folder: one line, one part, and not the folder itself."""
+    one_part = text not in ("", ".", "..") and "/" not in text and "\0" not in text
+    return one_part and in_line(text) == text

@@ -8,7 +8,7 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,12 +59,13 @@ from matrix.model.errors import (
     RunLocked,
     StoreError,
 )
+from matrix.model.plan import Plan
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.gates.gate_wish import LATEST
 from matrix.report.text import plural
-from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.run.driven import clear_unbegun, driving, setting_up
-from matrix.store.run.made_here import is_made_here
+from matrix.store.run.made_here import PLAN_NAME, is_made_here
 from matrix.store.run.run_folder import (
     RUN_ID,
     BranchedFrom,
@@ -217,6 +218,7 @@ def resume(
         return done
     if not own:
         require_trust(prepared, f"run {file.run_id}", [path for path, _, _ in given], trusted=trust)
+        _require_own_sessions(prepared.plan, run_dir)
         settle_plan(run_dir, prepared.env_file)
     _require_models(prepared)
     for found in recover_run(run_dir):
@@ -391,6 +393,26 @@ def _tell_place(engine: Executor, run_dir: Path, listener: Listener) -> None:
         place = f"{run_dir.resolve()} on {socket.gethostname()}"
         told = f"everything is written to {place}, the machine this was started on"
         listener.remark(f"{told}; sessions are played on the Ray at {engine.joined}")
+
+
+def _require_own_sessions(plan: Plan, run_dir: Path) -> None:
+    """See that what a journal from elsewhere has begun is of the plan that it came with.
+
+    Raises:
+        StoreError: It is not: it would be played anew, and paid for, beside what is there.
+    """
+    with closing(JournalReader(run_dir / JOURNAL_NAME)) as reader:
+        begun = set(reader.session_ids())
+    for number in range(plan.rounds):
+        if not begun:
+            return
+        of_round = plan.round(number)
+        begun -= {one.session_id for one in (*of_round.sessions, *of_round.preludes)}
+    if begun:
+        raise StoreError(
+            f"the journal of {run_dir} has sessions that its {PLAN_NAME} does not plan, such as "
+            f"{min(begun)[:40]}: one of the two was changed; get the run anew"
+        )
 
 
 def _require_models(prepared: Prepared) -> None:

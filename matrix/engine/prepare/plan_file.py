@@ -24,7 +24,7 @@ from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
 from matrix.model.errors import StoreError
 from matrix.model.files import read_plain
-from matrix.model.lines import in_line
+from matrix.model.lines import in_line, is_plain_name
 from matrix.model.plan import Cell, Continued, Origin, Plan
 from matrix.model.records import JSON
 from matrix.model.spec.aliases import StandIns, simulated_roles
@@ -116,6 +116,8 @@ class _PlanFile(BaseModel):
         if len({cell.id for cell in self.cells}) != len(self.cells):
             raise ValueError("two cells are the same")
         for cell in self.cells:
+            if not is_plain_name(cell.scenario):
+                raise ValueError(f"{cell.scenario[:80]!r} is no name of a scenario")
             if cell.levels.keys() != self.factors.keys():
                 raise ValueError(f"a cell of {cell.scenario!r} has other factors than the plan")
             for name, level in cell.levels.items():

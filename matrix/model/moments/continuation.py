@@ -18,6 +18,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.model.entries import RoleShare, Tally, TurnDone
+from matrix.model.lines import is_plain_name
 from matrix.model.moments.checkpoint import HeldContents
 from matrix.model.records import (
     JSON,
@@ -166,6 +167,8 @@ class ContinuationData(FilePart):
             for key, value in self.resources.items()
             if content_hash(value) != key
         ]
+        if not is_plain_name(self.plan.scenario):
+            found.append(("plan.scenario", f"found {self.plan.scenario[:80]!r}; it is no name"))
         if self.folder is not None:
             found += [(f"folder.blobs.{digest}", _EDITED) for digest in self.folder.damaged()]
             if self.folder.tree not in self.folder.blobs:

@@ -117,8 +117,13 @@ def _transcript(done: TurnDone) -> Iterator[str]:
 
 def _quoted(text: str) -> str:
     """What somebody said; all but the first line is marked, as it might pass for ours."""
-    first, *rest = text.split("\n")
+    first, *rest = _plain(text).split("\n")
     return "\n".join([first, *(f"> {line}".rstrip() for line in rest)])
+
+
+def _plain(text: str) -> str:
+    """Text in which no tag is one, and no picture is fetched, wherever the page is shown."""
+    return text.replace("<", "\\<").replace("![", "!\\[")
 
 
 def _head(message: Message) -> str:

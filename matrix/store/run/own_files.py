@@ -7,7 +7,9 @@ wherever the sender says.
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
+from errno import EINVAL
 from itertools import islice
 from pathlib import Path
 from typing import IO, Final
@@ -46,14 +48,17 @@ def open_lock(path: Path) -> IO[bytes]:
 
 
 def make_private(path: Path) -> None:
-    """See that a file is there before SQLite, which goes by the umask, opens it.
+    """See that a plain file is there before SQLite, which goes by the umask, opens it.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: It cannot be made, or is a link, a pipe or a device.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     with suppress(FileExistsError):
         os.close(os.open(path, flags, FILE_MODE))
+        return
+    if not stat.S_ISREG(path.lstat().st_mode):
+        raise OSError(EINVAL, "it is no plain file; it would write elsewhere, or wait for ever")
 
 
 def make_private_with(path: Path, content: bytes) -> None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
+from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.spec.budgets import Budget
 from matrix.store.run.own_files import make_private, open_lock
@@ -42,6 +43,8 @@ CREATE TABLE IF NOT EXISTS draws (
     amount INTEGER NOT NULL, began REAL NOT NULL, ended REAL, settled INTEGER NOT NULL DEFAULT 0
 );
 """
+_OWN: Final = frozenset(["time", "budgets", "draws", "sqlite_autoindex_budgets_1"])
+_FAR_S: Final = 366 * 86_400.0
 _SETTLE = (
     "UPDATE draws SET amount = MAX(0, ? - base), ended = ?, settled = 1 "
     "WHERE run = ? AND NOT settled"
@@ -234,12 +237,35 @@ class BudgetFile:
             db.execute("BEGIN IMMEDIATE")
             for statement in _SCHEMA.split(";"):
                 db.execute(statement)
+            self._require_sound(db, now)
             yield db, _pass_time(db, now)
             db.execute("COMMIT")
         except sqlite3.Error as error:
             raise StoreError(f"cannot use {self._path}: {error}") from None
         finally:
             db.close()  # which rolls back what was not committed
+
+    def _require_sound(self, db: sqlite3.Connection, now: float) -> None:
+        """See that the file holds what only runs write: it may have come with somebody's folder.
+
+        Raises:
+            StoreError: It does not; nothing is drawn on it.
+        """
+        found = db.execute("SELECT type, name FROM sqlite_master").fetchmany(100)
+        other = [f"a {kind} {str(name)[:40]!r}" for kind, name in found if name not in _OWN]
+        wrong = db.execute(
+            "SELECT run FROM draws WHERE NOT (typeof(amount) = 'integer' AND amount >= 0 AND "
+            "typeof(base) = 'integer' AND base >= 0 AND typeof(began) IN ('real', 'integer'))"
+        ).fetchmany(1)
+        other += [f"a draw of {in_line(str(run))[:40]!r} that none can be" for (run,) in wrong]
+        (latest,) = db.execute("SELECT MAX(latest) FROM time").fetchone()
+        if latest is not None and not (isinstance(latest, float) and latest < now + _FAR_S):
+            other.append("a time that has not come yet, by more than a year")
+        if other:
+            raise StoreError(
+                f"{self._path} holds {other[0]}: it was made by no run; move it away, and budgets "
+                "begin anew"
+            )
 
 
 def _pass_time(db: sqlite3.Connection, now: float) -> float:

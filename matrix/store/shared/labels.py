@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from matrix.model.errors import StoreError
+from matrix.model.files import read_plain
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.own_files import make_private
 
@@ -33,6 +34,7 @@ _MOST_NAMED: Final = 10
 """Lines that are no labels, named in a message."""
 
 _JUDGED: Final = ("session_id", "turn", "name", "value", "judge_model", "rubric_hash")
+_MOST_BYTES: Final = 512_000_000
 
 
 class JudgeId(NamedTuple):
@@ -99,7 +101,7 @@ def read_labels(results: Path) -> list[Label]:
     """
     path = results / LABELS_NAME
     try:
-        lines = path.read_bytes().split(b"\n")
+        lines = read_plain(path, _MOST_BYTES).split(b"\n")
     except FileNotFoundError:
         return []
     except OSError as error:
