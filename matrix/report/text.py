@@ -95,6 +95,14 @@ def metric_value(metric: str, value: float, *, signed: bool = False, score: int 
     return f"{value:{sign},.0f}" if abs(value) >= 1000 else f"{value:{sign}.3g}"
 
 
+def names_listed(names: Sequence[str], most: int = 3) -> str:
+    """Some names: ``a, b and c``, ``a, b, c and 4 more``."""
+    shown, left = list(names[:most]), len(names) - most
+    if left > 0:
+        return f"{', '.join(shown)} and {left} more"
+    return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
+
+
 def duration(seconds: float) -> str:
     """Seconds as people say them: ``42 s``, ``3 min 20 s``, ``2 h 5 min``."""
     whole = round(seconds)

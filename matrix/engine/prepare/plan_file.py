@@ -211,6 +211,20 @@ def _entry(
     return _ENTRY.validate_python(fields)
 
 
+def texts_of(run_dir: Path) -> dict[str, dict[str, frozenset[str]]]:
+    """Scenario -> name of a text -> its content hashes; nothing where there is no readable plan."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    try:
+        cells = orjson.loads(read_plain(run_dir / PLAN_NAME))["cells"]
+        for cell in cells:
+            own = found.setdefault(str(cell["scenario"]), {})
+            for name, key in cell["resources"].items():
+                own[name] = own.get(name, frozenset()) | {str(key)}
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return {}
+    return found
+
+
 def settle_plan(run_dir: Path, env_file: Path) -> None:
     """Say where the project is of a run that was made elsewhere, and is taken up here.
 

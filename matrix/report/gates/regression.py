@@ -13,6 +13,7 @@ from functools import partial
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
+from matrix.report.compare.changes import changes_between
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.thresholds import MOST_UNSCORED
 from matrix.report.text import (
@@ -208,6 +209,8 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
             else f"about {plural(found.extra, 'more round')} until it decides"
         )
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
+    if other := changes_between(*matchup.sources):
+        parts.append(f"other than in {found.baseline}: {other}")
     parts += [rests, *([matchup.scope] if matchup.scope else [])]
     parts += [models_told(matchup.simulated)] if matchup.simulated else []
     return f"{head}: {'; '.join(part for part in parts if part)}"

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from matrix.model.metrics import OF_FAILURES_TOO
+from matrix.report.compare.changes import changes_between
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.unscored import unscored_of, unscored_told
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
 
+TWO = 2
 ENOUGH_LEFT = 0.05
 """Share of pairs left out for want of a value from which that is a caveat."""
 
@@ -32,6 +34,7 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         *_values(judged),
         *_approximate(judged),
         *_moved(judged),
+        *_changed(judged),
         *_schemas(judged),
     )
 
@@ -130,6 +133,14 @@ def _moved(judged: MatchupVerdict) -> Iterator[str]:
     """Models whose name stood for something else in one part of what is compared."""
     for model, names in moved_models(judged.matchup.sources).items():
         yield f"{moved_alias(model, names)}."
+
+
+def _changed(judged: MatchupVerdict) -> Iterator[str]:
+    """What is other in one of two runs: it may be what is compared, or all there is to it."""
+    if len(judged.matchup.sources) == TWO:
+        one, two = judged.matchup.sources
+        if other := changes_between(one, two):
+            yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
 
 
 def _schemas(judged: MatchupVerdict) -> Iterator[str]:

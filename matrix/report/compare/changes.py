@@ -1,0 +1,49 @@
+"""What is other in one run than in another beside what is compared: prompts, scenarios, judges.
+
+A difference between two runs is laid to the variant only as far as nothing else has changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from matrix.engine.prepare.plan_file import texts_of
+from matrix.report.text import names_listed
+from matrix.store.reading.reader import RunTables
+
+_PARTS: Final = ("roles", "agents", "options", "params", "judges", "models", "simulation")
+
+
+def changes_between(one: RunTables, two: RunTables) -> str:
+    """What is other in the second run, in words; empty if nothing is that plans tell.
+
+    Args:
+        one: A run.
+        two: Another of the same kind.
+    """
+    texts = _texts(one, two)
+    of_each = [f"{name} of {names_listed(scenarios)}" for name, scenarios in texts.items()]
+    return "; ".join([*of_each, *_parts(one.run.spec, two.run.spec)])
+
+
+def _texts(one: RunTables, two: RunTables) -> dict[str, list[str]]:
+    """Text -> scenarios of both runs in which it is another."""
+    before, now = texts_of(one.run_dir), texts_of(two.run_dir)
+    found: dict[str, list[str]] = {}
+    for scenario in (name for name in before if name in now):
+        for name in sorted({*before[scenario], *now[scenario]}):
+            if before[scenario].get(name) != now[scenario].get(name):
+                found.setdefault(name, []).append(scenario)
+    return found
+
+
+def _parts(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for part in _PARTS:
+        old, new = before.get(part), now.get(part)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            for name in sorted({*old, *new}):
+                if old.get(name) != new.get(name):
+                    yield f"{part}.{name}"
+        elif (old or None) != (new or None):
+            yield part

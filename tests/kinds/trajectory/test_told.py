@@ -1,0 +1,101 @@
+"""What a run is said to have come to afterwards: shown again, gated, labelled, judged again."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.executors.programs import Project
+from tests.kinds.trajectory.folders import project, scenario
+
+RUBRIC = "judges/says.md"
+SAID = {"judge": "said", "rubric": RUBRIC, "expected_meaning": "asked"}
+FILED = {"judge": "filed", "rubric": RUBRIC, "expected_meaning": "x", "target_file": "a.md"}
+FIRST = {
+    "turns": [
+        {"turn": 1, "structural": [{"file_exists": "a.md"}, {"file_exists": "b.md"}]},
+        {"turn": 2, "content": [SAID, FILED]},
+    ]
+}
+SECOND = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]}
+
+
+@pytest.fixture(scope="module")
+def missed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A run of two scenarios, one of which misses an assertion in every run."""
+    made = project(tmp_path_factory.mktemp("told"))
+    inputs = {"turn-01-a.md": "WRITE a.md | x", "turn-02-b.md": "y"}
+    scenario(made.folder, "01", inputs, FIRST)
+    scenario(made.folder, "02", {"turn-01-a.md": "WRITE a.md | x"}, SECOND)
+    done = made.matrix("run", "scenarios", "--runs", "10", "--in-process", "--run-id", "it")
+    assert done.code == 3, done
+    return made
+
+
+MISSED = "MISSED 01 t01.file_exists.2: 0 of 10"
+
+
+def test_what_was_missed_is_told_wherever_the_run_is_shown(missed: Project) -> None:
+    shown = missed.matrix("show", "it")
+    assert shown.code == 0, shown
+    assert MISSED in shown.out
+    assert MISSED in (missed.path("it") / "report.md").read_text()
+    data = json.loads(missed.matrix("show", "it", "--json").out)
+    assert data["report"]["summary"]["missed"] == 1
+
+
+def test_a_share_is_told_in_figures_that_it_has(missed: Project) -> None:
+    flags = ("--baseline", "it", "--margin", "0.05", "--in-process", "--run-id", "again")
+    done = missed.matrix("run", "scenarios", "--runs", "10", *flags)
+    assert "margin 0.050" in done.out, done
+    assert "  0.875" in done.out, "of two scenarios, with 3 of 4 and all of theirs"
+
+
+@pytest.mark.parametrize("change", ["expected", "agent"])
+def test_a_gate_says_what_else_is_other_than_it_was(missed: Project, change: str) -> None:
+    path = missed.folder / (
+        "scenarios/02/expected.yaml" if change == "expected" else "trajectory.yaml"
+    )
+    before = path.read_text()
+    if change == "expected":
+        path.write_text(yaml.safe_dump({"turns": [{"turn": 1}]}))
+    else:
+        adapter = yaml.safe_load(before)
+        adapter["agents"]["judge"]["max_usd"] = 0.06
+        path.write_text(json.dumps(adapter))
+    flags = ("--baseline", "it", "--margin", "0.05", "--in-process", "--run-id", change)
+    done = missed.matrix("run", "scenarios", "--runs", "10", *flags)
+    path.write_text(before)
+    told = "scenario of 02" if change == "expected" else "agents.judge"
+    assert f"other than in it: {told}" in done.out, done
+    compared = missed.matrix("compare", "it", change)
+    assert f"Other in {change} than in it: {told}" in " ".join(compared.out.split()), compared
+
+
+@pytest.mark.parametrize(
+    ("metric", "count", "shows"),
+    [("t02.said", 10, "agent: asked "), ("t01.said", 10, "agent: asked "), ("t02.filed", 10, "x")],
+)
+def test_people_are_shown_what_the_judge_was_shown(
+    missed: Project, tmp_path: Path, metric: str, count: int, shows: str
+) -> None:
+    table = tmp_path / "l.csv"
+    flags = ("--metric", metric, "--write", str(table), "--sessions", "20")
+    done = missed.matrix("label", "it", *flags)
+    assert done.code == 0, done
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == count
+    assert all(shows in row["transcript"] for row in rows), rows[0]
+    if metric == "t02.filed":
+        assert all(row["transcript"] == "File a.md:\nx\n" for row in rows), rows[0]
+
+
+def test_repeats_are_of_rubrics(missed: Project) -> None:
+    done = missed.matrix("rejudge", "it", "--judge", "sim/haiku", "--repeats", "5", "--in-process")
+    assert done.code == 2, done
+    assert "--repeats: is how often each rubric is judged: name rubrics with --rubric" in done.err
