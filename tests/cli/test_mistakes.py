@@ -76,7 +76,7 @@ factors:
 SINGLE = {
     "not YAML": "name: [\n",
     "a key twice": "name: a\nname: b\n",
-    "an alias": "factors:\n  prompt: &list [baseline]\n  group: *list\n",
+    "an alias": "factors: &list\n  prompt: [*list]\n",
     "no mapping": "just text\n",
     "unknown key": "sesions: 3\n",
     "unknown key inside": "limits: {trns: 3}\n",

@@ -197,7 +197,7 @@ def test_every_bad_setting_is_told_at_once() -> None:
         "--set: found '=5'; write it as PATH=VALUE",
         "--set: found ''; write it as PATH=VALUE",
         "--set limits.turns: not YAML: expected ',' or ']', but got '<stream end>'",
-        "--set a: [0]: YAML aliases are not supported; write the value out",
+        "--set a: [0]: *x is inside of what it stands for",
         "--set b: k: is given twice",
         "--set c: found 99999999999999999999; no number here may be beyond 64 bits",
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -22,6 +22,9 @@ M = TypeVar("M", bound=BaseModel)
 
 MAX_CHARACTERS, MAX_NODES, MAX_DEPTH = 2_000_000, 50_000, 100
 """A larger or deeper YAML file is refused: no honest spec or pack comes near it."""
+
+
+_MERGE: Final = "tag:yaml.org,2002:merge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +63,11 @@ def show_path(path: Sequence[str | int]) -> str:
 
 
 def parse_document(text: str, source: str) -> Document:
-    """Parse YAML (safe types only, no aliases to blow up, no duplicate keys).
+    """Parse YAML (safe types only, no duplicate keys); aliases and merge keys are written out.
 
     Raises:
-        BadInput: Not YAML, a duplicate key, an alias, a value that no JSON can carry, or far too
-            large.
+        BadInput: Not YAML, a duplicate key, a value that no JSON can carry or that is inside
+            itself, or far too large, once its aliases are written out.
     """
     lines: dict[PathKey, int] = {}
     mistakes: list[Mistake] = []
@@ -104,7 +107,13 @@ class _Unreasonable(Exception):
 
 
 class _Alias(yaml.ScalarNode):
-    """Stands where an alias of a list or mapping is, so that its own line is known."""
+    """Stands where an alias of a list or mapping is, so that its own line is known.
+
+    Attributes:
+        target: What it stands for, which may not be whole yet.
+    """
+
+    target: yaml.Node
 
 
 class _Loader(yaml.SafeLoader):
@@ -126,7 +135,9 @@ class _Loader(yaml.SafeLoader):
         node = super().compose_node(parent, index)
         self._depth -= 1
         if isinstance(event, yaml.AliasEvent) and not isinstance(node, yaml.ScalarNode):
-            return _Alias("", event.anchor, event.start_mark)  # type: ignore[arg-type]
+            alias = _Alias("", event.anchor, event.start_mark)  # type: ignore[arg-type]
+            alias.target = node  # type: ignore[assignment]
+            return alias
         return node
 
 
@@ -136,17 +147,41 @@ class _NodeReader:
     def __init__(self, source: str, lines: dict[PathKey, int], mistakes: list[Mistake]) -> None:
         self._source, self._lines, self._mistakes = source, lines, mistakes
         self._scalars = yaml.SafeLoader("")
+        self._left = MAX_NODES
+        self._inside: list[yaml.Node] = []
+        """Targets of the aliases that are being written out, the innermost last."""
 
     def read(self, node: yaml.Node, path: PathKey) -> Any:
         self._lines[path] = node.start_mark.line + 1
         if isinstance(node, _Alias):
-            self._fault(path, "YAML aliases are not supported; write the value out")
-            return None
+            return self._written_out(node, path)
+        self._left -= len(self._inside) > 0
+        if self._left < 0:
+            return None  # said by whoever writes the alias out
         if isinstance(node, yaml.MappingNode):
             return self._mapping(node, path)
         if isinstance(node, yaml.SequenceNode):
             return [self.read(child, (*path, i)) for i, child in enumerate(node.value)]
         return self._scalar(node, path)
+
+    def _written_out(self, alias: _Alias, path: PathKey) -> Any:
+        """What an alias stands for. Mistakes in it are told where it has its anchor, once."""
+        if alias.target in self._inside or len(path) > MAX_DEPTH:
+            self._fault(path, f"*{alias.value} is inside of what it stands for")
+            return None
+        told, line = len(self._mistakes), self._lines[path]
+        self._inside.append(alias.target)
+        value = self.read(alias.target, path)
+        self._inside.pop()
+        self._lines[path] = line
+        if not self._inside:
+            inside = self._mistakes[told:]
+            del self._mistakes[told:]
+            if self._left < 0:
+                self._fault(path, f"far too large, once *{alias.value} is written out")
+            elif any("inside of what" in one.message for one in inside):
+                self._fault(path, f"*{alias.value} is inside of what it stands for")
+        return value
 
     def _scalar(self, node: yaml.Node, path: PathKey) -> Any:
         try:
@@ -167,7 +202,11 @@ class _NodeReader:
 
     def _mapping(self, node: yaml.MappingNode, path: PathKey) -> dict[str, Any]:
         result: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
         for key_node, child in node.value:
+            if key_node.tag == _MERGE:
+                merged = {**self._merged(child, (*path, "<<")), **merged}
+                continue
             key = _whole(str(key_node.value))
             scalar = isinstance(key_node, yaml.ScalarNode)
             if not scalar or key is None or not key.isprintable():
@@ -178,7 +217,21 @@ class _NodeReader:
                 self._fault((*path, key), "is given twice")
             result[key] = self.read(child, (*path, key))
             self._lines[(*path, key)] = key_node.start_mark.line + 1
+        for key, value in merged.items():
+            if key not in result:
+                result[key] = value
+                self._lines.setdefault((*path, key), self._lines[(*path, "<<")])
         return result
+
+    def _merged(self, node: yaml.Node, path: PathKey) -> dict[str, Any]:
+        """What ``<<`` adds: a mapping, or several of which the first that has a key counts."""
+        found = self.read(node, path)
+        parts = found if isinstance(found, list) else [found]
+        if not all(isinstance(part, dict) for part in parts):
+            if found is not None:
+                self._fault(path, f"{show_found(found)}; << takes mappings")
+            return {}
+        return {key: value for part in reversed(parts) for key, value in part.items()}
 
     def _fault(self, path: PathKey, message: str) -> None:
         self._mistakes.append(Mistake(self._source, self._lines[path], show_path(path), message))

@@ -142,11 +142,9 @@ class _Examples:
     def _object(self, schema: dict[str, JSON], depth: int) -> dict[str, JSON]:
         properties, others = mapping_in(schema, "properties"), schema.get("additionalProperties")
         made: dict[str, JSON] = {}
-        required = schemas_in(schema, "required")
+        required = dict.fromkeys(_names(schema))
         most = bound(schema, "maxProperties")
         for name in [*required, *(name for name in properties if name not in required)]:
-            if not isinstance(name, str):
-                raise BadSchema(f"required names {name!r}; it must be a list of names")
             full = most is not None and len(made) >= most
             if name not in required and (full or depth < _PLAIN_BELOW):
                 break
@@ -221,6 +219,21 @@ class _Examples:
         return sorted(options, key=lambda each: isinstance(each, dict) and not _is_plain(each))
 
 
+def _names(schema: Mapping[str, JSON]) -> list[str]:
+    """The properties that a schema requires.
+
+    Raises:
+        BadSchema: It is no list of names, or of more than an example could have.
+    """
+    names = schemas_in(schema, "required")
+    if len(names) > _BUDGET:
+        raise BadSchema(f"required has {len(names):,} names; at most {_BUDGET:,} are made")
+    for name in names:
+        if not isinstance(name, str):
+            raise BadSchema(f"required names {name!r}; it must be a list of names")
+    return names
+
+
 def _is_plain(schema: Mapping[str, JSON]) -> bool:
     """Whether a value of this schema has no parts."""
     return "$ref" not in schema and _kinds(schema)[0] not in ("object", "array")
@@ -243,8 +256,7 @@ def _both(one: Mapping[str, JSON], other: Mapping[str, JSON]) -> dict[str, JSON]
     if "properties" in one and "properties" in other:
         whole["properties"] = {**mapping_in(one, "properties"), **mapping_in(other, "properties")}
     if "required" in one and "required" in other:
-        names = [*schemas_in(one, "required"), *schemas_in(other, "required")]
-        whole["required"] = [name for at, name in enumerate(names) if name not in names[:at]]
+        whole["required"] = list(dict.fromkeys([*_names(one), *_names(other)]))
     return whole
 
 
