@@ -87,6 +87,10 @@ def read_value(fields: AnswerFields, value: JSON) -> AgentAnswer:
     usage = Usage(_count(value, fields.tokens_in), _count(value, fields.tokens_out))
     state = "" if fields.status is None else found_at(value, fields.status)
     status = state[:_SHOWN] if isinstance(state, str) else ""
+    if fields.failed is not None and found_at(value, fields.failed) is True:
+        words = None if fields.text is None else found_at(value, fields.text)
+        told = f": {words[:_SHOWN]}" if isinstance(words, str) and words.strip() else ""
+        raise AgentFailed(f"says that it failed{told}", cost=cost)
     if fields.text is None:
         return AgentAnswer(orjson.dumps(value).decode(), cost, usage, doubt, status=status)
     words = found_at(value, fields.text)

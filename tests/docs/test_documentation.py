@@ -49,7 +49,16 @@ OF_A_PROJECT = frozenset(
 )
 OF_A_NOTEBOOK = frozenset(
     {
-        *("inputs/", "expected.yaml", "checks.py", "inbox/", "/review", "json/", "workdirs/"),
+        *(
+            "inputs/",
+            "expected.yaml",
+            "CLAUDE.md",
+            "checks.py",
+            "inbox/",
+            "/review",
+            "json/",
+            "workdirs/",
+        ),
         *("hypotheses/", "decisions/", "source/", "ingestion/", "a/*.md", "pinned"),
         "reports/trajectory/RUN.json",
     }

@@ -40,6 +40,7 @@ from matrix.engine.run.driver import Driver
 from matrix.engine.run.progress import Listener, Silent
 from matrix.engine.run.redo import prepare_open_sessions
 from matrix.engine.run.surroundings import (
+    instructions_around,
     require_addresses,
     require_agents,
     require_lasting,
@@ -145,6 +146,8 @@ def begin(
     now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder = Path(results)
+    if around := instructions_around(prepared, folder):
+        listener.note(around)
     require_own_disk(folder)
     require_lasting(folder)
     BudgetFile(folder).states(clock())  # money of runs that were never begun is given back

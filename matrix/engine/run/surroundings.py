@@ -23,6 +23,7 @@ from matrix.engine.prepare.checkup import Finding, addresses
 from matrix.engine.prepare.keys import open_to_others, variables
 from matrix.engine.prepare.prepared import Prepared
 from matrix.kinds.protocol import Kind, TellsAgents, UsesFolder
+from matrix.kinds.text_files import real
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import AgentMissing, BadInput, MatrixError, Mistake, did_you_mean
 from matrix.model.spec.agents import AgentSpec, HttpForm, filled
@@ -190,6 +191,35 @@ def env_file_finding(path: Path) -> Finding | None:
         return None
     return Finding(
         path.name, "warn", "other users of this machine can read it", f"chmod 600 {path}"
+    )
+
+
+INSTRUCTIONS: Final = ("CLAUDE.md", "AGENTS.md", "GEMINI.md", ".cursorrules")
+"""What agents read of every folder around the one they work in."""
+
+
+def instructions_around(prepared: Prepared, results: Path) -> str:
+    """That agents without a sandbox may read instructions which are not of their session.
+
+    Their folders are in the run's; one in a sandbox sees nothing around its own.
+    """
+    free = [
+        name
+        for name, agent in prepared.agents.items()
+        if agent.command is not None and agent.sandbox == "none"
+    ]
+    if not free or not isinstance(prepared.kind, UsesFolder):
+        return ""
+    around = [
+        one / name for one in (real(results), *real(results).parents) for name in INSTRUCTIONS
+    ]
+    found = [path for path in around if path.is_file()]
+    if not found:
+        return ""
+    return (
+        f"{', '.join(free)} {'works' if len(free) == 1 else 'work'} without a sandbox in folders "
+        f"below {found[0]}, which many agents read as their own instructions: where that is not "
+        "meant, choose --results outside of it"
     )
 
 

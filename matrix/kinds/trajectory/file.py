@@ -309,6 +309,7 @@ def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[s
     command = [binary, "-p", "--output-format", "json", "--model", model, *more]
     fields = {"text": "result", "cost_usd": "total_cost_usd"}
     fields |= {"tokens_in": "usage.input_tokens", "tokens_out": "usage.output_tokens"}
+    fields |= {"failed": "is_error"}
     return {
         "command": command,
         "max_usd": most,

@@ -71,6 +71,9 @@ class AnswerFields(_Part):
     status: FieldPath | None = Field(
         default=None, description="The state of its work, for kinds that go by one."
     )
+    failed: FieldPath | None = Field(
+        default=None, description="Where it says `true` if the turn failed, whatever else it says."
+    )
 
     @property
     def is_json(self) -> bool:

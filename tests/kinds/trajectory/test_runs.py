@@ -674,7 +674,8 @@ if "# You are the judge" in asked:
 else:
     pathlib.Path("seen.md").write_text(asked)
     said = f"{{model}} wrote " + " ".join(told)
-print(json.dumps({{"result": said, "total_cost_usd": 0.02, "usage": {{"input_tokens": 9}}}}))
+answer = {{"result": said, "total_cost_usd": 0.02, "usage": {{"input_tokens": 9}}}}
+print(json.dumps({{**answer, "is_error": "and fail" in asked}}))
 """
 
 
@@ -696,3 +697,11 @@ def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     assert (seen["t01.by_default"], seen["t01.by_opus"]) == ("sonnet says so", "opus says so")
     assert "haiku wrote -p --output-format json" in made.matrix("show", "it", "worst").out
     assert made.tables("it").frame("calls").cost_nano.sum() == 60_000_000
+    assert "many agents read" not in done.err, "nothing is around"
+    (tmp_path / "CLAUDE.md").write_text("Speak of the project.")
+    scenario(tmp_path, "09", {"turn-01-x.md": "hello and fail", "turn-02-y.md": "hello"}, {})
+    done, report = played(made, "scenarios/09", run_id="b", MATRIX_CLAUDE_BIN=str(program))
+    assert words(report, "09") == {"t01.turn_ended": "FAIL"}
+    assert whys(report, "09")["t01.turn_ended"].startswith("says that it failed: ")
+    assert made.tables("b").frame("calls").cost_nano.sum() == 40_000_000, "it costs all the same"
+    assert f"below {tmp_path}/CLAUDE.md, which many agents read" in done.err
