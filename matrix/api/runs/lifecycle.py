@@ -226,6 +226,10 @@ def resume(
     _require_models(prepared)
     for found in recover_run(run_dir):
         listener.note(found)
+    listener.remark(
+        f"run {run_dir.name} goes on as it was planned: what was changed since in specs, prompts "
+        "and scenarios is not read"
+    )
     require_own_disk(run_dir)
     engine, past = _executor_for(prepared, executor), money_in(run_dir)
     check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)

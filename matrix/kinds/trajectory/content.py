@@ -7,7 +7,7 @@ from typing import Final
 
 from matrix.judging.asking import Judge, Judged, judge_transcript
 from matrix.judging.forms import Form
-from matrix.judging.request import Part, cut
+from matrix.judging.request import MAX_PART, Part, cut
 from matrix.judging.verdict_line import LineVerdict, verdict_form
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import MATERIAL
@@ -68,6 +68,10 @@ def model_of(
     return requested
 
 
+_LEAST: Final = 200
+"""Fewer characters of a file say nothing."""
+
+
 def material_of(view: View, check: Content, final: bool, chars: int) -> list[tuple[str, str]]:
     """Path and text of the files that a judge is shown, within a number of characters.
 
@@ -80,8 +84,34 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
         return _within(view, view.notes, chars) if final else []
     paths = [path for one in alternatives(target) for path in hits(one, view.now)]
     paths = list(dict.fromkeys(paths))
-    each = max(200, chars // max(1, len(paths)))
-    return [(path, cut(view.text(path), each)) for path in paths[: chars // 200]]
+    shown, left = dict[str, str](), chars
+    for number, path in enumerate(sorted(paths, key=lambda one: (len(view.text(one)), one))):
+        each = min(MAX_PART, left // (len(paths) - number))  # what short ones leave is for others
+        if each < _LEAST:
+            break
+        shown[path] = cut(view.text(path), each)
+        left -= min(each, len(view.text(path)))
+    return [(path, shown[path]) for path in paths if path in shown]
+
+
+def left_out(view: View, check: Content, final: bool, shown: Sequence[tuple[str, str]]) -> str:
+    """What of its files a judge is not shown, in words; empty if that is nothing."""
+    target = check.target_glob or check.target_file
+    if not target and not final:
+        return ""
+    meant = dict.fromkeys(
+        [path for one in alternatives(target) for path in hits(one, view.now)]
+        if target
+        else view.notes
+    )
+    there = dict(shown)
+    whole = sum(len(view.text(path)) for path in meant)
+    seen = sum(min(len(there[path]), len(view.text(path))) for path in meant if path in there)
+    lost = len([path for path in meant if path not in there])
+    if seen >= whole and not lost:
+        return ""
+    files = f", {lost} of {len(meant)} files not at all" if lost else ""
+    return f"shown {seen:,} of {whole:,} characters{files}"
 
 
 def _within(view: View, paths: Sequence[str], chars: int) -> list[tuple[str, str]]:
@@ -147,6 +177,8 @@ async def judged(
             update={**told, "error": failure.error_class, "model": model, "rubric": form.hash}
         )
     update = _verdict(one)
+    if result.part:
+        update["why"] = f"({result.part}) {update['why']}"
     return result.model_copy(update={**update, "model": one.model, "rubric": form.hash})
 
 

@@ -35,6 +35,7 @@ from matrix.kinds.trajectory.assertions.structural import Assertion, AssertionCo
 from matrix.kinds.trajectory.content import (
     judged,
     keep_material,
+    left_out,
     material_of,
     model_of,
 )
@@ -328,6 +329,7 @@ class TrajectoryKind:
                         about=check.rubric,
                         word=FAIL if lost else WAITING,
                         why=absent(target, view.now) if lost else "",
+                        part=left_out(view, check, final, shown),
                         shown=keep_material(ctx, name, shown),
                     )
                 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -265,6 +266,11 @@ def _lines(
     if before := max((one["inherited"] for one in over), default=0):
         turns = "turn 1 was" if before == 1 else f"turns up to {before} were"
         yield f"{turns} played in the run that this goes on from; what was missed there counts here"
+    if parts := [r for one in sessions for r in one["results"] if r.get("part")]:
+        told = (
+            f"{len(parts)} judgement{'s were' if len(parts) > 1 else ' was'} about files shown in"
+        )
+        yield f"{told} part, such as {parts[0]['id']} ({parts[0]['part']}); options.judged_chars"
     if options.skip_content:
         yield "no judge was asked: structural assertions only"
     if rates and (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:
@@ -318,10 +324,20 @@ def _supported(rates: Sequence[Rate], runs: int) -> str:
     assert whole is not None
     least = next(n for n in range(1, _ENOUGH_RUNS) if _low(n) >= 0.8)
     told = f"{runs} of {runs} runs" if runs > 1 else "1 run"
+    enough = [one for one in rates if one.holds and 0 < one.passed < one.runs]
+    fewest = min(enough, key=lambda one: one.passed / one.runs, default=None)
+    also = ""
+    if fewest is not None and (found := wilson(fewest.passed, fewest.runs)) is not None:
+        also = f", {fewest.passed} of {fewest.runs}, which is enough here, from {_floor(found.low)}"
     return (
-        f"what this supports: {told} may come from a true rate as low as {whole.low:.0%} (95 % "
-        f"interval); for at least 80 % it takes {least} runs without a miss"
+        f"what this supports: {told} may come from a true rate as low as {_floor(whole.low)}"
+        f"{also} (95 % interval); for at least 80 % it takes {least} runs without a miss"
     )
+
+
+def _floor(share: float) -> str:
+    """A lower end in whole per cent, never above itself."""
+    return f"{math.floor(100 * share + 1e-9)} %"
 
 
 def _low(runs: int) -> float:

@@ -89,7 +89,7 @@ class TrajectoryOptions(_Part):
         default=False, description="Whether a file is written for each run of a scenario."
     )
     judged_chars: int = Field(
-        default=60_000,
+        default=180_000,
         ge=1_000,
         le=1_000_000,
         description="Most characters of files that a judge is shown.",

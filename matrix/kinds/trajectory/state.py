@@ -33,6 +33,7 @@ class AssertionResult(BaseModel):
         why: What was seen, or the judge's reason.
         error: Class of what kept a judge from a verdict; empty if nothing did.
         shown: Positions in the log of what the judge is shown.
+        part: What of its files that lacks, for want of room; empty if nothing.
         model: The judge's model.
         rubric: Hash of the rubric with all that the judge is told.
     """
@@ -48,6 +49,7 @@ class AssertionResult(BaseModel):
     why: str = ""
     error: str = ""
     shown: tuple[int, ...] = ()
+    part: str = ""
     model: str = ""
     rubric: str = ""
 

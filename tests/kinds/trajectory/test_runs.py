@@ -144,7 +144,7 @@ def test_screen_tells_each_missed_assertion_with_its_evidence(
     out = all_turns[1].out
     assert "MISSED 01-report t03.is_unsure: UNCERTAIN" in out
     assert "1 of 2 lead to no source: hypotheses/H-V1-report.md: Omar" in out
-    assert "what this supports: 1 run may come from a true rate as low as 21%" in out
+    assert "what this supports: 1 run may come from a true rate as low as 20 %" in out
     assert "reports/trajectory/it.json" in out
 
 
@@ -232,7 +232,7 @@ def test_runs_are_held_against_thresholds(tmp_path: Path) -> None:
     assert done.code == 0, done
     (rate,) = report["assertions"]
     assert (rate["passed"], rate["runs"], rate["reached"]) == (3, 3, True)
-    assert "3 of 3 runs may come from a true rate as low as 44%" in done.out
+    assert "3 of 3 runs may come from a true rate as low as 43 %" in done.out
     files = sorted(path.name for path in (made.folder / "results/it/json").iterdir())
     assert [name.partition("-02-good-")[2] for name in files] == ["1.json", "2.json", "3.json"]
     one = json.loads((made.folder / "results/it/json" / files[0]).read_text())

@@ -99,3 +99,30 @@ def test_repeats_are_of_rubrics(missed: Project) -> None:
     done = missed.matrix("rejudge", "it", "--judge", "sim/haiku", "--repeats", "5", "--in-process")
     assert done.code == 2, done
     assert "--repeats: is how often each rubric is judged: name rubrics with --rubric" in done.err
+
+
+def test_who_judges_a_part_says_so(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    judged = [
+        {"judge": "long", "rubric": RUBRIC, "expected_meaning": "x", "target_file": "long.md"},
+        {"judge": "both", "rubric": RUBRIC, "expected_meaning": "x", "target_glob": "*.md"},
+        {"judge": "short", "rubric": RUBRIC, "expected_meaning": "x", "target_file": "a.md"},
+    ]
+    final = {"content": [{"judge": "all", "rubric": RUBRIC, "expected_meaning": "x"}]}
+    text = "x" * 5_000
+    inputs = {"turn-01-a.md": f"WRITE long.md | {text}\nWRITE a.md | x"}
+    expected = {"turns": [{"turn": 1, "content": judged}], "final_state": final}
+    scenario(tmp_path, "01", inputs, expected)
+    adapter = yaml.safe_load((tmp_path / "trajectory.yaml").read_text())
+    adapter["options"] = {"judged_chars": 2000}
+    (tmp_path / "trajectory.yaml").write_text(json.dumps(adapter))
+    done = made.matrix("run", "scenarios/01", "--in-process", "--run-id", "it")
+    assert "judgements were about files shown in part, such as t01.long (shown 2," in done.out, done
+    (run,) = json.loads((tmp_path / "reports" / "trajectory" / "it.json").read_text())["runs"]
+    parts = {one["id"]: one["part"] for one in run["results"]}
+    assert parts["t01.short"] == ""
+    assert parts["t01.long"].endswith(" of 5,001 characters")
+    assert parts["t01.both"].endswith(" of 5,003 characters")
+    assert parts["final.all"] == "shown 2 of 5,003 characters, 1 of 2 files not at all"
+    whys = {one["id"]: one["why"] for one in run["results"]}
+    assert whys["t01.long"].startswith("(shown 2,")
