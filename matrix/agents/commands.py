@@ -142,7 +142,9 @@ def check_sandbox(agent: AgentSpec, project: Path, path: str | None) -> Iterator
 
 
 def _home(agent: AgentSpec, place: WorkPlace) -> Mapping[str, str]:
-    """Where a home that is kept is: in the session's folder, as all that is kept."""
+    """Where a home is: one that is kept is in the session's folder, as all that is kept."""
+    if agent.home == "own":
+        return {"HOME": str(Path.home())}
     if agent.home != "keep":
         return {}
     home = place.path / KEPT_HOME

@@ -86,6 +86,10 @@ def play(tmp_path: Path) -> Play:
             {"command": ["true"], "free": True, "billing": "equivalent", "sandbox": "none"},
             "billing: equivalent is of an agent that says its dollars",
         ),
+        (
+            {"command": ["true"], "free": True, "home": "own"},
+            "home: own is of a command without a sandbox; give sandbox: none",
+        ),
         ({"tools": ["read"]}, "tools need the model that uses them: give model"),
         ({"tools": ["delete"], "model": "sim/haiku"}, "found 'delete'; should be 'read', 'write'"),
         ({"tools": [], "model": "sim/haiku"}, "tools is empty; name some of read, write"),

@@ -315,6 +315,7 @@ def _claude(binary: str, model: str, more: Sequence[str], most: float) -> dict[s
         "max_usd": most,
         "answer": fields,
         "sandbox": "none",
+        "home": "own",  # where its login is
     }
 
 

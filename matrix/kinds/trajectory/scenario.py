@@ -412,7 +412,12 @@ class _Reader:
     def _pinned(self) -> JSON:
         folder = self._places.snapshots
         path = None if folder is None else folder / f"{self._name}.json"
-        if path is None or not path.is_file():
+        if path is None:
+            return None
+        if not path.is_file():
+            self._notes.append(
+                f"nothing is pinned of it in {folder}, so as_pinned is not looked at"
+            )
             return None
         source = str(path)
         document: Document = parse_document(read_text(path, 2_000_000, source=source), source)

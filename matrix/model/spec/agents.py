@@ -191,9 +191,12 @@ class AgentSpec(_Part):
             "Of a command in a sandbox: none but the metered address, or open: this machine's."
         ),
     )
-    home: Literal["scratch", "keep"] = Field(
+    home: Literal["scratch", "keep", "own"] = Field(
         default="scratch",
-        description="Of a command: empty for each turn, or kept in the session's folder, as .home.",
+        description=(
+            "Of a command: empty for each turn, or kept in the session's folder, as .home; without "
+            "a sandbox also your own, where a login may be."
+        ),
     )
     group: str | None = Field(
         default=None, description="Limit group; agents that share a limit share one."
@@ -301,10 +304,12 @@ def _money_troubles(agent: AgentSpec, form: str) -> Iterator[str]:
 def _sandbox_troubles(agent: AgentSpec, form: str) -> Iterator[str]:
     walls = {"reads": bool(agent.reads), "network": agent.network == "open"}
     if form != "command":
-        more = {"sandbox": agent.sandbox is not None, "home": agent.home == "keep"}
+        more = {"sandbox": agent.sandbox is not None, "home": agent.home != "scratch"}
         for name in (name for name, given in (walls | more).items() if given):
             yield f"{name} is of a command; this is an agent of {form}"
         return
+    if agent.enclosed and agent.home == "own":
+        yield "home: own is of a command without a sandbox; give sandbox: none, or another home"
     if agent.enclosed and agent.network == "none" and agent.max_usd is not None:
         yield (
             "costs money, but its sandbox has no network to spend it over; give network: open, or "

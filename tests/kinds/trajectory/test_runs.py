@@ -581,6 +581,7 @@ def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path
     folder = scenario(tmp_path, "02-good", inputs, good)
     done, _ = played(made, "scenarios/02-good")
     assert done.code == 0, done
+    assert "02-good: nothing is pinned of it in " in " ".join((done.out + done.err).split())
     pinned = made.matrix("export", "it", "--snapshot", "pinned")
     assert pinned.code == 0, pinned
     done, report = played(made, "scenarios/02-good", run_id="same")
@@ -668,6 +669,8 @@ CLAUDE = """#!{python}
 import json, pathlib, sys
 asked = sys.stdin.read()
 told = sys.argv[1:]
+assert pathlib.Path.home() != pathlib.Path.cwd().parent, "its login is in its user's home"
+assert str(pathlib.Path.home()) == {home!r}
 model = told[told.index("--model") + 1]
 if "# You are the judge" in asked:
     said = f"VERDICT: PASS - {{model}} says so"
@@ -682,7 +685,7 @@ print(json.dumps({{**answer, "is_error": "and fail" in asked}}))
 def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     made = project(tmp_path, {"agent": "claude", "judge": "claude", "scenarios": "scenarios"})
     program = tmp_path / "my-claude"
-    program.write_text(CLAUDE.format(python=sys.executable))
+    program.write_text(CLAUDE.format(python=sys.executable, home=str(Path.home())))
     program.chmod(0o755)
     asked = [says("by_default", "x"), says("by_opus", "x", model="opus")]
     expected = {
