@@ -38,9 +38,7 @@ def load_function(reference: str, project: Path) -> Function:
     Raises:
         AgentMissing: There is none, or it is not async.
     """
-    module, colon, name = reference.partition(":")
-    if not colon or not module or not name:
-        raise AgentMissing(f"{reference!r} names no function; write module:function")
+    module, name = _named(reference)
     see_project(project)
     try:
         found = importlib.import_module(module)
@@ -65,9 +63,7 @@ def find_function(reference: str, project: Path) -> None:
     Raises:
         AgentMissing: There is none, or it is not async.
     """
-    module, colon, name = reference.partition(":")
-    if not colon or not module or not name:
-        raise AgentMissing(f"{reference!r} names no function; write module:function")
+    module, name = _named(reference)
     spec = _spec_of(module, project)
     if spec is None:
         told = f"ModuleNotFoundError: No module named {module!r}"
@@ -86,6 +82,13 @@ def find_function(reference: str, project: Path) -> None:
             raise AgentMissing(f"{reference} is no async function; write `async def {name}(turn)`")
         return
     raise AgentMissing(f"module {module!r} has no {name!r}{_taken(module, spec.origin, project)}")
+
+
+def _named(reference: str) -> tuple[str, str]:
+    module, colon, name = reference.partition(":")
+    if not colon or not module or not name:
+        raise AgentMissing(f"{reference!r} names no function; write module:function")
+    return module, name
 
 
 def _spec_of(module: str, project: Path) -> ModuleSpec | None:

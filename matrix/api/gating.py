@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from matrix.api.runs.kind_reports import kind_report
 from matrix.api.runs.run_descriptions import run_file
 from matrix.engine.prepare.prepared import Prepared
 from matrix.model.documents.mistakes import Mistakes, together
@@ -109,8 +108,10 @@ def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) ->
     return Gates(wish, found, (*first_of_all, *(notes or ())))
 
 
-def keep_gate(run: Run, report: GateReport) -> Summary:
+def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summary:
     """Write what the gates of a run that is over came to into its ``run.json`` and ``report.md``.
+
+    ``of_kind`` is what the run's kind says of it, which stands in the report as well.
 
     Returns:
         Its summary, with that in it.
@@ -121,9 +122,7 @@ def keep_gate(run: Run, report: GateReport) -> Summary:
     summary = summary_with(run, report)
     file = read_run(run.path)
     write_run(run.path, file.model_copy(update={"gate": summary.run.gate}))
-    told = kind_report(run)
-    lines = () if told is None else told.lines
-    write_whole(run.path, REPORT_NAME, report_as_markdown(summary, lines))
+    write_whole(run.path, REPORT_NAME, report_as_markdown(summary, of_kind))
     return summary
 
 

@@ -86,8 +86,8 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
     from matrix.store.run.run_folder import resume_command
 
     gate, problem = _decided(run, gates)
-    summary = run.summary() if gate is None else _kept(run, gate)
     told = kind_report(run)
+    summary = run.summary() if gate is None else _kept(run, gate, told)
     if json:
         from matrix.report.gates.gating import gate_as_data
 
@@ -128,18 +128,18 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
 def _lost(told: RunReport | None, run: Run) -> list[str]:
     """What of a kind's report is not there."""
     from matrix.api.runs.kind_reports import unwritten
-    from matrix.api.sessions.choosing import project_of_run
+    from matrix.engine.prepare.plan_file import project_of_run
 
     return [] if told is None else unwritten(told, project_of_run(run.path), run)
 
 
-def _kept(run: Run, gate: GateReport) -> Summary:
+def _kept(run: Run, gate: GateReport, told: RunReport | None) -> Summary:
     """The summary with what the gates came to, which is kept with the run."""
     from matrix.api.gating import keep_gate, summary_with
     from matrix.model.errors import StoreError
 
     try:
-        return keep_gate(run, gate)
+        return keep_gate(run, gate, () if told is None else told.lines)
     except StoreError as error:  # what was decided is printed all the same
         say(f"note: what the gates came to could not be kept: {error}", err=True)
         return summary_with(run, gate)

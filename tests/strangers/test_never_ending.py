@@ -8,22 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.executors.programs import Done, Project, counter_spec, play_spec
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = Project(tmp_path_factory.mktemp("played"))
-    project.write(counter_spec(options={"turns": 1}, per_cell=1))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
-    assert done.code == 0, done.err
-    return project.folder
-
-
-@pytest.fixture
-def sent(played: Path, tmp_path: Path) -> Project:
-    shutil.copytree(played, tmp_path / "project")
-    return Project(tmp_path / "project")
+from tests.executors.programs import Done, Project, play_spec
 
 
 def refused(done: Done, told: str) -> None:

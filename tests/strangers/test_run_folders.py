@@ -46,13 +46,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project.folder
 
 
-@pytest.fixture
-def sent(played: Path, tmp_path: Path) -> Project:
-    """The same run in a project of its own."""
-    shutil.copytree(played, tmp_path / "project", symlinks=True)
-    return Project(tmp_path / "project")
-
-
 def refused(done: Done, told: str) -> None:
     """It ended with one line that says this."""
     assert done.code in (1, 2), done

@@ -3,31 +3,14 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.executors.programs import Done, Project, counter_spec
-
-
-@pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    project = Project(tmp_path_factory.mktemp("played"))
-    project.write(counter_spec(options={"turns": 1}, per_cell=2))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
-    assert done.code == 0, done.err
-    return project.folder
-
-
-@pytest.fixture
-def sent(played: Path, tmp_path: Path) -> Project:
-    shutil.copytree(played, tmp_path / "project")
-    return Project(tmp_path / "project")
+from tests.executors.programs import Done, Project
 
 
 def refused(done: Done, *told: str) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from matrix.api.opened import Run
-from matrix.api.sessions.choosing import project_of_run
+from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.kinds.protocol import REPORTED
 from matrix.kinds.reporting import (

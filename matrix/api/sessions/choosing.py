@@ -6,21 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import orjson
-
 from matrix.api.opened import Run
 from matrix.engine.continuation.changes import ContinuationRequest, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
+from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.trust import require_trust
 from matrix.model.documents.conditions import Condition
 from matrix.model.documents.overrides import Override, from_flags
 from matrix.model.errors import BadInput, Mistake
-from matrix.model.files import read_plain
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 from matrix.store.reading.checkpoints import Moments
-from matrix.store.run.made_here import PLAN_NAME, is_made_here
-from matrix.store.run.run_folder import BranchedFrom, read_run
+from matrix.store.run.made_here import is_made_here
+from matrix.store.run.run_folder import BranchedFrom
 
 MAX_TIMES = 10_000
 
@@ -178,18 +176,3 @@ def go_on_in(
     elsewhere = "" if own else f"run {parent.id}"
     project = project_of_run(parent.path)
     return go_on(moments, requested, project, max_cost, overrides, elsewhere=elsewhere, trust=trust)
-
-
-def project_of_run(run_dir: Path) -> Path:
-    """The folder whose packs the run was planned with, if it was made here, and is still there.
-
-    Else the working directory: what a run from elsewhere says of this machine's folders is nothing
-    to go by.
-    """
-    if not is_made_here(run_dir, read_run(run_dir)):
-        return Path.cwd()
-    try:
-        folder = Path(orjson.loads(read_plain(run_dir / PLAN_NAME))["env_file"]).parent
-    except (OSError, ValueError, LookupError, TypeError):
-        return Path.cwd()
-    return folder if folder.is_dir() else Path.cwd()

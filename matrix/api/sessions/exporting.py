@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from matrix.api.opened import NEWEST, RESULTS, open_run
 from matrix.api.runs.kind_reports import kind_report
-from matrix.api.sessions.choosing import project_of_run
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
+from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import document_of, kind_if_usable
 from matrix.kinds.protocol import Kind
 from matrix.kinds.reporting import file_name

@@ -9,11 +9,12 @@ from typing import Any
 
 from matrix.api.opened import RESULTS, Run, open_run
 from matrix.api.sessions.branching import start_branching
-from matrix.api.sessions.choosing import Branching, go_on_in, moments_of, project_of_run
+from matrix.api.sessions.choosing import Branching, go_on_in, moments_of
 from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.continuing import JUDGE
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare.judges import names_of
+from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.run.progress import Listener
 from matrix.kinds.protocol import UNREAD
@@ -198,8 +199,8 @@ def _listed(
     if repeats > 1 and not before:
         told = (
             "is how often each rubric is judged: name rubrics with --rubric; how often the kind's "
+            "own judge is asked, an option of the kind says, if it has one"
         )
-        told += "own judge is asked, an option of the kind says, if it has one"
         raise BadInput([Mistake("--repeats", None, "", told)])
     if not before or not (panel or repeats > 1):
         return None

@@ -31,7 +31,8 @@ from matrix.model.spec.aliases import StandIns, simulated_roles
 from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.disk import Disk
-from matrix.store.run.made_here import PLAN_NAME
+from matrix.store.run.made_here import PLAN_NAME, is_made_here
+from matrix.store.run.run_folder import read_run
 
 _ENTRY: Final = TypeAdapter(ModelEntry)
 _SHOWN: Final = 300
@@ -72,6 +73,10 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "call_cost": prepared.call_cost,
         "stand_ins": {role: list(levels) for role, levels in prepared.stand_ins.items()},
     }
+    _write(run_dir, document)
+
+
+def _write(run_dir: Path, document: Mapping[str, Any]) -> None:
     temporary, disk = run_dir / f".{PLAN_NAME}.tmp", Disk()
     disk.write(temporary, lambda handle: handle.write(orjson.dumps(document)))
     disk.rename(temporary, run_dir / PLAN_NAME)
@@ -231,13 +236,26 @@ def settle_plan(run_dir: Path, env_file: Path) -> None:
     Raises:
         StoreError: There is no readable plan, or no room for it.
     """
-    disk, temporary = Disk(), run_dir / f".{PLAN_NAME}.tmp"
     try:
-        found = {**orjson.loads(read_plain(run_dir / PLAN_NAME)), "env_file": str(env_file)}
-        disk.write(temporary, lambda handle: handle.write(orjson.dumps(found)))
-        disk.rename(temporary, run_dir / PLAN_NAME)
+        found = orjson.loads(read_plain(run_dir / PLAN_NAME))
+        _write(run_dir, {**found, "env_file": str(env_file)})
     except (OSError, ValueError, TypeError) as error:
         raise _unreadable(run_dir, str(error)) from None
+
+
+def project_of_run(run_dir: Path) -> Path:
+    """The folder whose packs the run was planned with, if it was made here, and is still there.
+
+    Else the working directory: what a run from elsewhere says of this machine's folders is nothing
+    to go by.
+    """
+    if not is_made_here(run_dir, read_run(run_dir)):
+        return Path.cwd()
+    try:
+        folder = Path(orjson.loads(read_plain(run_dir / PLAN_NAME))["env_file"]).parent
+    except (OSError, ValueError, LookupError, TypeError):
+        return Path.cwd()
+    return folder if folder.is_dir() else Path.cwd()
 
 
 def read_tariffs(run_dir: Path) -> dict[str, Tariff]:

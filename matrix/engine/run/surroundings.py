@@ -249,7 +249,8 @@ def require_agents(prepared: Prepared, environment: Mapping[str, str]) -> None:
 
     def trouble(agent: AgentSpec) -> Iterable[tuple[str, str]]:
         found = list(agent_trouble(agent, prepared, environment))
-        return found or _load_trouble(agent, prepared.env_file.parent)
+        # what shows only where a module is run, which the run does anyway
+        return found or _python_trouble(agent, prepared.env_file.parent, load_function)
 
     _refuse(prepared, trouble)
 
@@ -314,20 +315,18 @@ def _file_trouble(agent: AgentSpec, prepared: Prepared) -> Iterator[tuple[str, s
                 f"a home that is kept is in the session's folder, and {prepared.spec.kind} has "
                 "none; use home: scratch",
             )
-    if agent.python is not None:
-        try:
-            find_function(agent.python, project)
-        except AgentMissing as missing:
-            yield "python", str(missing)
+    yield from _python_trouble(agent, project, find_function)
     if agent.http is not None:
         yield from _unknown_fields(agent.http, prepared.kind)
 
 
-def _load_trouble(agent: AgentSpec, project: Path) -> Iterator[tuple[str, str]]:
-    """What shows only where an agent's module is run, which a run does anyway."""
+def _python_trouble(
+    agent: AgentSpec, project: Path, look: Callable[[str, Path], object]
+) -> Iterator[tuple[str, str]]:
+    """Why an agent's function is not there, by reading its file or by running it."""
     if agent.python is not None:
         try:
-            load_function(agent.python, project)
+            look(agent.python, project)
         except AgentMissing as missing:
             yield "python", str(missing)
 

@@ -79,11 +79,9 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     judge of the final state is shown all notes, those with the shortest text first where not all
     fit.
     """
-    target = check.target_glob or check.target_file
-    if not target:
-        return _within(view, view.notes, chars) if final else []
-    paths = [path for one in alternatives(target) for path in hits(one, view.now)]
-    paths = list(dict.fromkeys(paths))
+    paths = _meant(view, check, final)
+    if not (check.target_glob or check.target_file):
+        return _within(view, paths, chars)
     shown, left = dict[str, str](), chars
     for number, path in enumerate(sorted(paths, key=lambda one: (len(view.text(one)), one))):
         each = min(MAX_PART, left // (len(paths) - number))  # what short ones leave is for others
@@ -94,17 +92,17 @@ def material_of(view: View, check: Content, final: bool, chars: int) -> list[tup
     return [(path, shown[path]) for path in paths if path in shown]
 
 
+def _meant(view: View, check: Content, final: bool) -> list[str]:
+    """The files that a judge is to be shown, if there is room."""
+    if target := check.target_glob or check.target_file:
+        found = (path for one in alternatives(target) for path in hits(one, view.now))
+        return list(dict.fromkeys(found))
+    return view.notes if final else []
+
+
 def left_out(view: View, check: Content, final: bool, shown: Sequence[tuple[str, str]]) -> str:
     """What of its files a judge is not shown, in words; empty if that is nothing."""
-    target = check.target_glob or check.target_file
-    if not target and not final:
-        return ""
-    meant = dict.fromkeys(
-        [path for one in alternatives(target) for path in hits(one, view.now)]
-        if target
-        else view.notes
-    )
-    there = dict(shown)
+    meant, there = _meant(view, check, final), dict(shown)
     whole = sum(len(view.text(path)) for path in meant)
     seen = sum(min(len(there[path]), len(view.text(path))) for path in meant if path in there)
     lost = len([path for path in meant if path not in there])

@@ -150,6 +150,7 @@ class _NodeReader:
         self._left = MAX_NODES
         self._inside: list[yaml.Node] = []
         """Targets of the aliases that are being written out, the innermost last."""
+        self._circular = False
 
     def read(self, node: yaml.Node, path: PathKey) -> Any:
         self._lines[path] = node.start_mark.line + 1
@@ -167,7 +168,9 @@ class _NodeReader:
     def _written_out(self, alias: _Alias, path: PathKey) -> Any:
         """What an alias stands for. Mistakes in it are told where it has its anchor, once."""
         if alias.target in self._inside or len(path) > MAX_DEPTH:
-            self._fault(path, f"*{alias.value} is inside of what it stands for")
+            self._circular = bool(self._inside)
+            if not self._circular:
+                self._fault(path, f"*{alias.value} is inside of what it stands for")
             return None
         told, line = len(self._mistakes), self._lines[path]
         self._inside.append(alias.target)
@@ -175,12 +178,12 @@ class _NodeReader:
         self._inside.pop()
         self._lines[path] = line
         if not self._inside:
-            inside = self._mistakes[told:]
             del self._mistakes[told:]
             if self._left < 0:
                 self._fault(path, f"far too large, once *{alias.value} is written out")
-            elif any("inside of what" in one.message for one in inside):
+            elif self._circular:
                 self._fault(path, f"*{alias.value} is inside of what it stands for")
+            self._circular = False
         return value
 
     def _scalar(self, node: yaml.Node, path: PathKey) -> Any:

@@ -14,7 +14,6 @@ from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
 
-TWO = 2
 ENOUGH_LEFT = 0.05
 """Share of pairs left out for want of a value from which that is a caveat."""
 
@@ -137,10 +136,9 @@ def _moved(judged: MatchupVerdict) -> Iterator[str]:
 
 def _changed(judged: MatchupVerdict) -> Iterator[str]:
     """What is other in one of two runs: it may be what is compared, or all there is to it."""
-    if len(judged.matchup.sources) == TWO:
-        one, two = judged.matchup.sources
-        if other := changes_between(one, two):
-            yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
+    one, two = judged.matchup.sources[0], judged.matchup.sources[-1]
+    if one is not two and (other := changes_between(one, two)):
+        yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
 
 
 def _schemas(judged: MatchupVerdict) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from matrix.kinds.trajectory.assertions.folder import View
-from matrix.kinds.trajectory.assertions.notes.markdown import FRONT, prose, without_paths
+from matrix.kinds.trajectory.assertions.notes.markdown import FRONT, STRUCK, prose, without_paths
 from matrix.kinds.trajectory.assertions.notes.notebook import (
     EvidenceRow,
     Hypothesis,
@@ -26,7 +26,6 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
 )
 from matrix.kinds.trajectory.assertions.notes.paths import plain
 
-_STRUCK: Final = re.compile(r"~~[^~\n]*~~")
 _ARROW: Final = re.compile(r"[-=]>|[\u2192\u21d2\u27f6\u2794]")
 _MARKS: Final = re.compile(r"^[\W_]+")
 
@@ -86,7 +85,7 @@ def is_demoted(one: Hypothesis, layout: Layout) -> bool:
     Of ``proposed -> demoted`` the end counts; what is struck out, and marks before the words, do
     not.
     """
-    now = _ARROW.split(_STRUCK.sub(" ", one.status))[-1]
+    now = _ARROW.split(STRUCK.sub(" ", one.status))[-1]
     words = _MARKS.sub("", now).replace("_", " ").replace("-", " ")
     return any(words.startswith(word.casefold()) for word in layout.demoted)
 

@@ -9,6 +9,7 @@ from typing import Final
 from matrix.kinds.trajectory.assertions.notes.markdown import (
     HEADING,
     LABEL,
+    STRUCK,
     bare,
     cells_of,
     front_matter,
@@ -17,7 +18,6 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
 )
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
-_STRUCK: Final = re.compile(r"~~[^~\n]*~~")
 _BLANK: Final = re.compile(r"<[^<>]*>|\{{1,2}[^{}]*\}{1,2}|\[[^\[\]]*\](?!\()")
 
 
@@ -26,7 +26,7 @@ def reversal_of(text: str, layout: Layout) -> str:
 
     What is struck out is not said, nor is a place that is yet to be filled in.
     """
-    said = _STRUCK.sub("", _reversal_in(text, layout)).strip()
+    said = STRUCK.sub("", _reversal_in(text, layout)).strip()
     return "" if _BLANK.fullmatch(said) else said
 
 

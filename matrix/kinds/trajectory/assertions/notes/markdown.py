@@ -21,6 +21,8 @@ _OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
 """A line that is bold as a whole, which people write for a heading."""
+STRUCK: Final = re.compile(r"~~[^~\n]*~~")
+"""What is struck out, which is not said."""
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*")
 _NO_PARAGRAPH = re.compile(r" {0,3}(?:#{1,6}\s|[-*+]\s|\d{1,9}[.)]\s|\||>)| {4}|\t")
 _FENCE = re.compile(r"^\s*(```|~~~)")
@@ -39,11 +41,10 @@ _LINK = re.compile(
     r"(?<!\\)\[(?:[^\[\]]|\[[^\[\]]*\])*\]\(\s*+(<[^<>\n]*>|[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)"
     r"(?:\s++[\"'(][^)\n]*)?\s*+\)"
 )
-_REFERENCE = re.compile(r"^\s{0,3}\[(?!\^)[^\]\n]+\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _BY_REFERENCE = re.compile(r"\[([^\[\]\n]{1,300})\](?:\[([^\[\]\n]{0,300})\])?(?![(:\[])")
 _FOOTNOTE = re.compile(r"\[\^([^\[\]\n]{1,100})\](?!:)")
 _NOTED = re.compile(r"^\s{0,3}\[\^([^\[\]\n]{1,100})\]:[ \t]*(.*)$", re.MULTILINE)
-_DEFINED = re.compile(r"^\s{0,3}\[(?!\^)([^\]\n]{1,300})\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
+_DEFINED = re.compile(r"^\s{0,3}\[(?!\^)([^\]\n]+)\]:\s*(<[^<>\n]*>|\S+)", re.MULTILINE)
 _WIKI = re.compile(r"\[\[([^\]|#\n]+)")
 _PATHLIKE = re.compile(
     r"(?<![\w.-])[\w.-]{1,200}(?:/[\w .-]{1,100}){1,12}\.\w{1,8}|(?<![\w.-])[\w.-]+(?:/[\w.-]+)+"
@@ -130,7 +131,7 @@ def _links(text: str) -> Iterator[str]:
         inner = _LINK.finditer(label) if label.count("](") > 1 else ()
         found += [match[1], *(one[1] for one in inner)]
     if "]:" in text:
-        found += [match[1] for match in _REFERENCE.finditer(text)]
+        found += [match[2] for match in _DEFINED.finditer(text)]
     targets = (one.strip().removeprefix("<").removesuffix(">") for one in found)
     for target in targets:
         path = target.partition("#")[0].partition("?")[0]
