@@ -36,7 +36,8 @@ HELP = """Judge the sessions of a run again, from what is stored of them.
 Nobody but judges is asked. The new scores are a run of their own, in which
 each session has its round and its variant, so `matrix compare` says what they
 come to; the run itself stays as it is. The kind's own judge is asked, too,
-by --judge where no --rubric says what that one is for, else as before.
+by --judge where no --rubric says what that one is for, else as before: by
+the rubrics and scenarios that the run keeps, not by their files of today.
 What the run has paid for of the same judging by a real model is answered by
 its records, unless --no-cache is said; an agent is asked again.
 """

@@ -159,7 +159,10 @@ def read_rubric(path: Path) -> RubricFile:
         raise BadInput([Mistake(str(path), None, "", "is not text")])
     found = _FRONT.match(text.replace("\r\n", "\n"))
     if found is None:
-        told = "has no front matter: lines of YAML between two lines of ---, before its text"
+        told = (
+            "has no front matter: lines of YAML between two lines of ---, before its text, which "
+            "say how the judge answers, such as answer: verdict"
+        )
         raise BadInput([Mistake(str(path), None, "", told)])
     document = parse_document(f"\n{found[1]}", path.name)
     value = document.value if isinstance(document.value, dict) else {}

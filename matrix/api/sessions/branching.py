@@ -18,7 +18,7 @@ from matrix.api.sessions.choosing import (
     replay_of,
 )
 from matrix.engine.executors.executor import AnyExecutor
-from matrix.engine.run.progress import Listener
+from matrix.engine.run.progress import Listener, Silent
 from matrix.model.documents.conditions import parse_condition
 from matrix.model.documents.mistakes import together
 from matrix.model.documents.overrides import Override
@@ -246,7 +246,12 @@ def start_branching(
         RunExists: A run of this id is there already.
         StoreError: The folder cannot be written.
     """
-    continuation = planned.continuation
+    continuation, listener = planned.continuation, listener or Silent()
+    if continuation.requested.again:
+        listener.remark(
+            f"the kind's own judge goes by what run {continuation.moments[0].run_id} keeps of "
+            "rubrics and scenarios: what was changed in their files since is not read"
+        )
     return begin(
         continuation.prepared,
         results,

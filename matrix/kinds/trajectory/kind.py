@@ -344,6 +344,7 @@ class TrajectoryKind:
                     about=words_of(check.argument),
                     word=PASS if seen.holds else FAIL,
                     why=seen.seen[:2000],
+                    vacuous=seen.vacuous,
                 )
             )
         return found

@@ -271,10 +271,29 @@ def _lines(
             f"{len(parts)} judgement{'s were' if len(parts) > 1 else ' was'} about files shown in"
         )
         yield f"{told} part, such as {parts[0]['id']} ({parts[0]['part']}); options.judged_chars"
+    yield from _vacuous(rates, sessions)
     if options.skip_content:
         yield "no judge was asked: structural assertions only"
     if rates and (runs := max(one.runs for one in rates)) < _ENOUGH_RUNS:
         yield _supported(rates, runs)
+
+
+def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Assertions that held in every run because there was nothing that they could be about."""
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for session in sessions:
+        for one in session["results"]:
+            found.setdefault((session["scenario"], one["id"]), []).append(one)
+    names = dict.fromkeys((one.scenario, one.id) for one in rates)
+    empty = [name for name in names if all(one.get("vacuous") for one in found.get(name, [{}]))]
+    if not empty:
+        return
+    told = "; ".join(
+        f"{scenario} {name} ({_line(found[scenario, name][0]['why'])})"
+        for scenario, name in empty[:_DEAREST]
+    )
+    more = f"; and {len(empty) - _DEAREST} more" if len(empty) > _DEAREST else ""
+    yield f"passed with nothing to look at, in every run: {told}{more}"
 
 
 def _suite(rates: Sequence[Rate]) -> Iterator[str]:

@@ -36,6 +36,7 @@ class AssertionResult(BaseModel):
         part: What of its files that lacks, for want of room; empty if nothing.
         model: The judge's model.
         rubric: Hash of the rubric with all that the judge is told.
+        vacuous: Whether it holds because there is nothing that it could be about.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,6 +53,7 @@ class AssertionResult(BaseModel):
     part: str = ""
     model: str = ""
     rubric: str = ""
+    vacuous: bool = False
 
     @property
     def counts(self) -> float | None:

@@ -452,6 +452,53 @@ def test_a_status_is_read_wherever_people_write_it(tmp_path: Path, said: str) ->
     assert ask(view, "no_silent_hypothesis_demotion").holds
 
 
+@pytest.mark.parametrize("place", ["archive/H-V1-report.md", "old/then.md"])
+@pytest.mark.parametrize(
+    ("status", "against", "holds"),
+    [
+        ("demoted", "- (none yet)", False),
+        ("active", "- (none yet)", True),
+        ("demoted", "- no ([x](../source/interviews/lena.md))", True),
+    ],
+)
+def test_a_hypothesis_that_is_put_away_is_demoted_as_one_that_stays(
+    tmp_path: Path, place: str, status: str, against: str, holds: bool
+) -> None:
+    after = {path: text for path, text in NOTES.items() if path != "hypotheses/H-V1-report.md"}
+    view = look(tmp_path, after | {place: hypothesis(1, status, against)}, NOTES)
+    found = ask(view, "no_silent_hypothesis_demotion")
+    assert found.holds is holds, found
+    assert holds or place in found.seen
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "notes", "vacuous"),
+    [
+        ("no_orphan_evidence", True, {}, True),
+        ("no_orphan_evidence", True, NOTES, False),
+        ("hypothesis_evidence_count_unchanged_for", "H-V1", NOTES, False),
+        (
+            "hypothesis_evidence_count_unchanged_for",
+            "H1",
+            {"hypotheses/H1-a.md": "# H1\n\nShe said so, in so many words."},
+            True,
+        ),
+        ("all_internal_links_valid", True, {"a.md": "no link"}, True),
+        ("all_internal_links_valid", True, {"a.md": "[b](b.md)", "b.md": ""}, False),
+        ("all_decisions_have_reversal_condition", True, {}, True),
+        ("no_silent_hypothesis_demotion", True, {}, True),
+        ("no_silent_hypothesis_demotion", True, NOTES, False),
+        ("file_exists", "a.md", {"a.md": ""}, False),
+    ],
+)
+def test_what_holds_of_nothing_says_so(
+    tmp_path: Path, name: str, argument: Any, notes: dict[str, str], vacuous: bool
+) -> None:
+    found = ask(look(tmp_path, notes), name, argument)
+    assert found.holds, found
+    assert found.vacuous is vacuous
+
+
 def test_what_began_as_demoted_was_not_demoted_here(tmp_path: Path) -> None:
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": hypothesis(1, "demoted")})
     check = BUILT_IN["no_silent_hypothesis_demotion"].check

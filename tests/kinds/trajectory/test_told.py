@@ -95,6 +95,30 @@ def test_people_are_shown_what_the_judge_was_shown(
         assert all(row["transcript"] == "File a.md:\nx\n" for row in rows), rows[0]
 
 
+def test_who_judges_again_goes_by_what_the_run_keeps(missed: Project) -> None:
+    done = missed.matrix("rejudge", "it", "--judge", "judge", "--in-process", "--run-id", "anew")
+    told = "goes by what run it keeps of rubrics and scenarios: what was changed in their files"
+    assert told in " ".join(done.err.split()), done
+    refused = missed.matrix("rejudge", "it", "--rubric", RUBRIC, "--in-process")
+    assert refused.code == 2
+    assert "say how the judge answers, such as answer: verdict" in refused.err
+
+
+def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    kept = [{"no_orphan_evidence": True}, {"all_internal_links_valid": True}]
+    turns = {"turns": [{"turn": 1, "structural": kept}]}
+    scenario(tmp_path, "01", {"turn-01-a.md": "WRITE hypotheses/H1.md | # H1"}, turns)
+    scenario(tmp_path, "02", {"turn-01-a.md": "WRITE b.md | [H](b.md)"}, turns)
+    done = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    told = (
+        "passed with nothing to look at, in every run: 01 t01.no_orphan_evidence "
+        "(no row of evidence was recognised); 01 t01.all_internal_links_valid (0 links); "
+        "02 t01.no_orphan_evidence (no row of evidence was recognised)"
+    )
+    assert told in done.out, done
+
+
 def test_repeats_are_of_rubrics(missed: Project) -> None:
     done = missed.matrix("rejudge", "it", "--judge", "sim/haiku", "--repeats", "5", "--in-process")
     assert done.code == 2, done

@@ -41,6 +41,7 @@ class Gone(BaseModel):
         time: When it was last written, in ns.
         silent: Whether it had support, and neither its evidence was kept elsewhere nor was it
             demoted with evidence against it.
+        moved_to: The note outside the hypotheses' folder that it was moved to; empty if none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -49,6 +50,7 @@ class Gone(BaseModel):
     id: str
     time: int
     silent: bool
+    moved_to: str = ""
 
 
 class Change(NamedTuple):
@@ -115,8 +117,31 @@ def gone_after(
         shown = one.count(against=True) > 0 or one.id in demoted_at_start
         demoted = is_demoted(one, layout) and shown
         silent = one.count(against=False) > 0 and not demoted and not rows <= kept
-        found.append(Gone(path=one.path, id=one.id, time=view.before[one.path], silent=silent))
+        place = _moved_to(one, view, layout)
+        time = view.before[one.path]
+        found.append(Gone(path=one.path, id=one.id, time=time, silent=silent, moved_to=place))
     return tuple(found)
+
+
+def _moved_to(one: Hypothesis, view: View, layout: Layout) -> str:
+    """The note that this turn made, elsewhere, of a hypothesis that is gone; empty if none.
+
+    It has the file's name or the id, or all of its evidence.
+    """
+    rows, inside = _rows_of(one.evidence), f"{plain(layout.hypotheses)}/"
+    for path in view.notes:
+        if path in view.before or path.startswith(inside):
+            continue
+        other = read_hypothesis(path, view.text(path), layout)
+        same = stem(path) == stem(one.path) or other.id.casefold() == one.id.casefold()
+        if same or (rows and rows <= _rows_of(other.evidence)):
+            return path
+    return ""
+
+
+def kept_elsewhere(view: View, gone: Sequence[Gone]) -> list[str]:
+    """Notes outside the hypotheses' folder that hypotheses which are gone were moved to."""
+    return [one.moved_to for one in gone if one.moved_to in view.now]
 
 
 def _new_rows(view: View, layout: Layout) -> set[str]:

@@ -30,6 +30,7 @@ from matrix.kinds.trajectory.assertions.hypotheses import (
     hypotheses_of,
     is_demoted,
     is_told_of,
+    kept_elsewhere,
 )
 from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
 from matrix.kinds.trajectory.assertions.notes.markdown import (
@@ -38,7 +39,12 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     referred_in,
     target_of,
 )
-from matrix.kinds.trajectory.assertions.notes.notebook import EvidenceRow, Layout, entries_in
+from matrix.kinds.trajectory.assertions.notes.notebook import (
+    EvidenceRow,
+    Layout,
+    entries_in,
+    read_hypothesis,
+)
 from matrix.kinds.trajectory.assertions.notes.paths import absent, alternatives, hits, listed, plain
 from matrix.model.records import JSON
 
@@ -47,10 +53,14 @@ GROUP: Final = "matrix.assertions"
 
 
 class Found(NamedTuple):
-    """Whether an assertion holds, and what was seen."""
+    """Whether an assertion holds, and what was seen.
+
+    ``vacuous``: it holds because there is nothing that it could be about.
+    """
 
     holds: bool
     seen: str
+    vacuous: bool = False
 
 
 class AssertionContext(NamedTuple):
@@ -96,7 +106,8 @@ def _all(
     def every(scene: AssertionContext, argument: Any) -> Found:
         found = [check(scene, str(one)) for one in texts_of(argument)]
         lost = [one for one in found if not one.holds]
-        return Found(not lost, "; ".join(one.seen for one in lost or found))
+        vacuous = not lost and all(one.vacuous for one in found)
+        return Found(not lost, "; ".join(one.seen for one in lost or found), vacuous)
 
     return every
 
@@ -139,7 +150,8 @@ def _evidence_unchanged(scene: AssertionContext, name: str) -> Found:
         return Found(False, change)
     path, before, now = change
     told = f"{path} had {before[0]} for it and {before[1]} against, and has {now[0]} and {now[1]}"
-    return Found(now[0] <= before[0] and now[1] <= before[1], told)
+    same = now[0] <= before[0] and now[1] <= before[1]
+    return Found(same, told, not any((*before, *now)))
 
 
 def _links_valid(scene: AssertionContext, requested: Any) -> Found:
@@ -156,7 +168,7 @@ def _links_valid(scene: AssertionContext, requested: Any) -> Found:
                 broken.append(f"{path} -> {link}")
     if broken:
         return Found(False, f"{len(broken)} of {count} lead nowhere: {listed(broken)}")
-    return Found(True, f"{count} link{'s' * (count != 1)}")
+    return Found(True, f"{count} link{'s' * (count != 1)}", not count)
 
 
 def _reversal(scene: AssertionContext, requested: Any) -> Found:
@@ -170,7 +182,7 @@ def _reversal(scene: AssertionContext, requested: Any) -> Found:
     if lost:
         return Found(False, listed(lost))
     told = f"{len(paths)} decision{'s' * (len(paths) != 1)}, each says when it is taken back"
-    return Found(True, told if paths else "no decision is there")
+    return Found(True, told if paths else "no decision is there", not paths)
 
 
 def is_sourced(row: EvidenceRow, view: View, layout: Layout) -> bool:
@@ -193,22 +205,26 @@ def _no_orphans(scene: AssertionContext, requested: Any) -> Found:
         told = listed(f"{row.path}: {row.text[:80]}" for row in lost)
         return Found(False, f"{len(lost)} of {len(rows)} lead to no source: {told}")
     if not rows:
-        return Found(True, "no row of evidence was recognised")
+        return Found(True, "no row of evidence was recognised", vacuous=True)
     return Found(True, f"{len(rows)} row{'s' * (len(rows) != 1)} of evidence, each with its source")
 
 
 def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
-    view, layout = scene.view, scene.layout
-    demoted = [one for one in hypotheses_of(view, layout) if is_demoted(one, layout)]
+    view, layout, gone = scene.view, scene.layout, scene.gone_now
+    found = hypotheses_of(view, layout)
+    put_away = [read_hypothesis(p, view.text(p), layout) for p in kept_elsewhere(view, gone)]
+    demoted = [one for one in (*found, *put_away) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
     if lost := [one for one in moved if not one.count(against=True)]:
         told = listed(f"{one.id} ({one.path})" for one in lost)
         return Found(False, f"demoted without evidence against: {told}")
-    gone = [one for one in scene.gone_now if one.silent and not is_told_of(one, view, layout)]
-    if gone:
-        told = listed(f"{one.id} ({one.path})" for one in gone)
+    if lost_files := [one for one in gone if one.silent and not is_told_of(one, view, layout)]:
+        told = listed(f"{one.id} ({one.path})" for one in lost_files)
         return Found(False, f"removed with its support, and nothing says so: {told}")
-    return Found(True, f"{len(moved)} demoted, each with evidence against" if moved else "none is")
+    if moved:
+        return Found(True, f"{len(moved)} demoted, each with evidence against")
+    told = "none is demoted" if found else "there is no hypothesis"
+    return Found(True, told, not (found or put_away))
 
 
 def _contains_any(scene: AssertionContext, argument: str) -> Found:
