@@ -155,6 +155,7 @@ class Run:
 
             text = extreme_session(self.path, text)
         with closing(JournalReader(self.path / JOURNAL_NAME)) as reader:
+            reader.require_run(self.path.name)
             return transcript(reader, find_session(reader, text))
 
     def replay(self, session: str, *, turn: int, **more: Any) -> Run:

@@ -6,7 +6,7 @@ import os
 import stat
 from errno import EFBIG, EINVAL
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 MOST_BYTES: Final = 64_000_000
 """What a file of this program's own may have; what people write has tighter bounds of its own."""
@@ -23,13 +23,24 @@ def read_plain(path: Path, most: int = MOST_BYTES) -> bytes:
         OSError: It cannot be read, is no plain file, or is larger than ``most`` bytes;
             ``strerror`` says which.
     """
-    with open(path, "rb", opener=_opened) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(EINVAL, "it is no plain file, and no other is read", str(path))
+    with open_plain(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(EFBIG, f"it is larger than the {most:,} bytes that it may have", str(path))
     return content
+
+
+def open_plain(path: Path) -> IO[bytes]:
+    """A plain file, open for reading.
+
+    Raises:
+        OSError: It cannot be read, or is no plain file.
+    """
+    file = open(path, "rb", opener=_opened)  # noqa: SIM115  it is handed on
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(EINVAL, "it is no plain file, and no other is read", str(path))
+    return file
 
 
 def _opened(path: str, flags: int) -> int:

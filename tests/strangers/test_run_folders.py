@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from matrix.model.errors import StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.upkeep.archive import ARCHIVE_NAME, size_in
+from matrix.store.upkeep.recovery import recover_run
 from tests.executors.programs import Done, Project, counter_spec
 
 ENTRIES = [
@@ -103,6 +105,23 @@ def test_an_archive_holds_what_it_says_and_says_what_it_holds(sent: Project) -> 
     archive.write_bytes(whole)
     assert sent.matrix("archive", "it", "--restore").code == 0
     assert (run_dir / JOURNAL_NAME).stat().st_size == size
+
+
+def test_the_journal_of_another_run_is_none_of_this(sent: Project) -> None:
+    assert sent.matrix("run", "--in-process", "--run-id", "other", "--seed", "9").code == 0
+    for run in ("it", "other"):
+        assert sent.matrix("archive", run).code == 0
+    mine, theirs = sent.path("it") / ARCHIVE_NAME, sent.path("other") / ARCHIVE_NAME
+    mine.write_bytes(theirs.read_bytes())
+    told = "holds the journal of another run than it; it was left as it is"
+    refused(sent.matrix("archive", "it", "--restore"), told)
+    assert sent.matrix("archive", "other", "--restore").code == 0
+    mine.unlink()
+    shutil.copy(sent.path("other") / JOURNAL_NAME, sent.path("it") / JOURNAL_NAME)
+    for command in (("repair", "it"), ("export", "it", "best", "-o", "out.json")):
+        refused(sent.matrix(*command), "is the journal of another run, other; put the one of it")
+    with pytest.raises(StoreError, match="is the journal of another run"):
+        recover_run(sent.path("it"))
 
 
 BROKEN = {

@@ -74,6 +74,23 @@ def test_no_name_of_a_scenario_leads_anywhere(
     assert [path.name for path in outside.rglob("*")] == ["cp-1", "mine"]
 
 
+@pytest.mark.parametrize("how", ["pipe", "zero"])
+def test_a_kept_folder_that_never_ends_is_told(trajectory: Project, how: str) -> None:
+    for blob in list((trajectory.path("it") / "blobs").glob("*/*")):
+        blob.unlink()
+        os.mkfifo(blob) if how == "pipe" else blob.symlink_to("/dev/zero")
+    told = "it is no plain file, and no other is read"
+    for command in (
+        ("export", "it", "best", "--turn", "1", "-o", "out.json"),
+        ("replay", "it", "best", "--turn", "1", "--in-process"),
+        ("rejudge", "it", "--judge", SIM, "--in-process"),
+    ):
+        done = trajectory.matrix(*command)
+        assert done.code in (1, 2, 3), done
+        assert told in done.err + done.out, done
+        assert "Traceback" not in done.err
+
+
 def test_what_a_run_leaves_goes_into_its_own_folder_and_the_project(trajectory: Project) -> None:
     (json_result,) = (trajectory.path("it") / "json").iterdir()
     assert json_result.name.endswith("-01-1.json")

@@ -466,6 +466,7 @@ def _set_up(
     """
     try:
         journal = JournalWriter(staging / JOURNAL_NAME)
+        journal.name_run(run_dir.name)
         journal.add_resources(prepared.resources)
         for batch in inherited(staging) if inherited is not None else ():
             journal.append(batch)

@@ -16,6 +16,7 @@ from typing import IO, Final, NamedTuple
 from uuid import uuid4
 
 from matrix.model.errors import BlobsRefused, StoreError
+from matrix.model.files import open_plain
 from matrix.model.moments.checkpoint import Contents
 from matrix.model.seeds import bytes_hash
 from matrix.store.blobs.blob_file import deflate, inflated, length_in
@@ -117,7 +118,7 @@ class BlobStore:
             StoreError: It is not there.
         """
         try:
-            return self.path(digest).open("rb")
+            return open_plain(self.path(digest))
         except OSError as error:
             raise self._unreadable(digest, error) from None
 
@@ -128,7 +129,7 @@ class BlobStore:
             StoreError: It is not there.
         """
         try:
-            with self.path(digest).open("rb") as source:
+            with open_plain(self.path(digest)) as source:
                 return length_in(source)
         except OSError as error:
             raise self._unreadable(digest, error) from None
@@ -149,7 +150,7 @@ class BlobStore:
         """
         found = hashlib.blake2b(digest_size=32)
         try:
-            with self.path(digest).open("rb") as source:
+            with open_plain(self.path(digest)) as source:
                 for piece in inflated(source):
                     found.update(piece)
                     yield piece

@@ -54,6 +54,9 @@ _DICTIONARY: Final = "dictionary"
 _KEPT: Final = "kept:"
 """What begins the keys in ``meta`` of values that are kept."""
 
+_RUN: Final = "run"
+"""The key in ``meta`` of the run's id; journals of earlier versions have none."""
+
 _AT_ONCE: Final = 2000
 """Entries that are read by one query."""
 
@@ -198,6 +201,18 @@ class JournalWriter:
         """Entries with ``after < seq``, in order, optionally of some kinds only."""
         return _rows(self._read, self._press, after, self._seq, kinds)
 
+    def name_run(self, run_id: str) -> None:
+        """Say whose journal this is, so that it is never taken for another run's."""
+        try:
+            with self._transaction():
+                self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_RUN, run_id))
+        except sqlite3.Error as error:
+            raise store_error(error, self._path) from None
+
+    def require_run(self, run_id: str) -> None:
+        """As :meth:`JournalReader.require_run`."""
+        _require_run(self._read, run_id, self._path)
+
     def keep(self, name: str, value: JSON) -> None:
         """Keep what was made of all entries so far, in place of what was kept by this name.
 
@@ -293,6 +308,14 @@ class JournalReader:
         except sqlite3.Error as error:
             raise store_error(error, path) from None
         _require_readable(path, found and found[0])
+
+    def require_run(self, run_id: str) -> None:
+        """See that this is the journal of a run, as far as it says whose it is.
+
+        Raises:
+            StoreError: It is another's.
+        """
+        _require_run(self._rows_of, run_id, self._path)
 
     def last_seq(self) -> int:
         """Sequence number of the newest entry; 0 for an empty journal."""
@@ -463,6 +486,15 @@ def _kept(read: RowQuery, name: str, last_seq: int) -> StoredFold | None:
         return None
     up_to, value = orjson.loads(found[0][0])
     return StoredFold(up_to, value) if up_to <= last_seq else None
+
+
+def _require_run(read: RowQuery, run_id: str, path: Path) -> None:
+    found = read("SELECT value FROM meta WHERE key = ?", (_RUN,))
+    if found and found[0][0] != run_id:
+        told = in_line(str(found[0][0]))[:_SHOWN]
+        raise StoreError(
+            f"{path} is the journal of another run, {told}; put the one of {run_id} in its place"
+        )
 
 
 def _session_rows(

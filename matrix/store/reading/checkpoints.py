@@ -30,6 +30,7 @@ class Moments:
         """
         self._run_dir, self._blobs = run_dir, BlobStore(run_dir)
         self._journal = JournalReader(run_dir / JOURNAL_NAME)
+        self._journal.require_run(run_dir.name)
 
     @cached_property
     def run(self) -> RunFile:

@@ -100,7 +100,7 @@ def restore(run_dir: Path, disk: Disk | None = None) -> Packed:
                 f"{free / 2**20:,.0f} MiB are free in {run_dir}; make room"
             )
         disk.write(temporary, partial(_decompress, archive, size))
-        _require_journal(temporary, archive, disk)
+        _require_journal(temporary, archive, run_dir.name, disk)
         packed = Packed(size, archive.stat().st_size)
         disk.rename(temporary, journal)
         disk.sync_folder(run_dir)
@@ -141,15 +141,16 @@ def _decompress(archive: Path, size: int, handle: IO[bytes]) -> None:
             handle.write(chunk)
 
 
-def _require_journal(found: Path, archive: Path, disk: Disk) -> None:
+def _require_journal(found: Path, archive: Path, run_id: str, disk: Disk) -> None:
+    told = "no journal that this matrix reads"
     try:
         with closing(JournalReader(found)) as reader:
             reader.last_seq()
+            told = f"the journal of another run than {run_id}"
+            reader.require_run(run_id)
     except StoreError:
         disk.remove(found)
-        raise StoreError(
-            f"{archive} holds no journal that this matrix reads; it was left as it is"
-        ) from None
+        raise StoreError(f"{archive} holds {told}; it was left as it is") from None
 
 
 def size_in(archive: Path) -> int:

@@ -24,8 +24,9 @@ def recover_run(run_dir: Path) -> list[str]:
         StoreError: The journal is damaged; nothing was touched.
     """
     writer = JournalWriter(run_dir / JOURNAL_NAME, thorough=True)
-    last, torn = writer.last_seq, writer.torn
-    writer.close()
+    with closing(writer):
+        writer.require_run(run_dir.name)
+        last, torn = writer.last_seq, writer.torn
     published = published_up_to(run_dir)
     found = []
     if torn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,8 +59,9 @@ def repair_tables(
     """
     journal = run_dir / JOURNAL_NAME
     reader = JournalReader(journal)
-    entries = reader.last_seq()
-    reader.close()
+    with closing(reader):
+        reader.require_run(run.run_id)
+        entries = reader.last_seq()
     held = lock(journal)  # to the end, so that nobody resumes the run meanwhile
     try:
         found = {str(name): inspected(run_dir / name) for name in TABLES}
