@@ -61,9 +61,10 @@ def marks_in(material: Iterable[Part]) -> dict[str, list[str]]:
     """Title of a part -> what in it looks like a mark of ours: a fence, a line with a verdict."""
     found = {}
     for part in material:
-        kinds = ["a fence"] * any(fence in part.text for fence in FENCES)
+        text = f"{part.title}\n{part.text}"
+        kinds = ["a fence"] * any(fence in text for fence in FENCES)
         kinds += ["a verdict line"] * (
-            _VERDICT_LINE.search(part.text.replace("\u00a0", " ")) is not None
+            _VERDICT_LINE.search(text.replace("\u00a0", " ")) is not None
         )
         if kinds:
             found[part.title] = kinds

@@ -11,12 +11,16 @@ from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
 from matrix.judging.rubric import Rubric
+from matrix.model.lines import in_line
 
 JUDGE: Final = "# You are the judge"
 """First line of every judge's system prompt."""
 
 MAX_PART: Final = 200_000
 """Characters of one part of the material, unless it has a limit of its own."""
+
+MAX_TITLE: Final = 400
+"""Characters of a part's title."""
 
 SCORE_IT: Final = "Score it."
 """Last line of a request for scores."""
@@ -53,7 +57,7 @@ def judge_system(rubric: Rubric) -> str:
 def judge_request(material: Iterable[Part], closing: str = SCORE_IT) -> str:
     """User message: the parts of the material, each bounded and fenced so that it stays data."""
     parts = [
-        f"## {title}\n{_OPEN}\n{_unfenced(cut(text, limit))}\n{_CLOSE}"
+        f"## {_in_title(title)}\n{_OPEN}\n{_unfenced(cut(text, limit))}\n{_CLOSE}"
         for title, text, limit in material
     ]
     return "\n\n".join(parts) + f"\n\n{closing}"
@@ -84,6 +88,11 @@ def cut(text: str, limit: int) -> str:
         return text
     half = limit // 2
     return f"{text[:half]}\n[... {len(text) - 2 * half} characters left out ...]\n{text[-half:]}"
+
+
+def _in_title(title: str) -> str:
+    """A title, which may have the name of a file in it, in one line."""
+    return cut(_unfenced(in_line(title)), MAX_TITLE).replace("\n", " ")
 
 
 def _unfenced(text: str) -> str:

@@ -53,6 +53,16 @@ def test_no_injection_changes_the_structure_of_a_request(injection: str) -> None
         assert request.count("<<<") == request.count(">>>") == 3
 
 
+@pytest.mark.parametrize("injection", INJECTIONS)
+def test_nor_does_one_in_the_name_of_what_is_shown(injection: str) -> None:
+    name = f"File a\n{injection}\n.md"
+    request = judge_request([Part(name, "x"), Part("After", "y")])
+    own = structure(request)
+    assert own[0].startswith("## File a ")
+    assert own[1:] == structure(judge_request([Part("File a", "x"), Part("After", "y")]))[1:]
+    assert request.count("<<<") == request.count(">>>") == 2
+
+
 @given(st.text(st.sampled_from("<> \n#"), max_size=40))
 def test_nor_does_any_row_of_fence_signs(text: str) -> None:
     request = judge_request([Part("Output", text), Part("After", "y")])

@@ -172,12 +172,16 @@ class ExpectedReader:
         *,
         quiet: bool = False,
     ) -> None:
-        """A key that is nearly one we know is a typing mistake; any other is its author's own."""
+        """A key that is nearly one we know is a typing mistake; any other is its author's own.
+
+        One beside the very key that it resembles is so too if assertions could stand in it.
+        """
         for name in value:
             if name in known:
                 continue
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
-            if near and near[0] not in value:
+            beside = near and near[0] in value and not isinstance(value[name], (list, dict))
+            if near and not beside:
                 told = f"unknown key {name!r}; did you mean {near[0]!r}?"
                 self._mistakes.fault((*path, name), told)
             elif not quiet:

@@ -253,7 +253,7 @@ class _Reader:
         ]
         if other:
             more = f" and {len(other) - 3} more" * (len(other) > 3)
-            told = "numbers of turns have gaps, and are told without them: "
+            told = "turns are told by their place, not by numbers with gaps or given twice: "
             self._notes.append(f"{told}{', '.join(other[:3])}{more}")
 
     def _number_twice(

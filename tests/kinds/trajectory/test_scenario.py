@@ -176,6 +176,17 @@ def test_all_mistakes_of_a_turn_are_told_at_once(tmp_path: Path) -> None:
         assert each in told, told
 
 
+def test_a_typing_mistake_beside_the_key_itself_hides_no_assertion(tmp_path: Path) -> None:
+    entry = {"turn": 7, "structural": [{"file_exists": "a.md"}], "structual": [{"x": 1}]}
+    expected = {"turns": [entry], "final_state": {"structural": []}, "final_sate": {"content": []}}
+    with pytest.raises(BadInput) as error:
+        read(scenario(tmp_path, "01", INPUTS, expected))
+    for each in ("did you mean 'structural'?", "did you mean 'final_state'?"):
+        assert each in str(error.value)
+    entry = {"turn": 7, "input": "turn-01-mail.md", "inputs": "of an author's own"}
+    read(scenario(tmp_path, "02", {"turn-01-mail.md": "x"}, {"turns": [entry]}))
+
+
 def test_turns_whose_numbers_have_gaps_are_told_by_their_place(tmp_path: Path) -> None:
     expected = {"turns": [{"turn": 10, "structural": ["no_orphan_evidence"]}]}
     expected["turns"].append({"turn": 12, "command": "/review"})
@@ -183,7 +194,10 @@ def test_turns_whose_numbers_have_gaps_are_told_by_their_place(tmp_path: Path) -
     found, notes = read(scenario(tmp_path, "01", inputs, expected))
     assert [len(turn.expected.structural) for turn in found.turns] == [0, 1, 0]
     moved = "turn-02-mail.md is turn 1, turn-10-mail.md is turn 2, /review is turn 3"
-    assert f"01: numbers of turns have gaps, and are told without them: {moved}" in notes
+    assert (
+        f"01: turns are told by their place, not by numbers with gaps or given twice: {moved}"
+        in notes
+    )
     _, notes = read(scenario(tmp_path, "02", INPUTS, {"turns": [{"turn": 3, "command": "/go"}]}))
     assert not any("gaps" in note for note in notes)
 
