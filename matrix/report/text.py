@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from matrix.model.decimals import in_digits
 from matrix.model.lines import harmless as harmless
@@ -57,6 +57,31 @@ def wrapped(text: str, start: str = "", *, width: int = WIDTH) -> str:
         break_on_hyphens=False,
     )
     return filled or start.rstrip()
+
+
+class Section(NamedTuple):
+    """A table with what has to be known to read it, for text and for pages.
+
+    Attributes:
+        title: One line; empty where what is above says it.
+        headers: Of the columns.
+        rows: Cells; none, where the title says all there is.
+        right: Columns of figures.
+        notes: Sentences below it.
+    """
+
+    title: str
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    right: Sequence[int] = ()
+    notes: Sequence[str] = ()
+
+    def as_text(self, width: int) -> str:
+        """For a terminal."""
+        table = [columns(self.headers, self.rows, right=self.right)] if self.rows else []
+        notes = [wrapped(note, "  ", width=width) for note in self.notes if note]
+        title = [wrapped(self.title, width=width)] if self.title else []
+        return "\n".join([*title, *table, *notes])
 
 
 def number(value: float | None, digits: int = 1) -> str:

@@ -1,4 +1,4 @@
-"""The further sections of a comparison as text; each is empty where there is nothing to say."""
+"""The further sections of a comparison; ``None`` for what there is nothing to say of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
 from matrix.report.study.study import Study
-from matrix.report.text import columns, interval, number, plural, wrapped
+from matrix.report.text import Section, interval, number, plural
 from matrix.stats import MIN_ROUNDS
 
 _NOISE = {
@@ -22,11 +22,11 @@ _NOISE = {
 }
 
 
-def risk_text(study: Study, width: int) -> str:
+def risk_section(study: Study) -> Section | None:
     """What shipping each variant now would risk, where nothing is shown."""
     found = study.risk
     if found is None:
-        return ""
+        return None
     figures = study.figures
     headers = [study.factor, "chance of being best", "gives up on average", "$ per completed"]
     rows = [
@@ -43,20 +43,15 @@ def risk_text(study: Study, width: int) -> str:
         f"{study.unit} in which all are equal). `Gives up` is the {study.metric} lost on average "
         "if that one is shipped now and another is better. Scores only: failures are not in it."
     )
-    return "\n".join(
-        [
-            "If it had to be decided now (a bet, no verdict):",
-            columns(headers, rows, right=(1, 2, 3)),
-            wrapped(note, "  ", width=width),
-        ]
-    )
+    title = "If it had to be decided now (a bet, no verdict):"
+    return Section(title, headers, rows, (1, 2, 3), (note,))
 
 
-def people_text(study: Study, width: int) -> str:
+def people_section(study: Study) -> Section | None:
     """What people say of the variants, beside what the judge says."""
     found = study.people
     if found is None:
-        return ""
+        return None
     figures = study.figures
     headers = [study.factor, "labelled", "judge", "people", "people, by judge", "95 % interval"]
     rows = [
@@ -86,13 +81,8 @@ def people_text(study: Study, width: int) -> str:
         "People, by judge: the mean that people would give all sessions, from the labelled ones "
         "and the judge (prediction-powered); right even where the judge is wrong."
     )
-    return "\n".join(
-        [
-            f"By people, on {found.metric}:",
-            columns(headers, rows, right=(1, 2, 3, 4)),
-            wrapped(" ".join(told), "  ", width=width),
-        ]
-    )
+    title = f"By people, on {found.metric}:"
+    return Section(title, headers, rows, (1, 2, 3, 4), (" ".join(told),))
 
 
 def _so(study: Study, error: BiasDifference) -> str:
@@ -105,11 +95,11 @@ def _so(study: Study, error: BiasDifference) -> str:
     return "not in favour of the one that is ahead so far"
 
 
-def breakdown_text(study: Study, width: int) -> str:
+def breakdown_section(study: Study) -> Section | None:
     """The leading pair at every level."""
     found = study.breakdown
     if found is None:
-        return ""
+        return None
     figures = study.figures
     headers = [found.by, "pairs", found.first, found.second, "difference"]
     rows = [
@@ -124,11 +114,10 @@ def breakdown_text(study: Study, width: int) -> str:
     ]
     note = "Descriptive: with so many looks, some level differs by chance. It tests nothing."
     title = f"By {found.by}, {found.first} minus {found.second}:"
-    table = columns(headers, rows, right=(1, 2, 3, 4))
-    return "\n".join([title, table, wrapped(note, "  ", width=width)])
+    return Section(title, headers, rows, (1, 2, 3, 4), (note,))
 
 
-def elsewhere_text(study: Study, width: int) -> str:
+def elsewhere_told(study: Study) -> str:
     """What is said about new scenarios."""
     found = study.elsewhere
     told = found.sentence
@@ -138,23 +127,21 @@ def elsewhere_text(study: Study, width: int) -> str:
             f" Difference {figures.difference(found.difference)}, {100 * (1 - found.level):.4g} % "
             f"interval {figures.interval(found.low, found.high)}, p {chance(found.p)}."
         )
-    return wrapped(told, "Other scenarios: ", width=width)
+    return told
 
 
-def secondary_text(study: Study, width: int, *, all_metrics: bool) -> str:
+def secondary_section(study: Study, *, all_metrics: bool) -> Section | None:
     """Other metrics on which the leading pair differs, or all of them."""
     found = study.secondary
     if found is None:
-        return ""
+        return None
     shown = found.rows if all_metrics else found.found
     untested = len(found.rows) - found.tested
     counted = f"{len(found.found)} of {plural(found.tested, 'other metric')} tested differ"
     if not found.tested:
         counted = "none could be tested"
     title = f"Other metrics, {found.first} minus {found.second}: {counted}"
-    lines = [wrapped(f"{title}{':' if shown else '.'}", width=width)]
-    if shown:
-        lines.append(_secondary_table(found, shown, all_metrics=all_metrics))
+    headers, rows = _secondary_table(found, shown, all_metrics=all_metrics)
     notes = []
     if found.tested:
         notes.append(
@@ -165,12 +152,13 @@ def secondary_text(study: Study, width: int, *, all_metrics: bool) -> str:
         notes.append(f"{untested} could not be tested ({_why_not(found)}).")
     if not all_metrics and len(found.rows) > len(shown):
         notes.append("`--all-metrics` lists every one.")
-    return "\n".join([*lines, wrapped(" ".join(notes), "  ", width=width)])
+    title += ":" if shown else "."
+    return Section(title, headers, rows, (1, 2, 3, 4, 5), (" ".join(notes),))
 
 
 def _secondary_table(
     found: Secondary, shown: tuple[SecondaryRow, ...], *, all_metrics: bool
-) -> str:
+) -> tuple[list[str], list[list[str]]]:
     headers = ["metric", "rounds", found.first, found.second, "difference", "corrected p"]
     rows = [
         [
@@ -187,7 +175,7 @@ def _secondary_table(
         headers.append("differs")
         for cells, row in zip(rows, shown, strict=True):
             cells.append("yes" if row.found else row.untested or "not shown")
-    return columns(headers, rows, right=(1, 2, 3, 4, 5))
+    return headers, rows
 
 
 def _why_not(found: Secondary) -> str:
@@ -198,11 +186,11 @@ def _why_not(found: Secondary) -> str:
     return ", ".join(f"{count} with {why}" for why, count in counts.items())
 
 
-def cost_quality_text(study: Study, width: int) -> str:
+def cost_quality_section(study: Study) -> Section | None:
     """Cost beside quality."""
     found = study.cost_quality
     if found is None:
-        return ""
+        return None
     figures = study.figures
     confidence = f"about {100 * found.confidence:.4g} %"
     headers = [
@@ -228,13 +216,8 @@ def cost_quality_text(study: Study, width: int) -> str:
         "Intervals of costs are approximate. On the frontier: no other is at least as good and as "
         "cheap; the share of draws describes how firmly, and tests nothing."
     )
-    return "\n".join(
-        [
-            f"Cost beside {study.metric}, failed sessions included:",
-            columns(headers, rows, right=(1, 2, 3, 6)),
-            wrapped(" ".join(told), "  ", width=width),
-        ]
-    )
+    title = f"Cost beside {study.metric}, failed sessions included:"
+    return Section(title, headers, rows, (1, 2, 3, 6), (" ".join(told),))
 
 
 def _dominance(found: CostQuality) -> list[str]:
@@ -254,11 +237,11 @@ def _dominance(found: CostQuality) -> list[str]:
     return [*told, f"That is: shown to be no worse, and cheaper{held if pairs > 1 else ''}."]
 
 
-def noise_text(study: Study, width: int) -> str:
+def noise_section(study: Study) -> Section | None:
     """Where the noise comes from, and what to buy."""
     found = study.noise
     if found is None:
-        return ""
+        return None
     headers = ["source", "share", "sd"]
     rows = [_noise_cells(row, study) for row in found.rows if row.share is not None]
     inside = {name for row in found.rows for name in row.includes}
@@ -271,13 +254,8 @@ def noise_text(study: Study, width: int) -> str:
         notes.append("An estimate below 0 is shown as 0.")
     if apart:
         notes.append(f"Not told apart here: {', '.join(apart)}.")
-    return "\n".join(
-        [
-            f"Where the noise of a session's {study.metric} comes from ({rounds}):",
-            columns(headers, rows, right=(1, 2)),
-            wrapped(" ".join(notes), "  ", width=width),
-        ]
-    )
+    title = f"Where the noise of a session's {study.metric} comes from ({rounds}):"
+    return Section(title, headers, rows, (1, 2), (" ".join(notes),))
 
 
 def _noise_cells(row: NoiseRow, study: Study) -> list[str]:

@@ -7,17 +7,17 @@ from matrix.report.compare.study_words import FINDINGS, FLAGS, REASONS, Figures,
 from matrix.report.study.pairs import PairRow
 from matrix.report.study.study import Study
 from matrix.report.study.study_sections import (
-    breakdown_text,
-    cost_quality_text,
-    elsewhere_text,
-    noise_text,
-    people_text,
-    risk_text,
-    secondary_text,
+    breakdown_section,
+    cost_quality_section,
+    elsewhere_told,
+    noise_section,
+    people_section,
+    risk_section,
+    secondary_section,
 )
 from matrix.report.text import (
     WIDTH,
-    columns,
+    Section,
     harmless,
     interval,
     models_told,
@@ -39,16 +39,16 @@ def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH
     """
     parts = [
         _head(study, width),
-        _variants(study),
+        variants_section(study).as_text(width),
         _verdict(study, width),
-        risk_text(study, width),
-        _pairs(study, width),
-        people_text(study, width),
-        breakdown_text(study, width),
-        elsewhere_text(study, width),
-        secondary_text(study, width, all_metrics=all_metrics),
-        cost_quality_text(study, width),
-        noise_text(study, width),
+        _text(risk_section(study), width),
+        _text(pairs_section(study), width),
+        _text(people_section(study), width),
+        _text(breakdown_section(study), width),
+        wrapped(elsewhere_told(study), "Other scenarios: ", width=width),
+        _text(secondary_section(study, all_metrics=all_metrics), width),
+        _text(cost_quality_section(study), width),
+        _text(noise_section(study), width),
     ]
     return harmless("\n\n".join(part for part in parts if part))
 
@@ -72,13 +72,18 @@ def _head(study: Study, width: int) -> str:
     )
 
 
-def _variants(study: Study) -> str:
+def _text(section: Section | None, width: int) -> str:
+    return "" if section is None else section.as_text(width)
+
+
+def variants_section(study: Study) -> Section:
+    """Every variant, with every denominator."""
     confidence = f"{100 * (1 - study.verdict.rules.alpha):.4g} % interval"
     headers = [study.factor, "ended", study.metric, confidence, "failed", "errored", "censored"]
     headers.append("$ per completed")
     figures = study.figures
     rows = [_variant_cells(row, figures) for row in study.rows]
-    return columns(headers, rows, right=(1, 2, 4, 5, 6, 7))
+    return Section("", headers, rows, (1, 2, 4, 5, 6, 7))
 
 
 def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
@@ -96,26 +101,31 @@ def _variant_cells(row: VariantRow, figures: Figures) -> list[str]:
 
 
 def _verdict(study: Study, width: int) -> str:
+    lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
+    for label, told in verdict_facts(study):
+        lines.append(wrapped(told, f"  {label}:".ljust(12), width=width))
+    return "\n".join(lines)
+
+
+def verdict_facts(study: Study) -> list[tuple[str, str]]:
+    """What stands below a verdict: what to do, why, what to mind; each with a word for it."""
     verdict = study.verdict
     margin = f"{100 * verdict.rules.failure_margin:g}"
-    lines = [wrapped(study.sentence + noted(study.simulated), "Verdict: ", width=width)]
-    lines += [wrapped(_advice(study), "  so:       ", width=width)] if study.advice else []
-    lines += [
-        wrapped(REASONS[reason].format(unit=study.unit, margin=margin), "  because:  ", width=width)
+    facts = [("so", _advice(study))] if study.advice else []
+    facts += [
+        ("because", REASONS[reason].format(unit=study.unit, margin=margin))
         for reason in verdict.reasons
     ]
-    lines += [
-        wrapped(_flag(flag, study), "  mind:     ", width=width)
+    facts += [
+        ("mind", _flag(flag, study))
         for flag in verdict.flags
         if not (flag == "these scenarios only" and study.unit != "round")
     ]
-    lines += [wrapped(told, "  mind:     ", width=width) for told in study.comparison.cautions]
-    lines += _agreement(study, width)
+    facts += [("mind", told) for told in study.comparison.cautions]
+    facts += [("judge", told) for told in _agreement(study)]
     if study.standing is not None:
-        lines.append(wrapped(study.standing.sentence, "  judge:    ", width=width))
-    lines.append(wrapped(study.settling.sentence, "  more:     ", width=width))
-    lines.append(wrapped(study.rests_on, "  rests on: ", width=width))
-    return "\n".join(lines)
+        facts.append(("judge", study.standing.sentence))
+    return [*facts, ("more", study.settling.sentence), ("rests on", study.rests_on)]
 
 
 def _advice(study: Study) -> str:
@@ -139,7 +149,7 @@ def _flag(flag: Flag, study: Study) -> str:
     return "this is shown of the scenarios that were played, and not of new ones like them (below)."
 
 
-def _agreement(study: Study, width: int) -> list[str]:
+def _agreement(study: Study) -> list[str]:
     found = study.agreement
     if found is None:
         return []
@@ -147,7 +157,7 @@ def _agreement(study: Study, width: int) -> list[str]:
     told = f"judged up to {found.ratings} times each, {judged}"
     if found.alpha is None:
         said = f"its agreement with itself is not defined: every rating is the same ({told})."
-        return [wrapped(said, "  judge:    ", width=width)]
+        return [said]
     who = "agrees with itself"
     if found.members:
         who = f"its {len(found.members)} members agree"
@@ -164,12 +174,13 @@ def _agreement(study: Study, width: int) -> list[str]:
             f" Warning: below {AGREEMENT_WARN_BELOW:g} its scores are too unlike each other to "
             "lean on."
         )
-    return [wrapped(said, "  judge:    ", width=width)]
+    return [said]
 
 
-def _pairs(study: Study, width: int) -> str:
+def pairs_section(study: Study) -> Section | None:
+    """Differences of pairs."""
     if not study.pairs:
-        return ""
+        return None
     rules, one = study.verdict.rules, study.pairs[0]
     confidence = f"{100 * (1 - one.level):.4g} % interval"
     tests = ["e"] if rules.engine == "open-ended" else ["p"] if rules.engine == "fixed" else []
@@ -191,11 +202,7 @@ def _pairs(study: Study, width: int) -> str:
     title = f"Differences on {study.metric}" + (", the better mean first" if ordered else "")
     if study.against is not None:
         title += f", against {study.against} only"
-    notes = _pair_notes(study, one)
-    return "\n".join(
-        [f"{title}:", columns(headers, rows, right=right)]
-        + [wrapped(note, "  ", width=width) for note in notes]
-    )
+    return Section(f"{title}:", headers, rows, right, _pair_notes(study, one))
 
 
 def _pair_cells(row: PairRow, figures: Figures, tests: list[str]) -> list[str]:
