@@ -14,7 +14,7 @@ from matrix.api.runs.budget_draws import budget_of, budgets, least_needed
 from matrix.engine.executors.executor import AnyExecutor
 from matrix.engine.prepare import checkup
 from matrix.engine.prepare.checkup import Finding
-from matrix.engine.prepare.keys import env_variables, sendings
+from matrix.engine.prepare.keys import env_variables, handed, sendings
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run import surroundings
 from matrix.model.documents.overrides import Override
@@ -32,6 +32,9 @@ class Checkup:
     def ready(self) -> bool:
         """Whether nothing is missing."""
         return all(finding.state != "missing" for finding in self.findings)
+
+
+_MEANT = "see that this is meant"
 
 
 def doctor(
@@ -65,11 +68,18 @@ def _of_the_run(prepared: Prepared) -> list[Finding]:
         *checkup.plan_findings(prepared),
         *checkup.model_findings(prepared),
         *_keys(prepared),
+        *_sent(prepared),
         *checkup.limit_findings(prepared),
         *checkup.schema_findings(prepared.models),
         *map(surroundings.address_finding, checkup.addresses(prepared.models.values())),
         *surroundings.agent_findings(prepared, os.environ),
     ]
+
+
+def _sent(prepared: Prepared) -> list[Finding]:
+    """What goes to other machines, and what agents are given and shown."""
+    told = handed(prepared.models, prepared.agents)
+    return [Finding("sent", "warn", one, _MEANT) for one in told]
 
 
 def _keys(prepared: Prepared) -> list[Finding]:
@@ -82,8 +92,7 @@ def _keys(prepared: Prepared) -> list[Finding]:
     path = _from_here(prepared.env_file)
     findings = checkup.key_findings(prepared.models, os.environ, in_file, path)
     findings += [
-        Finding("key", "warn", told, "see that this is meant")
-        for told in sendings(prepared.models, os.environ)
+        Finding("key", "warn", told, _MEANT) for told in sendings(prepared.models, os.environ)
     ]
     readable = surroundings.env_file_finding(path)
     return findings if readable is None else [*findings, readable]

@@ -17,6 +17,7 @@ from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
 from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import (
     GateFound,
     RunFile,
@@ -159,6 +160,8 @@ def _latest_named(wish: GateWish, run: RunFile, results: Path) -> tuple[GateWish
     found = newest_complete(results, run)
     if found is not None:
         told = f"held against {found.file.run_id}, the newest complete run of the name {run.name!r}"
+        if not is_made_here(found.path, found.file):
+            told += f", in {found.path}: not a run of this user's here, or changed since it was"
         return replace(wish, baseline=str(found.path)), [told]
     models = "simulated" if run.play_money else "real"
     told = (

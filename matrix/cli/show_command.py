@@ -35,7 +35,7 @@ def show(
 ) -> None:
     """Show a run or a session."""
     from matrix import api
-    from matrix.api.runs.kind_reports import kind_report, placed_lines
+    from matrix.api.runs.kind_reports import kind_report, not_there, placed_lines
     from matrix.cli.printing import print_json, text_width
     from matrix.report.run.summary_data import summary_as_data
     from matrix.report.run.summary_text import summary_as_text
@@ -50,7 +50,8 @@ def show(
         else:
             say(summary_as_text(summary, width=text_width()))
             if told is not None:
-                say("\n".join(["", *placed_lines(told, found)]))
+                lost = not_there(told, found)
+                say("\n".join(["", *placed_lines(told, found, lost)]))
         return
     from matrix.report.session.transcript import session_as_data, session_as_text
 

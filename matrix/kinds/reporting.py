@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol, runtime_checkable
 from pydantic import BaseModel
 
 from matrix.model.records import JSON, Event, Message, Player, SessionPlan
+from matrix.model.seeds import content_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +151,21 @@ class EndedRun(NamedTuple):
 
 
 _LONGEST_NAME: Final = 150
+_TOLD_HASH: Final = 8
 OF_RUN: Final = "RUN"
 """Where a file's name begins that goes into the run's own folder rather than the project."""
 
 
 def file_name(text: str) -> str:
-    """Text as the name of one file: whatever leads elsewhere, or is odd in a name, is a dash."""
+    """Text as the name of one file: whatever leads elsewhere, or is odd in a name, is a dash.
+
+    A name that is other than the text ends in a part of the text's hash, so that no two texts have
+    the same one.
+    """
     safe = "".join(c if c.isalnum() or c in "._-" else "-" for c in text)[:_LONGEST_NAME]
-    return safe if safe.strip(".") else f"-{safe}"
+    if safe == text and text.strip("."):
+        return safe
+    return f"{safe.lstrip('.')}-{content_hash(text)[:_TOLD_HASH]}"
 
 
 class RunReport(NamedTuple):

@@ -148,6 +148,10 @@ class JournalFull(StoreError):
     """The disk (or a quota) refused a journal write; nothing unacknowledged was acted on."""
 
 
+class ContentUnreadable(StoreError):
+    """A session's files, or what they are made of, cannot be read where they are kept."""
+
+
 class BlobsRefused(StoreError):
     """The disk (or a quota) refused a session's files: the run fails, and can be resumed."""
 

@@ -183,6 +183,15 @@ def test_counts_that_say_nothing_of_what_was_written_are_no_report() -> None:
     assert of(5, 1, "yes", MOST_UNEXPLAINED + 7) is None
 
 
+@pytest.mark.parametrize(("more", "holds"), [(0, True), (MOST_UNEXPLAINED + 1, False)])
+def test_more_of_a_cache_than_was_read_is_no_report(more: int, holds: bool) -> None:
+    told = {"cached_tokens": 5 + more}
+    usage = {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": told}
+    body = {"usage": usage, "choices": [{"message": {"content": "yes"}}]}
+    found = reported("chat", orjson.dumps(body), stream=False).usage
+    assert (found is not None) is holds
+
+
 @pytest.mark.parametrize(
     ("shape", "body"),
     [

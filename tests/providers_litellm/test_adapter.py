@@ -198,7 +198,11 @@ async def test_waits_given_as_a_date_are_measured_on_the_injected_clock(
 
 async def test_redirects_are_refused_and_carry_no_key_on(service: Service, providers: Make) -> None:
     service.says(b"", 307, location="http://127.0.0.1:1/elsewhere")
-    with pytest.raises(RequestRejected, match="give that address as api_base"):
+    told = "redirected to another machine, .*, which was sent nothing; if that is meant, give it"
+    with pytest.raises(RequestRejected, match=told):
+        await providers().complete(call("hi"), 1)
+    service.says(b"", 307, location="/v2/chat")
+    with pytest.raises(RequestRejected, match="redirected to /v2/chat; give that address"):
         await providers().complete(call("hi"), 1)
 
 

@@ -63,6 +63,18 @@ def test_other_machines_that_are_asked_without_a_key_are_told(project: Project) 
 
 
 @pytest.mark.parametrize("command", ["validate", "doctor", "plan"])
+def test_what_agents_are_given_and_shown_is_told(project: Project, command: str) -> None:
+    (project.folder / "mine").mkdir()
+    passed = {"pass_env": ["AWS_SECRET_ACCESS_KEY"], "reads": ["mine"], "network": "open"}
+    agents = {"it": {"command": ["work", "x"], "max_usd": 0.01, **passed}}
+    project.write(counter_spec(agents=agents, roles={"counter": "it"}))
+    done = project.matrix(command)
+    said = " ".join((done.out + done.err).split())
+    assert "gives the variable AWS_SECRET_ACCESS_KEY to 'work x' (agent it)" in said, done
+    assert "shows mine to 'work x' (agent it)" in said, done
+
+
+@pytest.mark.parametrize("command", ["validate", "doctor", "plan"])
 def test_no_code_of_an_agent_runs_before_the_run(project: Project, command: str) -> None:
     ran = project.folder / "ran"
     code = f"open({str(ran)!r}, 'w')\nasync def reply(turn): ..."

@@ -53,6 +53,27 @@ def test_a_table_that_no_run_writes_is_told(sent: Project, how: str) -> None:
     assert sent.matrix("show", "it").code == 0
 
 
+@pytest.mark.parametrize("name", ["calls", "scores", "sessions"])
+def test_what_is_no_number_of_money_or_scores_is_told(sent: Project, name: str) -> None:
+    column, value = {
+        "calls": ("cost_usd", float("nan")),
+        "scores": ("value", float("inf")),
+        "sessions": ("cost_usd", float("nan")),
+    }[name]
+    (file,) = (sent.path("it") / name).iterdir()
+    table = pq.read_table(file, partitioning=None)
+    at = table.schema.get_field_index(column)
+    changed = pa.array([value] * table.num_rows, table.schema.field(at).type)
+    pq.write_table(table.set_column(at, table.schema.field(at), changed), file)
+    for command in (("compare", "it"), ("power", "--effect", "3", "--from", "it")):
+        done = sent.matrix(*command)
+        assert "Traceback" not in done.err
+        assert "Warning" not in done.err
+        assert done.code == 0 or f"it has {value:g} as {column}, which nothing" in done.err, done
+    if name == "sessions":
+        refused(sent.matrix("compare", "it"), "it has nan as cost_usd, which nothing")
+
+
 PLANS: list[tuple[str, Any]] = [
     ("spec", None), ("cells", None), ("cells", []), ("cells", [{}]), ("sessions", 10**18),
     ("sessions", -5), ("sessions", "many"), ("models", []), ("models", {"a": []}),

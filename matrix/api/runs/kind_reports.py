@@ -180,6 +180,12 @@ def unwritten(report: RunReport, project: Path, run: Run) -> list[str]:
     ]
 
 
+def not_there(report: RunReport, run: Run) -> list[str]:
+    """What of a report was never written, or is gone."""
+    project = project_of_run(run.path)
+    return [name for name in report.files if not _place(name, project, run).is_file()]
+
+
 def _place(name: str, project: Path, run: Run) -> Path:
     """Where a file of a report goes: into the project, or the run's own folder.
 

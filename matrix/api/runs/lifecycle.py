@@ -53,6 +53,7 @@ from matrix.model.documents.yaml_documents import Document, check, overlay
 from matrix.model.entries import Entry
 from matrix.model.errors import (
     BadInput,
+    ContentUnreadable,
     CutShort,
     Interrupted,
     MatrixError,
@@ -473,6 +474,10 @@ def _set_up(
         journal.close()
         keep_initial_folders(prepared.kind, prepared.folders, staging)
         write_plan(staging, prepared)
+    except ContentUnreadable as error:
+        raise StoreError(
+            f"the run could not be set up in {run_dir}: {error}; nothing was started"
+        ) from None
     except (OSError, StoreError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error).split(";")[0]
         raise StoreError(

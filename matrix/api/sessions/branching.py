@@ -247,11 +247,8 @@ def start_branching(
         StoreError: The folder cannot be written.
     """
     continuation, listener = planned.continuation, listener or Silent()
-    if continuation.requested.again:
-        listener.remark(
-            f"the kind's own judge goes by what run {continuation.moments[0].run_id} keeps of "
-            "rubrics and scenarios: what was changed in their files since is not read"
-        )
+    for note in planned.notes:
+        listener.remark(note)
     return begin(
         continuation.prepared,
         results,

@@ -24,10 +24,14 @@ MAX_TIMES = 10_000
 
 
 class Branching(NamedTuple):
-    """Continuations that can start; ``where`` is the condition that chose their moments."""
+    """Continuations that can start.
+
+    ``where`` is the condition that chose their moments; ``notes`` is what to say at the start.
+    """
 
     continuation: Continuation
     where: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def branched_of(planned: Branching) -> BranchedFrom:

@@ -23,6 +23,7 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, SessionPlan
 from matrix.model.spec.judges import JUDGES
+from matrix.report.text import plural
 
 REJUDGE = "rejudge"
 
@@ -76,13 +77,58 @@ def plan_rejudge(
     )
     over = _over(parent, _may_miss(parent, rubrics) if missing else None)
     moments = moments_of(parent, over)
+    notes: list[str] = []
+    if not missing and against is None:
+        failed, notes = _failed(parent)
+        moments = sorted((*moments, *failed), key=lambda one: _place(one.plan))
     if against is not None:
         opponents = _opponents(parent, against, moments)
         moments = [one for one in moments if one.plan.session_id in opponents]
         requested = replace(requested, opponents=opponents, flag="--against")
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
-    return Branching(go_on_in(parent, moments, requested, max_cost, layers, trust=trust))
+    found = go_on_in(parent, moments, requested, max_cost, layers, trust=trust)
+    return Branching(found, notes=(_by_whose_word(parent), *notes))
+
+
+def _by_whose_word(parent: Run) -> str:
+    return (
+        f"the kind's own judge goes by what run {parent.id} keeps of rubrics and scenarios: what "
+        "was changed in their files since is not read"
+    )
+
+
+def _failed(parent: Run) -> tuple[list[Checkpoint], list[str]]:
+    """Sessions that failed, as they ended; and what is said of those that are left out.
+
+    Nobody is asked about them, but without them the rest would look better than it was.
+    """
+    frame = parent.sessions()
+    found, lost = list[Checkpoint](), 0
+    for row in frame[frame.outcome == "failed"].to_dict("records"):
+        try:
+            (moment,) = moments_of(parent, [(str(row["session_id"]), int(row["turns"]))])
+        except BadInput:  # it never came to its beginning
+            lost += 1
+            continue
+        why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
+        last = replace(moment.turns[-1], ended=("failed", why))
+        found.append(replace(moment, turns=(*moment.turns[:-1], last)))
+    unended = int((~frame.outcome.isin([*_OVER, "failed"])).sum())
+    told = [
+        f"{plural(count, 'session')} of {parent.id} {what}"
+        for count, what in (
+            (len(found), "failed: nobody is asked about them, and they count as before"),
+            (lost, "failed before their beginning: they are left out"),
+            (unended, "errored or were cut short: they are left out"),
+        )
+        if count
+    ]
+    return found, told
+
+
+def _place(plan: SessionPlan) -> tuple[int, str, str]:
+    return plan.round, plan.scenario, plan.session_id
 
 
 def rejudge(
@@ -103,6 +149,8 @@ def rejudge(
     overrides: Iterable[Override] = (),
 ) -> Run:
     """Judge every session of a run again that came to its end; nobody else is asked.
+
+    Those that failed are in the new run as they ended.
 
     The run's own scores stay as they are. The new run has the sessions under new ids, in their
     rounds and with their levels, so that it is compared as the run itself is. What the

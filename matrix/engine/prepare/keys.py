@@ -300,6 +300,9 @@ def handed(models: Mapping[str, ModelEntry], agents: Mapping[str, AgentSpec]) ->
                 told.append(f"sends its work to {to} (agent {name})")
         elif agent.command is not None and agent.pass_env:
             told.append(f"gives {keys} to {' '.join(agent.command)[:_SHOWN]!r} (agent {name})")
+        if agent.command is not None and agent.reads:
+            shown = f"{', '.join(agent.reads)[:_SHOWN]} to {' '.join(agent.command)[:_SHOWN]!r}"
+            told.append(f"shows {shown} (agent {name})")
     return told
 
 

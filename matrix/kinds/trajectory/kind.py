@@ -76,6 +76,7 @@ from matrix.kinds.trajectory.settings import (
 from matrix.kinds.trajectory.state import (
     CONTENT,
     FAIL,
+    FOLDER_AS_BEFORE,
     PASS,
     STRUCTURAL,
     TURN_ENDED,
@@ -297,7 +298,7 @@ class TrajectoryKind:
                 name=check.judge if isinstance(check, Content) else check.name,
                 about=check.rubric if isinstance(check, Content) else words_of(check.argument),
                 word=FAIL,
-                why=f"{which} turn failed, and the folder is as it was before it",
+                why=f"{which} turn failed, {FOLDER_AS_BEFORE}",
             )
             for name, check in ids_of(expected, 0 if final else ctx.turn)
             if not (isinstance(check, Content) and skipped)

@@ -13,7 +13,14 @@ import orjson
 
 from matrix.kinds.reporting import OF_RUN, EndedRun, EndedSession, RunReport, Spent, file_name
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
-from matrix.kinds.trajectory.state import CONTENT, PASS, STRUCTURAL, TURN_ENDED, UNJUDGED
+from matrix.kinds.trajectory.state import (
+    CONTENT,
+    FOLDER_AS_BEFORE,
+    PASS,
+    STRUCTURAL,
+    TURN_ENDED,
+    UNJUDGED,
+)
 from matrix.stats.estimates.proportions import wilson
 
 REPORTS: Final = Path("reports") / TRAJECTORY
@@ -26,6 +33,7 @@ UNREACHED: Final = "UNREACHED"
 AS_PINNED: Final = "as_pinned"
 """The assertion that a final state has the shape of a pinned one."""
 
+_HEADS: Final = {True: "ok", False: "MISSED", None: "OPEN"}
 _WORKDIRS: Final = "workdirs"
 _WIDEST: Final = 150
 _DEAREST: Final = 5
@@ -70,6 +78,12 @@ class Rate(NamedTuple):
         return None if self.passed + self.unjudged >= needed else False
 
     @property
+    def by_failed_turns(self) -> bool:
+        """Whether it was missed only where the agent did not come to the end of the turn."""
+        lost = [why for word, why in zip(self.words, self.whys, strict=True) if word != PASS]
+        return all(why.endswith(FOLDER_AS_BEFORE) for why in lost)
+
+    @property
     def flaky(self) -> float:
         """How far from being the same in every run: 1 at half of them, 0 at all or none."""
         share = self.passed / self.runs
@@ -109,7 +123,7 @@ def report_of(run: EndedRun) -> RunReport:
     lines += [f"({run.simulated})"] if run.simulated else []
     files[name] = _json(data)
     if not rates and not unplayed:
-        lines.append("no assertion was looked at")
+        lines.append("no assertion was looked at" if sessions else "no run has ended yet")
     lines.append(f"every assertion of every run is in {name}")
     folders = _folders(sessions) if options.keep_workdir else {}
     if folders:
@@ -126,12 +140,21 @@ def report_of(run: EndedRun) -> RunReport:
 
 def _folders(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Session -> what its working folder is called."""
-    return {one["session_id"]: _file_name(one) for one in sessions if one["turns"]}
+    names = _file_names(sessions)
+    return {one["session_id"]: names[one["session_id"]] for one in sessions if one["turns"]}
 
 
-def _file_name(session: Mapping[str, Any]) -> str:
-    levels = "".join(f"-{level}" for level in session["levels"].values())
-    return file_name(f"{session['scenario']}{levels}-{session['run']}")
+def _file_names(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Session -> what its files are called: by scenario, levels and run, where that tells it."""
+    told = {
+        one["session_id"]: "-".join([one["scenario"], *one["levels"].values(), str(one["run"])])
+        for one in sessions
+    }
+    of_several = {text for text, count in Counter(told.values()).items() if count > 1}
+    return {
+        session: file_name(f"{text}-{session[:8]}" if text in of_several else text)
+        for session, text in told.items()
+    }
 
 
 def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
@@ -155,7 +178,7 @@ def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
             names = " and ".join(sorted(own))
             why[scenario] = f"{names} ended in different shapes; pin a run of one of them"
         else:
-            why[scenario] = "no run of it came to its end without a failure"
+            why[scenario] = "no run of it came to its final state without a failure"
     return pins, why
 
 
@@ -249,9 +272,15 @@ def _lines(
     options: TrajectoryOptions,
 ) -> Iterator[str]:
     yield from _suite(rates)
-    for rate in sorted(rates, key=lambda one: (one.holds is True, -one.flaky, one.id)):
-        if rate.passed < rate.runs:
+    missed = [one for one in rates if one.passed < one.runs]
+    by_turn = [one for one in missed if one.by_failed_turns]
+    causes = [one for one in missed if one.id.endswith(f".{TURN_ENDED}")]
+    for rate in sorted(causes, key=lambda one: (one.holds is True, one.scenario, one.id)):
+        yield from _lost(rate)
+    for rate in sorted(missed, key=lambda one: (one.holds is True, -one.flaky, one.id)):
+        if rate not in causes and rate not in by_turn:
             yield from _lost(rate)
+    yield from _with_failed_turns(by_turn)
     for one in unplayed:
         told = one["reason"] or "was not played to its end"
         yield f"ERROR {_place(one)}: {_line(told)}"
@@ -280,17 +309,18 @@ def _lines(
 
 def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Assertions that held in every run because there was nothing that they could be about."""
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for session in sessions:
         for one in session["results"]:
-            found.setdefault((session["scenario"], one["id"]), []).append(one)
-    names = dict.fromkeys((one.scenario, one.id) for one in rates)
+            place = session["scenario"], _variant(session["levels"]), one["id"]
+            found.setdefault(place, []).append(one)
+    names = [(one.scenario, one.variant, one.id) for one in rates]
     empty = [name for name in names if all(one.get("vacuous") for one in found.get(name, [{}]))]
     if not empty:
         return
     told = "; ".join(
-        f"{scenario} {name} ({_line(found[scenario, name][0]['why'])})"
-        for scenario, name in empty[:_DEAREST]
+        f"{place[0]} {place[2]} ({', '.join(filter(None, [place[1], _line(whys[0]['why'])]))})"
+        for place, whys in ((place, found[place]) for place in empty[:_DEAREST])
     )
     more = f"; and {len(empty) - _DEAREST} more" if len(empty) > _DEAREST else ""
     yield f"passed with nothing to look at, in every run: {told}{more}"
@@ -325,11 +355,23 @@ def _reached(rates: Sequence[Rate], layer: str) -> str:
     return f"{reached} of {len(own)} at {own[0].threshold:g}"
 
 
+def _with_failed_turns(rates: Sequence[Rate]) -> Iterator[str]:
+    """A line of each scenario and variant for what was missed with turns that failed."""
+    for key in dict.fromkeys((one.scenario, one.variant, one.holds) for one in rates):
+        own = [one for one in rates if (one.scenario, one.variant, one.holds) == key]
+        scenario, variant, holds = key
+        named = ", ".join(
+            f"{one.id} {one.passed} of {one.runs}" if one.runs > 1 else one.id for one in own
+        )
+        where = scenario + (f" ({variant})" if variant else "")
+        yield f"{_HEADS[holds]} {where}, where turns failed (above): {named}"
+
+
 def _lost(one: Rate) -> Iterator[str]:
     words = Counter(word for word in one.words if word != PASS)
     told = ", ".join(f"{count} {word}" if one.runs > 1 else word for word, count in words.items())
     where = f"{one.scenario} {one.id}" + (f" ({one.variant})" if one.variant else "")
-    head = {True: "ok", False: "MISSED", None: "OPEN"}[one.holds]
+    head = _HEADS[one.holds]
     rate = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}; " if one.runs > 1 else ""
     why = next(why for word, why in zip(one.words, one.whys, strict=True) if word != PASS)
     yield f"{head} {where}: {rate}{told}"
@@ -397,8 +439,9 @@ def _line(text: str) -> str:
 def _each(run: EndedRun, sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """A file for every run of a scenario: ``<date>-<scenario>-<run>.json``."""
     day, found = f"{datetime.fromtimestamp(run.began_at, UTC):%Y-%m-%d}", dict[str, str]()
+    names = _file_names(sessions)
     for one in sessions:
-        name = f"{day}-{_file_name(one)}.json"
+        name = f"{day}-{names[one['session_id']]}.json"
         found[f"{OF_RUN}/json/{name}"] = _json({"run_id": run.run_id, **one})
     return found
 

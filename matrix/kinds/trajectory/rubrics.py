@@ -16,6 +16,9 @@ MAX_RUBRIC: Final = 100_000
 _UP: Final = 3
 """How many folders above a scenario rubrics are looked for."""
 
+_TEXTS: Final = (".md", ".markdown", ".txt")
+"""How files end that are taken for rubrics: no other is sent to a model."""
+
 _FRONT = re.compile(r"\A---[ \t]*\n.*?^---[ \t]*$\n?", re.DOTALL | re.MULTILINE)
 
 
@@ -44,10 +47,9 @@ def find_rubric(name: str, scenario: Path, rubrics: Path | None) -> str:
 
 def _candidates(name: str, scenario: Path, rubrics: Path | None) -> Iterator[tuple[Path, Path]]:
     """Folder that it has to be in, and file."""
-    names = [name, Path(name).name]
-    names += [f"{one}.md" for one in names if not one.endswith(".md")]
-    if Path(name).is_absolute() or ".." in Path(name).parts:
-        names = [Path(name).name]
+    own = Path(name).name
+    names = [own] if Path(name).is_absolute() or ".." in Path(name).parts else [name, own]
+    names = [one if one.endswith(_TEXTS) else f"{one}.md" for one in names]
     if rubrics is not None:
         yield from ((rubrics, rubrics / one) for one in names)
     bases = [scenario, *real(scenario).parents[:_UP]]

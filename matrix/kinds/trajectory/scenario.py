@@ -18,6 +18,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from matrix.kinds.protocol import ScenarioPack
+from matrix.kinds.reporting import file_name
 from matrix.kinds.text_files import read_text, real
 from matrix.kinds.trajectory.assertions.own_checks import assertions_of
 from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
@@ -45,7 +46,9 @@ _TOP: Final = ("scenario", "description", "pass_threshold", "turns", "final_stat
 _OF_A_TURN: Final = ("turn", "input", "structural", "content", "date", "command")
 _NUMBER: Final = re.compile(r"^turn[-_ ]?0*(\d+)[-_ ]?(.*)$", re.IGNORECASE)
 _DATE: Final = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
-_FRONT_DATE: Final = re.compile(r"\A---[ \t]*\n(?:.*\n)*?date:[ \t]*(\d{4}-\d{2}-\d{2})", re.I)
+_FRONT_DATE: Final = re.compile(
+    r"\A---[ \t]*\n(?:(?!---)[^\n]*\n)*?date:[ \t]*[\"']?([^\s\"'#]+)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,12 +379,19 @@ class _Reader:
             told = "is empty" if not text.strip() else "is no text"
             raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
         front = _FRONT_DATE.match(text)
-        date = date or _real(front[1] if front else "") or _date_in(name)
+        date = date or self._date(name, front[1] if front else "") or _date_in(name)
         command = text.strip().startswith("/") and len(text.strip().splitlines()) == 1
         said = text.strip() if command else text
         return ScenarioTurn(
             name=name, kind=kind, date=date, text=said, command=command, expected=expected
         )
+
+    def _date(self, name: str, said: str) -> str:
+        """What front matter says of the day; nothing, with a note, where that is none."""
+        date = _real(said[:10])
+        if said and not date:
+            self._notes.append(f"{name} says date: {said}, which is no day such as 2026-03-02")
+        return date
 
     def _command(self, index: int, entry: Mapping[str, Any]) -> ScenarioTurn:
         said, path = entry["command"], ("turns", index)
@@ -411,7 +421,7 @@ class _Reader:
 
     def _pinned(self) -> JSON:
         folder = self._places.snapshots
-        path = None if folder is None else folder / f"{self._name}.json"
+        path = None if folder is None else folder / f"{file_name(self._name)}.json"
         if path is None:
             return None
         if not path.is_file():

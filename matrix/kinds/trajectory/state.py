@@ -16,6 +16,9 @@ PASS, FAIL, UNCERTAIN, UNJUDGED, WAITING = "PASS", "FAIL", "UNCERTAIN", "UNJUDGE
 TURN_ENDED: Final = "turn_ended"
 """That an agent came to the end of its turn; there is a result only where it did not."""
 
+FOLDER_AS_BEFORE: Final = "and the folder is as it was before it"
+"""How the reason ends of what is missed because its turn failed."""
+
 UNREADABLE: Final = "JudgeUnreadable"
 """Class of a judge's answer that could not be read: it counts as UNCERTAIN, and is told apart."""
 

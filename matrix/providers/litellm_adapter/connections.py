@@ -83,9 +83,7 @@ class Connections:
                 exchange.status = answer.status
                 named = {name.lower(): _plain(text) for name, text in answer.headers.items()}
                 if answer.status in REDIRECTS:
-                    raise RequestRejected(
-                        f"redirected to {named.get('location')}; give that address as api_base"
-                    )
+                    raise RequestRejected(_redirected(str(url), named.get("location", "")))
                 whole = await _whole(answer)
                 if answer.status >= 400:
                     exchange.reported = usage_in(whole)
@@ -111,6 +109,16 @@ class Connections:
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S),
         )
         return self._session
+
+
+def _redirected(url: str, to: str) -> str:
+    """Where a service sends one to; a key goes there only if its user says so."""
+    if urlsplit(to).netloc in ("", urlsplit(url).netloc):
+        return f"redirected to {to}; give that address as api_base"
+    return (
+        f"redirected to another machine, {to}, which was sent nothing; if that is meant, give it "
+        "as api_base"
+    )
 
 
 async def _whole(answer: aiohttp.ClientResponse) -> bytes:

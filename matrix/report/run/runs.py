@@ -30,7 +30,7 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
         )
         rows.append(
             [
-                run.run_id,
+                _named(listed.path.name, run.run_id),
                 run.created_at.strftime("%Y-%m-%d %H:%M"),
                 run.kind,
                 f"{run.plan.sessions:,}",
@@ -41,6 +41,11 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
     return columns(
         ["run", "started (UTC)", "kind", "sessions", "spent", "status"], rows, right=(3,)
     )
+
+
+def _named(folder: str, run_id: str) -> str:
+    """A run, with its folder where that is called otherwise: a copy, or one from elsewhere."""
+    return run_id if folder == run_id else f"{run_id} (in {_one_line(folder)})"
 
 
 def _one_line(text: str) -> str:

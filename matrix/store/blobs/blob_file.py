@@ -28,13 +28,20 @@ def deflate(pieces: Iterable[bytes], target: IO[bytes]) -> None:
 def inflated(source: IO[bytes]) -> Iterator[bytes]:
     """The content of a blob's file, never more than a piece of it at once.
 
+    A few bytes may stand for gigabytes, so nothing is read beyond what the file says it holds.
+
     Raises:
         zlib.error: It is damaged.
+        OSError: It is too short to say what it holds.
     """
-    unpacking = zlib.decompressobj()
+    left, unpacking = length_in(source), zlib.decompressobj()
+    source.seek(0)
     while not unpacking.eof and (packed := source.read(_PIECE)):
         while packed and not unpacking.eof:
             if piece := unpacking.decompress(packed, _PIECE):
+                left -= len(piece)
+                if left < 0:
+                    raise zlib.error("it holds more than it says")
                 yield piece
             packed = unpacking.unconsumed_tail
 

@@ -15,8 +15,8 @@ from types import TracebackType
 from typing import IO, Final, NamedTuple
 from uuid import uuid4
 
-from matrix.model.errors import BlobsRefused, StoreError
-from matrix.model.files import open_plain
+from matrix.model.errors import BlobsRefused, ContentUnreadable
+from matrix.model.files import MOST_BYTES, open_plain
 from matrix.model.moments.checkpoint import Contents
 from matrix.model.seeds import bytes_hash
 from matrix.store.blobs.blob_file import deflate, inflated, length_in
@@ -138,8 +138,13 @@ class BlobStore:
         """The whole of a small blob.
 
         Raises:
-            StoreError: It is not there, or damaged.
+            StoreError: It is not there, damaged, or too large to be a small one.
         """
+        if (size := self.size(digest)) > MOST_BYTES:
+            raise ContentUnreadable(
+                f"blob {digest[:16]} in {self.folder} has {size:,} bytes; what is read at once has "
+                f"at most {MOST_BYTES:,}"
+            )
         return b"".join(self.pieces(digest))
 
     def pieces(self, digest: str) -> Iterator[bytes]:
@@ -159,13 +164,13 @@ class BlobStore:
         except zlib.error:
             pass  # whatever was read has another hash
         if found.hexdigest() != digest:
-            raise StoreError(
+            raise ContentUnreadable(
                 f"blob {digest[:16]} in {self.folder} is damaged: its content has another hash; "
                 "put it back from a copy of the run's folder"
             )
 
-    def _unreadable(self, digest: str, error: OSError) -> StoreError:
-        return StoreError(
+    def _unreadable(self, digest: str, error: OSError) -> ContentUnreadable:
+        return ContentUnreadable(
             f"cannot read blob {digest[:16]} in {self.folder}: {error.strerror}; the working "
             "folders of its sessions cannot be restored without it"
         )

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from matrix.model.errors import StoreError, did_you_mean
 from matrix.model.lines import in_line
-from matrix.store.reading.soundness import unsound
+from matrix.store.reading.soundness import unsound, unsound_numbers
 from matrix.store.run.driven import run_as_it_stands
 from matrix.store.run.run_folder import RUN_FILE, RunFile
 from matrix.store.run.schema import RunInfo
@@ -100,7 +100,10 @@ class RunTables:
             )
             schema = _selected(schema, columns)
             for file in files:
-                yield from _read_rows(file, schema, {})
+                for piece in _read_rows(file, schema, {}):
+                    if odd := unsound_numbers(piece):
+                        raise self._damaged(name, odd)
+                    yield piece
         except (OSError, pa.ArrowException) as error:
             raise self._damaged(name, error) from None
         finally:

@@ -12,6 +12,8 @@ from matrix.model.records import OUTCOMES
 
 _MOST_ROUNDS: Final = 10_000_000
 """No run has as many; what reads rounds makes room for every one."""
+_MAY_BE_NAN: Final = frozenset(["score", "value"])
+"""What other programs write NaN into for what is absent; it is read as that."""
 _HUGE: Final = 1e150
 """The square of what is larger is no number any more."""
 
@@ -24,12 +26,8 @@ def unsound(name: str, table: pa.Table, levels: Mapping[str, Sequence[str]]) -> 
         table: Rows of it.
         levels: Column -> what it may hold, of columns of which that is known.
     """
-    for field in table.schema:
-        if pa.types.is_floating(field.type):
-            numbers = table[field.name]
-            odd = numbers.filter(pc.greater_equal(pc.abs(numbers), pa.scalar(_HUGE)))
-            if len(odd):
-                return f"it has {odd[0].as_py():g} as {field.name}, which nothing can be made of"
+    if odd := unsound_numbers(table):
+        return odd
     if name != "sessions":
         return ""
     there = set(table.schema.names)
@@ -44,4 +42,18 @@ def unsound(name: str, table: pa.Table, levels: Mapping[str, Sequence[str]]) -> 
             found = map(str, pc.unique(table[column].drop_null()).to_pylist())
             if others := sorted(set(found) - set(known)):
                 return f"it has {others[0]!r} as {column}, which this run does not have"
+    return ""
+
+
+def unsound_numbers(table: pa.Table) -> str:
+    """A number that nothing can be made of, in words; empty if there is none."""
+    for field in table.schema:
+        if pa.types.is_floating(field.type):
+            numbers = table[field.name]
+            wild = pc.greater_equal(pc.abs(numbers), pa.scalar(_HUGE))
+            if field.name not in _MAY_BE_NAN:
+                wild = pc.or_(wild, pc.is_nan(numbers))
+            odd = numbers.filter(wild)
+            if len(odd):
+                return f"it has {odd[0].as_py():g} as {field.name}, which nothing can be made of"
     return ""

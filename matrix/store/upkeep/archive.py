@@ -101,6 +101,7 @@ def restore(run_dir: Path, disk: Disk | None = None) -> Packed:
             )
         disk.write(temporary, partial(_decompress, archive, size))
         _require_journal(temporary, archive, run_dir.name, disk)
+        _remove_beside(temporary, disk)
         packed = Packed(size, archive.stat().st_size)
         disk.rename(temporary, journal)
         disk.sync_folder(run_dir)
@@ -141,6 +142,12 @@ def _decompress(archive: Path, size: int, handle: IO[bytes]) -> None:
             handle.write(chunk)
 
 
+def _remove_beside(journal: Path, disk: Disk) -> None:
+    """Remove what reading a journal in WAL mode leaves beside it."""
+    for suffix in ("-wal", "-shm"):
+        disk.remove(journal.with_name(journal.name + suffix))
+
+
 def _require_journal(found: Path, archive: Path, run_id: str, disk: Disk) -> None:
     told = "no journal that this matrix reads"
     try:
@@ -150,6 +157,7 @@ def _require_journal(found: Path, archive: Path, run_id: str, disk: Disk) -> Non
             reader.require_run(run_id)
     except StoreError:
         disk.remove(found)
+        _remove_beside(found, disk)
         raise StoreError(f"{archive} holds {told}; it was left as it is") from None
 
 

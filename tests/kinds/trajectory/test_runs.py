@@ -599,7 +599,7 @@ def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path
     (folder / "inputs" / "turn-01-a.md").write_text("x")
     played(made, "scenarios/02-good", run_id="bad")
     refused = made.matrix("export", "bad", "--snapshot", "elsewhere")
-    told = "--snapshot: 02-good: no run of it came to its end without a failure"
+    told = "--snapshot: 02-good: no run of it came to its final state without a failure"
     assert told in refused.err
 
 

@@ -104,6 +104,25 @@ def test_who_judges_again_goes_by_what_the_run_keeps(missed: Project) -> None:
     assert "say how the judge answers, such as answer: verdict" in refused.err
 
 
+def test_who_failed_counts_when_the_rest_is_judged_again(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    turns = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]}
+    scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, turns)
+    scenario(tmp_path, "02", {"turn-01-a.md": "RAISE"}, turns)
+    run = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    assert run.code == 3, run
+    assert "FAILED 02, run 1" in run.out, run
+    flags = ("--judge", "judge", "--in-process", "--run-id", "anew")
+    again = made.matrix("rejudge", "it", *flags)
+    assert again.code == 3, again
+    told = "2 sessions of it failed: nobody is asked about them, and they count as before"
+    assert told in again.err, again
+    failed = "02, where turns failed (above): t01.file_exists 0 of 2, t01.said 0 of 2"
+    for line in ("FAILED 02, run 1", failed, "2 completed, 2 failed"):
+        assert line in again.out, again
+    assert len(made.tables("anew").frame("calls", ["role"])) == 2
+
+
 def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     kept = [{"no_orphan_evidence": True}, {"all_internal_links_valid": True}]

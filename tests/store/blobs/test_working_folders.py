@@ -67,6 +67,20 @@ def now_ns(root: Path) -> int:
     return probe.stat().st_mtime_ns
 
 
+@pytest.mark.parametrize("said", [0, 5, 1 << 20])
+def test_no_more_of_a_blob_is_read_than_it_says_it_holds(tmp_path: Path, said: int) -> None:
+    store = BlobStore(tmp_path)
+    with store.batch() as batch:
+        digest = batch.add(bytes(20 << 20))
+        batch.commit()
+    packed = store.path(digest).read_bytes()
+    store.path(digest).write_bytes(packed[:-8] + said.to_bytes(8, "little"))
+    pieces, read = store.pieces(digest), list[int]()
+    with pytest.raises(StoreError, match="is damaged"):
+        read.extend(map(len, pieces))
+    assert sum(read) <= said
+
+
 class Folder:
     """A working folder and its store."""
 

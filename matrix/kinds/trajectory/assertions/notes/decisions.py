@@ -32,7 +32,7 @@ def reversal_of(text: str, layout: Layout) -> str:
 
 def _reversal_in(text: str, layout: Layout) -> str:
     for key, value in front_matter(text):
-        if value and _names(key, layout.reversal):
+        if value and not is_nothing(value) and _names(key, layout.reversal):
             return value
     lines = list(prose(text))
     for number, line in enumerate(lines):

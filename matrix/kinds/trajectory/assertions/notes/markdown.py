@@ -53,7 +53,8 @@ _ADDRESS = re.compile(r"(?:\b[a-zA-Z][a-zA-Z0-9+.-]{0,30}:)?//[^\s<>\]|]+")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]+:")
 _NOTHING: Final = frozenset(
     [
-        *("", "-", "--", "...", "?", "n/a", "na", "nil", "empty", "unknown", "tbd", "todo", "tba"),
+        *("", "-", "--", "...", "?", "n/a", "na", "nil", "null", "~", "empty", "unknown"),
+        *("tbd", "todo", "tba"),
         *("none", "none yet", "none so far", "nothing", "nothing yet"),
         *("to be determined", "to be decided", "to be filled", "no evidence", "no evidence yet"),
     ]
