@@ -20,6 +20,9 @@ READ_BEYOND_DOUBT = 150_000
 request allows, is implausible. Both, because models do think hundreds of thousands of tokens past
 a small limit, and services do put long prompts of their own in front."""
 
+CACHED_BEYOND_DOUBT = 100_000
+"""A report of so many more tokens from a cache, or into it, than were read is implausible."""
+
 MOST_BYTES_OF_A_TOKEN = 128
 """A report of fewer tokens than one for so many bytes is implausible."""
 
@@ -77,6 +80,8 @@ def implausible(usage: Usage, size: int, max_tokens: int) -> bool:
         size: Bound on the request's input tokens, of :func:`input_bound`.
         max_tokens: Output tokens that the request allows.
     """
+    if usage.cached + usage.cache_write - usage.input > CACHED_BEYOND_DOUBT:
+        return True
     read = max(usage.input, usage.cached + usage.cache_write)
     written = max(usage.output, usage.reasoning)
     return any(

@@ -8,8 +8,7 @@ from matrix.model.records import Usage
 
 MOST_UNEXPLAINED: Final = 100_000
 """Tokens of a total that may be neither read nor written by the same report: reasoning that is not
-counted apart; or of a cache beyond those that were read. More of them are a report that contradicts
-itself, and counts as none."""
+counted apart. More of them are a report that contradicts itself, and counts as none."""
 
 
 def usage_from(
@@ -38,9 +37,8 @@ def usage_from(
     """
     if not read or written is None or (said and not written):
         return None
-    if cached + stored - read > MOST_UNEXPLAINED:
-        return None
-    read = max(read, cached + stored)
+    if cached + stored - read <= MOST_UNEXPLAINED:  # else it is left as it is, and implausible
+        read = max(read, cached + stored)
     if total - read - max(written, thought) > MOST_UNEXPLAINED:
         return None
     return Usage(read, max(written, thought, total - read), cached, stored, thought)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matrix.admission.pricing import implausible
 from matrix.dialects.answers import reported, without_usage_event
 from matrix.dialects.requests import BadRequest, parse_request, telling_usage, under_name
 from matrix.dialects.shapes import FAULTS, error_body, error_event
@@ -183,13 +184,14 @@ def test_counts_that_say_nothing_of_what_was_written_are_no_report() -> None:
     assert of(5, 1, "yes", MOST_UNEXPLAINED + 7) is None
 
 
-@pytest.mark.parametrize(("more", "holds"), [(0, True), (MOST_UNEXPLAINED + 1, False)])
-def test_more_of_a_cache_than_was_read_is_no_report(more: int, holds: bool) -> None:
+@pytest.mark.parametrize(("more", "holds"), [(0, True), (5, True), (MOST_UNEXPLAINED + 1, False)])
+def test_far_more_of_a_cache_than_was_read_is_implausible(more: int, holds: bool) -> None:
     told = {"cached_tokens": 5 + more}
     usage = {"prompt_tokens": 5, "completion_tokens": 1, "prompt_tokens_details": told}
     body = {"usage": usage, "choices": [{"message": {"content": "yes"}}]}
     found = reported("chat", orjson.dumps(body), stream=False).usage
-    assert (found is not None) is holds
+    assert found is not None
+    assert implausible(found, size=10**6, max_tokens=100) is not holds
 
 
 @pytest.mark.parametrize(
