@@ -22,6 +22,7 @@ from matrix.store.journal.journal import JournalRow as JournalRow
 from matrix.store.journal.session_state import SessionState, SessionTotals
 from matrix.store.run.schema import Row, RunInfo, TableName
 from matrix.store.tables.rows import (
+    Cells,
     call_row,
     effect_row,
     event_rows,
@@ -32,7 +33,7 @@ from matrix.store.tables.rows import (
     turn_effects,
     turn_row,
 )
-from matrix.store.tables.tables import TABLES
+from matrix.store.tables.tables import TABLES, columns_of
 
 PROJECTED: Final = (OPENED, SETTLED, TURN_DONE, ENDED, ACTED)
 """Kinds of journal entries that rows are made from; holds alone make none."""
@@ -61,6 +62,10 @@ class ProjectedRows:
         """Start with no rows; ``info`` says what rows of ``sessions`` have of their run."""
         self._info = info
         self._look_back = look_back
+        self._order = {
+            name: tuple(c.name for c in columns_of(table, info.factors) if c.name != "run_id")
+            for name, table in TABLES.items()
+        }
         self._open: dict[str, SessionState] = {}
         self.rows: dict[TableName, list[Row]] = {name: [] for name in TABLES}
         self.superseded: dict[TableName, set[int]] = {name: set() for name in TABLES}
@@ -141,7 +146,7 @@ class ProjectedRows:
         words = f"cut short after turn {state.last.turn}" if started else "never started"
         if look is not None and not started and (why := look.unlaunched(plan)):
             reason, words = why, f"not launched: {_WHY_NOT[why]}"
-        return session_row(
+        cells = session_row(
             plan,
             self._info,
             outcome="censored",
@@ -154,8 +159,9 @@ class ProjectedRows:
             ended_at=None,
             seq=None,
         )
+        return self._in_order("sessions", cells)
 
-    def _ended_row(self, seq: int, entry: Ended, state: SessionState, plan: SessionPlan) -> Row:
+    def _ended_row(self, seq: int, entry: Ended, state: SessionState, plan: SessionPlan) -> Cells:
         return session_row(
             plan,
             self._info,
@@ -179,6 +185,19 @@ class ProjectedRows:
         self._add("scores", score_rows(seq, entry))
         self._add("players", player_rows(seq, entry))
 
-    def _add(self, name: TableName, rows: Sequence[Row]) -> None:
-        self.rows[name].extend(rows)
+    def _add(self, name: TableName, rows: Sequence[Cells]) -> None:
+        self.rows[name].extend(self._in_order(name, cells) for cells in rows)
         self.size += _ROW_BYTES * len(rows)
+
+    def _in_order(self, name: TableName, cells: Cells) -> Row:
+        """A row as its table declares it.
+
+        Raises:
+            KeyError: A column is not in the row.
+            ValueError: The row has one that is not declared.
+        """
+        order = self._order[name]
+        if len(cells) != len(order):
+            more = ", ".join(sorted(cells.keys() - set(order))) or "too few columns"
+            raise ValueError(f"a row of {name} does not fit its declaration: {more}")
+        return tuple(cells[column] for column in order)

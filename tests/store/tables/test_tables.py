@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model.entries import Acted, session_of
+from matrix.model.entries import Acted, TurnDone, session_of
 from matrix.model.errors import StoreError
 from matrix.model.records import CallKey
 from matrix.store.run.schema import RunInfo
@@ -101,6 +101,22 @@ def test_required_columns_are_never_null_and_rows_fit_their_columns() -> None:
         assert table.num_rows
         for column in columns_of(declared, INFO.factors):
             assert column.optional or table[column.name].null_count == 0, column.name
+
+
+def test_every_count_of_a_turn_stands_in_its_own_column() -> None:
+    told = [entry for entry in tell(LONG_STORY) if isinstance(entry, TurnDone)]
+    said = [len(one.messages) for one in told]
+    noticed = [len(one.events) for one in told]
+    given = [len(one.scores) for one in told]
+    assert len({tuple(said), tuple(noticed), tuple(given)}) == 3, "else a mix-up would not show"
+    projection = ProjectedRows(INFO, lambda session_id, before: ())
+    for seq, entry in enumerate(tell(LONG_STORY), start=1):
+        projection.add(seq, entry)
+    schema = arrow_schema(TABLES["turns"], INFO)
+    table = arrow_table(schema, "run-1", projection.rows["turns"])
+    assert table["messages"].to_pylist() == said
+    assert table["events"].to_pylist() == noticed
+    assert table["scores"].to_pylist() == given
 
 
 def test_a_value_of_the_wrong_type_is_named_by_its_column() -> None:
