@@ -48,7 +48,6 @@ OptionalRunArgument = Annotated[
     ),
 ]
 _SESSION_HELP = "Session id or its beginning; best, worst, longest or failed."
-SessionArgument = Annotated[str, typer.Argument(metavar="SESSION", help=_SESSION_HELP)]
 OptionalSessionArgument = Annotated[
     str | None, typer.Argument(metavar="SESSION", help=_SESSION_HELP, show_default=False)
 ]

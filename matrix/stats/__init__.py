@@ -11,8 +11,6 @@ Importing this package costs numpy and nothing else; ``scipy.special`` is loaded
 function that needs it and ``scipy.stats`` never is.
 """
 
-from matrix.stats.estimates.bootstrap import bootstrap_t
-from matrix.stats.estimates.clustered import clustered_se
 from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.means import MeanSummary, PairedT, paired_t, summarize
 from matrix.stats.estimates.multiplicity import (
@@ -23,34 +21,26 @@ from matrix.stats.estimates.multiplicity import (
 )
 from matrix.stats.estimates.proportions import (
     McNemar,
-    clopper_pearson,
     clopper_pearson_lower,
     clopper_pearson_upper,
     mcnemar,
-    newcombe_independent,
     newcombe_paired,
     wilson,
     wilson_clustered,
     wilson_of_groups,
 )
 from matrix.stats.estimates.running import RunningMean
-from matrix.stats.estimates.unpaired import LaunchPairs, Welch, pair_by_launch, welch
+from matrix.stats.estimates.unpaired import Welch, welch
 from matrix.stats.gates.frontier import frontier, frontier_membership
 from matrix.stats.gates.gate import (
-    Equivalence,
     GateDecision,
     GateKind,
     GateReason,
     gate_paired,
-    gate_rates,
-    gate_unpaired,
-    tost_paired,
-    tost_unpaired,
 )
 from matrix.stats.gates.money import (
     CostRatio,
     RatioMethod,
-    cost_per_completed,
     cost_ratio,
     cost_ratio_jackknife,
     dominates,
@@ -59,40 +49,26 @@ from matrix.stats.gates.threshold import (
     MeanThreshold,
     ThresholdKind,
     ThresholdVerdict,
-    beta_binomial_log_e,
-    beta_binomial_sequence,
     fixed_threshold,
     mean_threshold,
-    sequential_threshold,
 )
 from matrix.stats.judges.agreement import (
     AGREEMENT_WARN_BELOW,
     cohen_kappa,
-    cohen_kappa_of_table,
     kappa_interval,
     krippendorff_alpha,
 )
 from matrix.stats.judges.prediction_powered import PoweredMean, powered_mean
 from matrix.stats.looks.betting import (
-    betting_capital,
-    betting_interval,
-    discordant_e,
     gate_bound,
     log_gate_capital,
 )
 from matrix.stats.looks.failures import FailureContrast, failure_contrast
 from matrix.stats.looks.mixture import (
-    best_rho,
-    gamma_exponential_bound,
-    gamma_exponential_log_e,
-    normal_mixture_bound,
-    normal_mixture_log_e,
     t_mixture_log_e,
     t_mixture_radii,
 )
 from matrix.stats.looks.spending import (
-    obrien_fleming_spending,
-    planned_radii,
     spending_boundary,
     squared_spending,
 )
@@ -102,17 +78,13 @@ from matrix.stats.planning.planning import RoundsToWin, failure_gate_pairs, roun
 from matrix.stats.planning.power import (
     ENGINE_FACTORS,
     PowerGoal,
-    binary_pairs_needed,
-    cost_of_rounds,
     pairs_by_normal,
     pairs_needed,
     power_of_rounds,
     rounds_for,
     rounds_needed,
-    sd_of_clustered_difference,
     sd_of_difference,
     smallest_effect,
-    unpaired_needed,
 )
 from matrix.stats.rounds.own_mean import OwnMean, own_mean
 from matrix.stats.rounds.round_table import OUTCOMES, PrefixEnd, RoundTable
@@ -134,14 +106,12 @@ __all__ = [
     "CostRatio",
     "Doubled",
     "Engine",
-    "Equivalence",
     "FailureContrast",
     "Flag",
     "GateDecision",
     "GateKind",
     "GateReason",
     "Interval",
-    "LaunchPairs",
     "McNemar",
     "MeanSummary",
     "MeanThreshold",
@@ -166,25 +136,12 @@ __all__ = [
     "VerdictKind",
     "Welch",
     "benjamini_hochberg",
-    "best_rho",
-    "beta_binomial_log_e",
-    "beta_binomial_sequence",
-    "betting_capital",
-    "betting_interval",
-    "binary_pairs_needed",
-    "bootstrap_t",
-    "clopper_pearson",
     "clopper_pearson_lower",
     "clopper_pearson_upper",
-    "clustered_se",
     "cohen_kappa",
-    "cohen_kappa_of_table",
     "complete_rounds",
-    "cost_of_rounds",
-    "cost_per_completed",
     "cost_ratio",
     "cost_ratio_jackknife",
-    "discordant_e",
     "discordant_needed",
     "dominates",
     "e_benjamini_hochberg",
@@ -195,12 +152,8 @@ __all__ = [
     "fixed_threshold",
     "frontier",
     "frontier_membership",
-    "gamma_exponential_bound",
-    "gamma_exponential_log_e",
     "gate_bound",
     "gate_paired",
-    "gate_rates",
-    "gate_unpaired",
     "holm",
     "kappa_interval",
     "krippendorff_alpha",
@@ -208,38 +161,27 @@ __all__ = [
     "mcnemar",
     "mean_threshold",
     "new_scenarios",
-    "newcombe_independent",
     "newcombe_paired",
     "noise_shares",
-    "normal_mixture_bound",
-    "normal_mixture_log_e",
-    "obrien_fleming_spending",
     "own_mean",
-    "pair_by_launch",
     "paired_scores",
     "paired_t",
     "pairs_by_normal",
     "pairs_needed",
     "pairwise_level",
-    "planned_radii",
     "power_of_rounds",
     "powered_mean",
     "rounds_for",
     "rounds_needed",
     "rounds_to_win",
-    "sd_of_clustered_difference",
     "sd_of_difference",
     "sd_range",
-    "sequential_threshold",
     "smallest_effect",
     "spending_boundary",
     "squared_spending",
     "summarize",
     "t_mixture_log_e",
     "t_mixture_radii",
-    "tost_paired",
-    "tost_unpaired",
-    "unpaired_needed",
     "verdict_of",
     "verdict_sentence",
     "welch",

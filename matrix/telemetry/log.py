@@ -248,7 +248,7 @@ class EarlierLives(NamedTuple):
     nodes: int = 0
 
 
-def earlier_lives(path: Path) -> EarlierLives:
+def lives_in_log(path: Path) -> EarlierLives:
     """The lives of a run, as its log tells, which also knows of those that ended without a word.
 
     Lines that were torn by a crash are passed over, and so are those of no such log.

@@ -31,8 +31,10 @@ from tests.engine.plans import plan
 
 GROUPS = {"wide": None, "narrow": 2}
 MODELS = {
-    "cheap": ModelEntry("real", "cheap", Tariff.from_usd_per_mtok(1, 4), "wide"),
-    "dear": ModelEntry("real", "dear", Tariff.from_usd_per_mtok(15, 75, cached_usd=1.5), "narrow"),
+    "cheap": ModelEntry("litellm", "cheap", Tariff.from_usd_per_mtok(1, 4), "wide"),
+    "dear": ModelEntry(
+        "litellm", "dear", Tariff.from_usd_per_mtok(15, 75, cached_usd=1.5), "narrow"
+    ),
 }
 MOST_STEPS = 5_000
 """Turns of the loop after which a crowd that is not done is stuck."""
@@ -167,7 +169,7 @@ class Crowd:
                 self._tick()
 
         host = ProviderHost(
-            {"real": ScriptedProvider(self._attempt)},
+            {"litellm": ScriptedProvider(self._attempt)},
             MODELS,
             send,
             attempts=3,

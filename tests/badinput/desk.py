@@ -49,9 +49,9 @@ class Desk:
         self.most_held: NanoUSD = 0
         self._wake_in: float | None = None
         self._provider = ScriptedProvider(handler)
-        models: Mapping[str, ModelEntry] = {MODEL: ModelEntry("real", "m", tariff, GROUP)}
+        models: Mapping[str, ModelEntry] = {MODEL: ModelEntry("litellm", "m", tariff, GROUP)}
         self.host = ProviderHost(
-            {"real": self},
+            {"litellm": self},
             models,
             self._send,
             attempts=attempts,

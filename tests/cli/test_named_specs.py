@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from matrix import api
-from matrix.engine.prepare.catalogue import SIMULATED
+from matrix.engine.wire.providers import SIMULATED
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput
 from matrix.report.planning.plan import plan_as_text

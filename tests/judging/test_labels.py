@@ -353,7 +353,6 @@ def test_a_judge_is_checked_for_its_model_and_rubric_alone() -> None:
     assert {word: found and found.word for word, found in words.items()} == {w: w for w in words}
     partly = standing_of("m", [JUDGE, JudgeId("m", "other words")], labels)
     assert partly is not None
-    assert partly.warns
     assert partly.word == "unchecked"
     same = standing_of("m", [JUDGE], [said(1, 1, n) for n in range(40)])
     assert same is not None

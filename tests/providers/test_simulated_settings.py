@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from matrix.providers.simulated.settings import (
     SimulationSettings,
     TraitsByCell,
 )
-from matrix.providers.simulated.traits import TRAIT_RANGES, Traits, trait_rows
+from matrix.providers.simulated.traits import TRAIT_RANGES, Traits
 
 EFFECT = {"factor": "prompt", "level": "b", "trait": "loop", "add": 0.1}
 
@@ -46,11 +47,11 @@ def test_every_field_is_described_and_nothing_can_be_changed(model: type[BaseMod
 
 
 def test_every_trait_is_described_and_defaults_lie_in_range() -> None:
-    for name, default, who, meaning in trait_rows():
-        low, high = TRAIT_RANGES[name]
-        assert low <= default <= high
-        assert who
-        assert meaning
+    for spec in fields(Traits):
+        low, high = TRAIT_RANGES[spec.name]
+        assert low <= float(str(spec.default)) <= high
+        assert spec.metadata["who"]
+        assert spec.metadata["meaning"]
 
 
 def test_an_effect_applies_to_its_level_alone_and_in_the_order_written() -> None:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.calls.hosting import build_provider
-from matrix.engine.prepare.catalogue import LITELLM, resolve_model
+from matrix.engine.prepare.catalogue import resolve_model
+from matrix.engine.wire.providers import LITELLM
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.records import Usage
 from matrix.model.spec.run_spec import ModelSpec, Price

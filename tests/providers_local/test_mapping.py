@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import orjson
@@ -14,7 +15,7 @@ from matrix.model.errors import (
     RequestRejected,
 )
 from matrix.model.records import CallParams, Usage
-from matrix.providers.local.answers import LocalAnswer, error_of, read_stream, refusal, usage_of
+from matrix.providers.local.answers import LocalAnswer, StreamReader, error_of, refusal, usage_of
 from matrix.providers.local.asking import SCHEMA_TEMPERATURE, TEMPERATURE, chat_body, seed_for
 from tests.providers_local.calls import system, user
 
@@ -74,6 +75,14 @@ def test_seeds_are_32_bits_never_the_random_one_and_new_for_every_attempt() -> N
     assert seed_for(5, 2) != seed_for(5, 1)
     assert seed_for(2**32 - 1, 1) != 2**32 - 1
     assert 0 <= seed_for(-3, 1) < 2**32
+
+
+def read_stream(lines: Iterable[bytes], name: str) -> LocalAnswer:
+    """The answer in the lines of an event stream."""
+    reader = StreamReader(name)
+    for line in lines:
+        reader.read(line)
+    return reader.finish()
 
 
 def test_a_stream_is_put_together() -> None:

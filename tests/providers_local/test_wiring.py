@@ -8,14 +8,13 @@ import pytest
 
 from matrix.admission.tariffs import Tariff
 from matrix.engine.prepare.catalogue import (
-    LITELLM,
-    LOCAL,
     UnknownModel,
     processes_of,
     require_local_models,
     resolve_model,
     with_default_limits,
 )
+from matrix.engine.wire.providers import LITELLM, LOCAL
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.errors import BadInput
 from matrix.model.spec.run_spec import ModelSpec

@@ -266,7 +266,13 @@ def test_code_of_a_strangers_scenario_runs_only_if_that_is_said(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("own", [{"free": True}, {"price": {"input": 0.001, "output": 0.001}}])
-def test_a_file_says_no_price_of_what_the_list_knows(tmp_path: Path, own: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("target", "known"),
+    [("openai/gpt-4o", "where the list has $2.5"), ("openai/nosuch", "no list knows that model")],
+)
+def test_no_file_says_what_a_model_costs(
+    tmp_path: Path, own: dict[str, Any], target: str, known: str
+) -> None:
     project = Project(tmp_path, environment=at_home(tmp_path))
     project.write(counter_spec(options={"turns": 1}, per_cell=1))
     assert project.matrix("run", "--in-process", "--run-id", "it").code == 0
@@ -274,14 +280,14 @@ def test_a_file_says_no_price_of_what_the_list_knows(tmp_path: Path, own: dict[s
     (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
     path = tmp_path / "turn.json"
     value = json.loads(path.read_text())
-    value["continuation"]["spec"]["models"] = {"it": {"target": "openai/gpt-4o", **own}}
+    value["continuation"]["spec"]["models"] = {"it": {"target": target, **own}}
     value["continuation"]["spec"]["limits"]["cost_usd"] = 1e5
     value["continuation"]["plan"]["roles"] = dict.fromkeys(
         value["continuation"]["plan"]["roles"], "it"
     )
     path.write_text(json.dumps(value))
     go = ("replay", "--checkpoint", "turn.json", "--in-process")
-    refused(project.matrix(*go), "turn.json: models.it: counts openai/gpt-4o at $0", "$2.5")
+    refused(project.matrix(*go), f"turn.json: models.it: counts {target} at $0", known)
     refused(project.matrix(*go, "--trust"), "say what it may cost at most: --max-cost USD")
 
 

@@ -18,8 +18,8 @@ from matrix.telemetry.log import (
     LONGEST_TEXT,
     EarlierLives,
     EventLog,
-    earlier_lives,
     level_in,
+    lives_in_log,
 )
 from matrix.telemetry.redaction import Redactor
 from matrix.telemetry.spellings import REMOVED
@@ -152,7 +152,7 @@ def test_a_closed_log_takes_events_and_forgets_them(path: Path) -> None:
 
 
 def test_the_newest_life_is_found_among_torn_and_foreign_lines(path: Path) -> None:
-    assert earlier_lives(path) == EarlierLives()
+    assert lives_in_log(path) == EarlierLives()
     path.write_bytes(
         b'{"event":"run.started","life":1,"trace":"aa"}\n'
         b'{"event":"run.resumed","life":2,"trace":"bb"}\n'
@@ -161,7 +161,7 @@ def test_the_newest_life_is_found_among_torn_and_foreign_lines(path: Path) -> No
         b'{"event":"run.resumed","life":"x","trace":"dd"}\n'
         b"\xff\xfe\n"
     )
-    assert earlier_lives(path) == EarlierLives(2, "bb")
+    assert lives_in_log(path) == EarlierLives(2, "bb")
 
 
 def test_what_was_lost_is_counted_over_the_lives_that_the_log_tells_of(path: Path) -> None:
@@ -177,4 +177,4 @@ def test_what_was_lost_is_counted_over_the_lives_that_the_log_tells_of(path: Pat
         b'{"event":"node.lost","node":"n2","held_back":2}\n'
         b'{"event":"session","reason":"no \\"process.died\\" here"}\n'
     )
-    assert earlier_lives(path) == EarlierLives(2, "bb", processes=3, nodes=4)
+    assert lives_in_log(path) == EarlierLives(2, "bb", processes=3, nodes=4)

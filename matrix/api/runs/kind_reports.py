@@ -126,13 +126,15 @@ def _judge(run: Run) -> dict[str, JSON]:
 
 def spent_in(run: Run) -> list[Spent]:
     """What a run has paid, by scenario, turn, role and tag."""
+    from matrix.report.run.summary import charged_nano
+
     columns = ["session_id", "phase", "turn", "role", "tag", "cost_nano", "overrun_nano"]
     calls = run.frame("calls", columns)
     scenario = run.sessions().set_index("session_id").scenario.astype(str)
     calls = calls.assign(
         scenario=calls.session_id.map(scenario).fillna(""),
         turn=calls.turn.where(calls.phase.astype(str) == "turn", 0),
-        cost=calls.cost_nano.fillna(0) + calls.overrun_nano.fillna(0),
+        cost=charged_nano(calls),
     )
     groups = calls.groupby(["scenario", "turn", "role", "tag"], observed=True, dropna=False)
     found: list[Spent] = []

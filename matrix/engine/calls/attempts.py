@@ -13,7 +13,7 @@ from matrix.admission.pricing import (
     usable,
 )
 from matrix.agents.answers import BAD_COST
-from matrix.engine.prepare.catalogue import AGENT
+from matrix.engine.wire.providers import AGENT
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Disposition
 from matrix.model.errors import AgentFailed, ProviderError, RateLimited

@@ -13,7 +13,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from matrix.engine.prepare.catalogue import SIMULATED
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import ModelEntry, RunSetup
 from matrix.model.entries import Opened, Settled
@@ -63,7 +62,7 @@ class CallCache:
 
     def _serves(self, call: Call, entry: ModelEntry) -> bool:
         """Whether answers to such a call are kept: real ones, to requests in our own words."""
-        return self._on and entry.provider != SIMULATED and call.raw is None
+        return self._on and not entry.facts.simulated and call.raw is None
 
     def close(self) -> None:
         """Write what is waiting to be written; blocks as long as that takes."""
@@ -150,7 +149,7 @@ def lend_judgements(prepared: Prepared, run_dir: Path, path: Path) -> None:
             model, answer, key = prepared.models.get(entry.model), entry.answer, entry.key
             if model is None or answer is None or answer.effect or not worth_keeping(answer):
                 continue
-            if model.provider == SIMULATED or key.session_id not in seeds:
+            if model.facts.simulated or key.session_id not in seeds:
                 continue
             place = (key.phase, key.turn, key.slot, content_of(entry.digest))
             seed = derive_seed("call", seeds[key.session_id], *place)

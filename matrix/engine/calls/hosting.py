@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from matrix.engine.calls.caching import open_cache
 from matrix.engine.calls.provider_host import ProviderHost
-from matrix.engine.prepare.catalogue import AGENT, LITELLM, LOCAL, SIMULATED
 from matrix.engine.prepare.keys import named_in, supply, variables
 from matrix.engine.wire.messages import ToGovernor
+from matrix.engine.wire.providers import AGENT, LITELLM, LOCAL, PROVIDERS, SIMULATED
 from matrix.engine.wire.setup import RunSetup
 from matrix.engine.wire.telemetry_events import AttemptWatch
 from matrix.providers.base import Provider
@@ -106,8 +106,9 @@ def build_host(
         name: build_provider(name, setup, places) for name in names
     }
     # in virtual time nobody waits, a limit group that was told "429" no more than a host
-    virtual = {SIMULATED} if setup.simulation.get("time") != "real" else set[str]()
-    here = {SIMULATED, AGENT}
+    made_up = {name for name in names if PROVIDERS[name].simulated}
+    virtual = made_up if setup.simulation.get("time") != "real" else set[str]()
+    beside = all(PROVIDERS[name].in_worker for name in names)
     return ProviderHost(
         providers,
         setup.models,
@@ -115,7 +116,7 @@ def build_host(
         attempts=setup.attempts,
         sleep=asyncio.sleep,
         # simulated answers are free, and made faster than they are found; agents act on the world
-        cache=None if here.issuperset(names) else open_cache(setup, telemetry.log),
+        cache=None if beside else open_cache(setup, telemetry.log),
         watch=AttemptWatch(telemetry),
         virtual=virtual,
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from matrix.admission.adaptive import AdaptiveConcurrency
 from matrix.admission.breaker import CircuitBreaker
 from matrix.admission.rates import Bucket, RateGroup, per_minute
-from matrix.engine.prepare.catalogue import SIMULATED
 from matrix.engine.wire.setup import GroupLimits, RunSetup
 
 MOST_IN_FLIGHT = 1000
@@ -18,7 +17,7 @@ def rate_groups(setup: RunSetup, now: float, *, fresh: bool) -> dict[str, RateGr
     Real providers that nobody has set a limit for look for their own concurrency, and every real
     provider has a breaker. Buckets of a ``fresh`` run are full.
     """
-    real = {entry.group for entry in setup.models.values() if entry.provider != SIMULATED}
+    real = {entry.group for entry in setup.models.values() if not entry.facts.simulated}
     groups = {}
     for name in sorted(setup.groups.keys() | {entry.group for entry in setup.models.values()}):
         limits = setup.groups.get(name, GroupLimits())

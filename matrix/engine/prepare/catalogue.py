@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from matrix.admission.tariffs import Tariff
+from matrix.engine.wire.providers import AGENT, LITELLM, LOCAL, SIMULATED
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import RoleProfile
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -20,19 +21,6 @@ from matrix.model.spec.run_spec import ModelSpec, Price
 from matrix.providers.local.settings import SLOTS
 from matrix.providers.local.weights import PACKAGED, LocalModelUnavailable, check_local_model
 from matrix.providers.price_map import PriceUnknown, bundled
-
-SIMULATED = "sim"
-"""Name of the provider that plays simulated models."""
-
-LITELLM = "litellm"
-"""Name of the provider that plays real models."""
-
-LOCAL = "local"
-"""Name of the provider that plays real models on this machine, and of their limit group."""
-
-
-AGENT = "agent"
-"""Name of the provider that plays agents, where their sessions are played."""
 
 _AGENTS_AT_ONCE = 8
 """Turns of an agent's limit group that are played at once, where the spec says nothing."""
@@ -91,8 +79,8 @@ def stand_ins_of(
 def is_simulated(entry: ModelEntry, models: Mapping[str, ModelEntry]) -> bool:
     """Whether a simulated model answers: behind this name, or whatever this agent asks."""
     if entry.provider == AGENT:
-        return bool(entry.asks) and all(models[name].provider == SIMULATED for name in entry.asks)
-    return entry.provider == SIMULATED
+        return bool(entry.asks) and all(models[name].facts.simulated for name in entry.asks)
+    return entry.facts.simulated
 
 
 def agent_entry(name: str, agent: AgentSpec) -> ModelEntry:

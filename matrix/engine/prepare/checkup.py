@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from matrix.admission.tariffs import ATTO_PER_NANO, Tariff
-from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
 from matrix.engine.prepare.keys import KeyNeed, key_needs, key_remedy
 from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.providers import LITELLM
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.model.money import show_usd
 from matrix.model.spec.run_spec import ModelSpec
@@ -87,7 +87,7 @@ def key_findings(
 
 def limit_findings(prepared: Prepared) -> list[Finding]:
     """Every limit group of real models, with the limits that calls will keep to."""
-    groups = {e.group for e in prepared.models.values() if e.provider != SIMULATED}
+    groups = {e.group for e in prepared.models.values() if not e.facts.simulated}
     return [_limits(group, prepared.groups.get(group)) for group in sorted(groups)]
 
 
@@ -136,7 +136,7 @@ def _per_mtok(rate: int) -> str:
 def _price_source(entry: ModelEntry, own: ModelSpec | None) -> str:
     if own is not None and own.price is not None:
         return "the spec"
-    if entry.provider == SIMULATED:
+    if entry.facts.simulated:
         return "the model it stands in for"
     try:
         listed = bundled().tariff(entry.target, entry.api_base) == entry.tariff

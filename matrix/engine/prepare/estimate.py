@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.prepare.catalogue import AGENT, LOCAL, is_simulated
+from matrix.engine.prepare.catalogue import is_simulated
+from matrix.engine.wire.providers import AGENT, LOCAL
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Binding, RoleInfo, RoleProfile
 from matrix.model.money import NanoUSD

@@ -18,9 +18,9 @@ import orjson
 from dotenv import dotenv_values
 from dotenv.parser import parse_stream
 
-from matrix.engine.prepare.catalogue import LITELLM
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.messages import ProviderClosed
+from matrix.engine.wire.providers import LITELLM
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import MOST_TEXT_BYTES, read_plain

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol
 
-from matrix.engine.prepare.catalogue import AGENT, LITELLM, LOCAL
+from matrix.engine.wire.providers import AGENT, LITELLM, LOCAL
 from matrix.engine.wire.setup import ModelEntry
 from matrix.kinds.protocol import Binding, RoleProfile
 from matrix.model.documents.mistakes import Mistakes

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 from matrix.admission.rounds import CostEstimate, Estimate, Lessons, RoleCap, SharedEstimate
-from matrix.engine.prepare.catalogue import AGENT, SIMULATED, is_simulated, processes_of
+from matrix.engine.prepare.catalogue import is_simulated, processes_of
 from matrix.engine.prepare.estimate import (
     NOTHING,
     CostInterval,
@@ -112,14 +112,13 @@ class Prepared:
     @property
     def unlimited_groups(self) -> list[str]:
         """Limit groups of real models for which no rate limit is known."""
-        known = {SIMULATED, AGENT}
-        real = {entry.group for entry in self.models.values() if entry.provider not in known}
+        real = {entry.group for entry in self.models.values() if entry.facts.account}
         return sorted(group for group in real if not limits_anything(self.groups.get(group)))
 
     @property
     def clients(self) -> dict[str, int]:
         """Provider -> processes of its own; simulated models and agents are in the workers."""
-        needed = {entry.provider for entry in self.models.values()} - {SIMULATED, AGENT}
+        needed = {one.provider for one in self.models.values() if not one.facts.in_worker}
         asked = self.spec.providers.processes
         return {provider: processes_of(provider, asked) for provider in sorted(needed)}
 

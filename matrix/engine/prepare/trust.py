@@ -8,13 +8,13 @@ they are a stranger's, and none of it is done unasked.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
 from typing import Final
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.prepare.catalogue import AGENT, LITELLM, UnknownModel, list_price
+from matrix.engine.prepare.catalogue import UnknownModel, list_price
 from matrix.engine.prepare.keys import sendings
 from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.providers import AGENT, LITELLM
 from matrix.engine.wire.setup import ModelEntry
 from matrix.kinds.protocol import HoldsCode
 from matrix.model.documents.yaml_documents import PathKey
@@ -69,10 +69,12 @@ def _unasked(prepared: Prepared) -> Iterator[tuple[str, str]]:
             continue
         if entry.api_base and not entry.api_key_env:
             yield f"models.{name}", f"sends what it is asked to {entry.api_base}"
-        with suppress(UnknownModel):
+        told = f"counts {entry.target} at {_price(entry.tariff)} a million tokens"
+        try:
             if entry.tariff != (known := list_price(entry.target)):
-                told = f"counts {entry.target} at {_price(entry.tariff)} a million tokens"
                 yield f"models.{name}", f"{told}, where the list has {_price(known)}"
+        except UnknownModel:  # no cap holds by a price that only a stranger knows
+            yield f"models.{name}", f"{told}, and no list knows that model"
     for name, agent in prepared.agents.items():
         if told := _program(agent):
             yield f"agents.{name}", told

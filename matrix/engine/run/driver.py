@@ -28,7 +28,7 @@ from matrix.engine.prepare.prepared import Prepared, estimates_of, role_caps_of
 from matrix.engine.run.earlier import earlier_lives
 from matrix.engine.run.interim_looks import Unplayed
 from matrix.engine.run.interrupts import interrupts
-from matrix.engine.run.launcher import Everything, Launcher
+from matrix.engine.run.launcher import LaunchAll, Launcher
 from matrix.engine.run.looking import Looking, looks_of
 from matrix.engine.run.progress import (
     EndReason,
@@ -98,7 +98,7 @@ class Driver:
             prelude_upper=prepared.prelude.total.high,
             done=self._earlier.done,
             begun=self._earlier.begun,
-            guide=self._looking.looks if self._looking else Everything(),
+            launch_filter=self._looking.looks if self._looking else LaunchAll(),
             session_cap=setup_of(prepared, run_id, run_dir).session_cap_nano,
             role_caps=role_caps_of(prepared),
             guessed=any(agent.asks_models for agent in prepared.agents.values()),

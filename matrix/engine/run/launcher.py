@@ -61,8 +61,8 @@ class LaunchFilter(Protocol):
         ...
 
 
-class Everything:
-    """A guide that has all of the plan played."""
+class LaunchAll:
+    """A filter that has all of the plan played."""
 
     over = False
 
@@ -85,7 +85,7 @@ class Launcher:
         prelude_upper: Upper estimate of one round's shared preparation.
         done: Sessions and preludes that ended in an earlier life of the run, and how.
         begun: What sessions that an earlier life did not finish have spent, by role.
-        guide: Says what of the plan is not worth playing.
+        launch_filter: Says what of the plan is not worth playing.
         session_cap: What no session can cost more than, if there is such a cap.
         role_caps: Role -> its cap, for those that have one.
         guessed: Whether estimates rest on a guess that nothing bounds, such as what a metered agent
@@ -101,7 +101,7 @@ class Launcher:
     prelude_upper: NanoUSD
     done: Mapping[str, Past]
     begun: Mapping[str, Mapping[str, NanoUSD]] = field(default_factory=dict)
-    guide: LaunchFilter = field(default_factory=Everything)
+    launch_filter: LaunchFilter = field(default_factory=LaunchAll)
     session_cap: NanoUSD | None = None
     role_caps: Mapping[str, RoleCap] = field(default_factory=dict)
     stopped: bool = False
@@ -133,7 +133,7 @@ class Launcher:
         """
         if self._next_round >= self.plan.rounds:
             return True
-        return self.guide.over and not self._launched(self.plan.round(self._next_round))
+        return self.launch_filter.over and not self._launched(self.plan.round(self._next_round))
 
     def wants_round(self) -> bool:
         """Whether a new round would help now; ask :meth:`next_round` with a fresh picture."""
@@ -143,7 +143,7 @@ class Launcher:
             and not self._ready
             and not self._no_more_rounds
             and len(self._open) + self._parked < self.limit
-            and self.guide.ready(self._next_round)
+            and self.launch_filter.ready(self._next_round)
         )
 
     @property
@@ -193,7 +193,7 @@ class Launcher:
         return [p for p in planned.preludes if p.session_id in needed] + sessions
 
     def _launched(self, planned: RoundPlan) -> list[SessionPlan]:
-        return [plan for plan in planned.sessions if not self.guide.unlaunched(plan)]
+        return [plan for plan in planned.sessions if not self.launch_filter.unlaunched(plan)]
 
     def _line_up(self, pending: Sequence[SessionPlan]) -> None:
         for plan in pending:

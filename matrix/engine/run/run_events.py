@@ -10,7 +10,7 @@ from matrix.engine.wire.messages import NodeNews, ProcessDied, SessionEnded
 from matrix.engine.wire.setup import RunSetup
 from matrix.engine.wire.telemetry_events import telemetry_of, tell_end
 from matrix.model.money import to_usd
-from matrix.telemetry.log import LOG_NAME, earlier_lives
+from matrix.telemetry.log import LOG_NAME, lives_in_log
 from matrix.telemetry.process import SILENT
 from matrix.telemetry.spans import Attribute, run_span, trace_id_of
 
@@ -20,7 +20,7 @@ class RunTelling:
 
     def __init__(self, run_id: str, run_dir: Path, now_ns: Callable[[], int]) -> None:
         """``now_ns`` gives nanoseconds since 1970."""
-        self.earlier = earlier_lives(run_dir / LOG_NAME)
+        self.earlier = lives_in_log(run_dir / LOG_NAME)
         self._run_id, self._life = run_id, self.earlier.number + 1
         self._now_ns, self._start = now_ns, now_ns()
         self.trace_id = trace_id_of(run_id, self._life, self._start)

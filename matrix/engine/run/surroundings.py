@@ -18,10 +18,10 @@ from urllib.request import getproxies, proxy_bypass
 from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
 from matrix.agents.functions import find_function, load_function
 from matrix.engine.executors.executor import AnyExecutor, Checkable, ExecutorChoice, load_executor
-from matrix.engine.prepare.catalogue import AGENT
 from matrix.engine.prepare.checkup import Finding, addresses
 from matrix.engine.prepare.keys import open_to_others, variables
 from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.wire.providers import AGENT
 from matrix.kinds.protocol import Kind, TellsAgents, UsesFolder
 from matrix.kinds.text_files import real
 from matrix.model.documents.mistakes import Mistakes

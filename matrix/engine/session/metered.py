@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matrix.agents.turns import WorkingTime
-from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
+from matrix.engine.wire.providers import LITELLM
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import RoleShare
 from matrix.model.errors import Suspended
@@ -120,7 +120,7 @@ def upstreams_of(
     from matrix.gateway.upstreams import Upstreams
 
     asked = [name for name in (models if names is None else names) if name in models]
-    if names is not None and len(asked) == 1 and models[asked[0]].provider == SIMULATED:
+    if names is not None and len(asked) == 1 and models[asked[0]].facts.simulated:
         stand_in = asked[0]
     return Upstreams({name: _upstream(name, models[name]) for name in asked}, stand_in)
 

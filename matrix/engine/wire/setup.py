@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from matrix.admission.rates import BURST_S
 from matrix.admission.tariffs import Tariff
+from matrix.engine.wire.providers import PROVIDERS, ProviderFacts
 from matrix.model.money import NanoUSD
 from matrix.model.records import JSON
 from matrix.model.spec.agents import AgentSpec
@@ -41,6 +42,11 @@ class ModelEntry(NamedTuple):
     api_key_env: str | None = None
     params: Mapping[str, JSON] = {}
     asks: tuple[str, ...] = ()
+
+    @property
+    def facts(self) -> ProviderFacts:
+        """What its provider is."""
+        return PROVIDERS[self.provider]
 
 
 @dataclass(frozen=True, slots=True)

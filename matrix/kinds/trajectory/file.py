@@ -145,7 +145,8 @@ def read_adapter(request: FileRequest) -> ReadFile:
     mistakes.stop_if_any()
     packs = _with_namesakes(packs)
     spec = {name: item for name, item in document.value.items() if name in OF_A_SPEC}
-    agents = {**_claudes(file, given), **(spec.get("agents") or {})}
+    _require_meant(spec, given)
+    agents = {**_claudes(file, spec, given), **(spec.get("agents") or {})}
     named = {"scaffolds": scaffolds, "agents": sorted(agents)}
     packs = {name: _with(pack, named) for name, pack in packs.items()}
     run = _run(request, file, spec, packs, scaffolds, settings, agents)
@@ -278,12 +279,29 @@ def numbers_in(given: Mapping[str, str]) -> dict[str, float]:
     return found
 
 
-def _claudes(file: AdapterFile, given: Mapping[str, str]) -> dict[str, JSON]:
+def _require_meant(spec: Mapping[str, Any], given: Mapping[str, str]) -> None:
+    """See that a model that is given plays, where the adapter compares several.
+
+    Raises:
+        BadInput: None of them is said to take it.
+    """
+    mistakes = Mistakes()
+    for role, flag in ((AGENT, TURN_MODEL), (JUDGE, JUDGE_MODEL)):
+        levels = _levels(spec, role)
+        if flag in given and levels and not (role == AGENT and CLAUDE in levels):
+            told = f"says who plays where one does; factors.{role} has {', '.join(levels)}"
+            mistakes.say(flag, f"{told}: name the model there")
+    mistakes.stop_if_any()
+
+
+def _claudes(
+    file: AdapterFile, spec: Mapping[str, Any], given: Mapping[str, str]
+) -> dict[str, JSON]:
     """The agent, and judges, in the shape of ``claude -p``, where they are named."""
     own = dict(file.claude)
     binary = given.get(BINARY, CLAUDE)
     found: dict[str, JSON] = {}
-    if file.agent == CLAUDE:
+    if CLAUDE in (file.agent, *_levels(spec, AGENT)):
         model = given.get(TURN_MODEL, DEFAULT_MODEL)
         work = ["--permission-mode", "acceptEdits"]
         found[CLAUDE] = _with_own(_claude(binary, model, work, 2.0), own)

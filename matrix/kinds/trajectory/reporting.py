@@ -294,7 +294,10 @@ def _lines(
         yield told + (f" of {', '.join(cut)}" if finals else "")
     if before := max((one["inherited"] for one in over), default=0):
         turns = "turn 1 was" if before == 1 else f"turns up to {before} were"
-        yield f"{turns} played in the run that this goes on from; what was missed there counts here"
+        yield (
+            f"{turns} played in the run that this goes on from: what structural assertions missed "
+            "there counts here, and judges were asked anew"
+        )
     if parts := [r for one in sessions for r in one["results"] if r.get("part")]:
         told = (
             f"{len(parts)} judgement{'s were' if len(parts) > 1 else ' was'} about files shown in"

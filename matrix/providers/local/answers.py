@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import orjson
@@ -79,18 +79,6 @@ class StreamReader:
         for choice in event.get("choices") or ():
             self._pieces.append(_part(choice, "delta").get("content") or "")
             self._finish = choice.get("finish_reason") or self._finish
-
-
-def read_stream(lines: Iterable[bytes], name: str) -> LocalAnswer:
-    """The answer in the lines of an event stream.
-
-    Raises:
-        ProviderError: The stream reports an error, was cut off, or holds no text.
-    """
-    reader = StreamReader(name)
-    for line in lines:
-        reader.read(line)
-    return reader.finish()
 
 
 def usage_of(reported: Mapping[str, Any]) -> Usage | None:

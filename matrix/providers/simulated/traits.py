@@ -95,11 +95,3 @@ def clamped(name: str, value: float) -> float:
     """``value`` moved into the trait's range."""
     low, high = TRAIT_RANGES[name]
     return min(max(value, low), high)
-
-
-def trait_rows() -> list[tuple[str, float, str, str]]:
-    """The table, for documentation and help: name, default, who has it, what it means."""
-    return [
-        (spec.name, float(str(spec.default)), spec.metadata["who"], spec.metadata["meaning"])
-        for spec in fields(Traits)
-    ]

@@ -163,11 +163,6 @@ class Standing:
     kappa: float | None
     n: int
 
-    @property
-    def warns(self) -> bool:
-        """Whether a verdict should not be leant on without more."""
-        return self.word != "checked"
-
 
 def standing_of(
     metric: str, judges: Collection[JudgeId], labels: Sequence[Label]

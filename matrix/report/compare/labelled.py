@@ -25,9 +25,6 @@ from matrix.store.shared.labels import (
 if TYPE_CHECKING:
     from matrix.report.compare.compare import MatchupVerdict
 
-LEAST = 3
-"""Labelled sessions of a variant from which its mean is told with an interval."""
-
 LEAST_WITH_JUDGE = 10
 """Labelled sessions of a variant from which its judge has a part in its mean."""
 

@@ -150,7 +150,7 @@ def _with_rates(
     ends = [rates] if scores.interval is None else [rates, scores.interval]
     wide = Interval(min(one.low for one in ends), max(one.high for one in ends), rates.confidence)
     return gate_of_interval(
-        scores.difference, wide, scores.margin, scores.n_candidate, higher_is_better=better
+        scores.difference, wide, scores.margin, scores.n, higher_is_better=better
     )
 
 

@@ -178,12 +178,19 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     )
 
 
+def charged_nano(calls: Any) -> Any:
+    """What each of some calls has cost, whatever was set aside for it, in nano-dollars.
+
+    Tables of runs from before overruns had a column have none of it.
+    """
+    return calls["cost_nano"].fillna(0) + calls["overrun_nano"].fillna(0).astype("int64")
+
+
 def _money(calls: Any) -> dict[str, Any]:
     by_state = calls.groupby("disposition", observed=True)["cost_nano"].sum()
     lost = calls[(calls["disposition"] == "presumed") & ~calls["answered"].astype(bool)]
     spent = calls[calls["disposition"] != "released"]
-    # tables of runs from before overruns had a column have none of it
-    charged = spent["cost_nano"] + spent["overrun_nano"].fillna(0).astype("int64")
+    charged = charged_nano(spent)
     roles = charged.groupby(spent["role"], observed=True).sum().sort_values(ascending=False)
     return {
         "roles": {str(role): int(cost) for role, cost in roles.items()},
@@ -202,7 +209,7 @@ def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
         judging = {JUDGES}
     mine = calls[calls["role"].isin(judging) & calls["tag"].notna()]
     mine = mine[mine["disposition"] != "released"]
-    charged = mine["cost_nano"] + mine["overrun_nano"].fillna(0).astype("int64")
+    charged = charged_nano(mine)
     found = {
         str(tag): RubricUse(
             len(rows),

@@ -1,9 +1,9 @@
-"""Bootstrap-t: intervals for skewed values, such as cost, where Student's t covers too little.
+"""The parts of bootstrap-t: intervals of skewed values, such as costs, where t covers too little.
 
 Each draw resamples the rounds and is studentised with its own standard error; the quantiles of
-those take the place of Student's. For lognormal costs at ten rounds it covers .905 where t covers
-.847: better, and still approximate. No interval method rescues means of values that hold rare
-zeros, which is why failures are compared by themselves.
+those take the place of Student's. For the mean of lognormal costs at ten rounds it covers .905
+where t covers .847: better, and still approximate. No interval method rescues means of values that
+hold rare zeros, which is why failures are compared by themselves.
 Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 12.
 """
 
@@ -16,49 +16,12 @@ import numpy.typing as npt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.means import ROUNDING
-from matrix.stats.estimates.samples import finite_sample
 
 DRAWS = 1999
 """So many draws and one more are a multiple of 40: the quantiles at 2.5 and 97.5 % are draws."""
 
 MOST_AT_ONCE = 2_000_000
 """Values resampled at one time: bounds the memory to some tens of megabytes."""
-
-
-def bootstrap_t(
-    values: npt.ArrayLike,
-    rng: np.random.Generator,
-    alpha: float = 0.05,
-    *,
-    draws: int = DRAWS,
-) -> Interval | None:
-    """Interval for a mean of skewed values.
-
-    Args:
-        values: Shape [n], finite, one per round.
-        rng: Source of the draws; the same seed gives the same interval.
-        alpha: Two-sided error rate.
-        draws: Resamples, at least 99 and enough to reach ``alpha / 2``.
-
-    Returns:
-        The interval in units of the values; ``None`` below two values, without spread beyond
-        rounding, or where so many resamples are constant that an end would be infinite.
-    """
-    sample = finite_sample(values)
-    check_draws(draws, alpha)
-    if sample.size < 2:
-        return None
-    mean, sd = float(sample.mean()), float(sample.std(ddof=1))
-    if sd <= ROUNDING * float(np.abs(sample).max()):
-        return None
-    resampled = [
-        (drawn.mean(axis=1) - mean, drawn.std(axis=1, ddof=1))
-        for drawn in (sample[places] for places in resamples(sample.size, draws, rng))
-    ]
-    pivots = studentised(
-        np.concatenate([d for d, _ in resampled]), np.concatenate([s for _, s in resampled]), sd
-    )
-    return turned(mean, sd, pivots, alpha)
 
 
 def check_draws(draws: int, alpha: float) -> None:

@@ -1,8 +1,8 @@
 """Proportions: how often something happened, and how two such rates differ.
 
 Gate with Clopper-Pearson (it never covers less than it says), display Wilson (it covers what it
-says on average). Differences use Newcombe's hybrid intervals, which stay inside [-1, 1] and keep a
-width when nobody failed, where the Wald interval collapses to a point.
+says on average). Differences use Newcombe's hybrid intervals for pairs, which stay inside [-1, 1]
+and keep a width when nobody failed, where the Wald interval collapses to a point.
 
 All rates are fractions, not percentages. No observations means no interval: ``None``.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from math import hypot, sqrt
+from math import sqrt
 
 from matrix.stats.estimates.interval import Interval, check_alpha
 from matrix.stats.estimates.student import t_quantile
@@ -104,19 +104,6 @@ def wilson_of_groups(
     return None if share is None else (share, len(clusters))
 
 
-def clopper_pearson(successes: int, n: int, alpha: float = 0.05) -> Interval | None:
-    """Clopper and Pearson's "exact" interval: covers at least ``1 - alpha`` whatever the truth.
-
-    Source: Clopper & Pearson (1934), Biometrika 26:404, by beta quantiles. Arguments as `wilson`.
-    """
-    check_alpha(alpha)
-    _check_count(successes, n)
-    if n == 0:
-        return None
-    low = clopper_pearson_lower(successes, n, alpha / 2)
-    return Interval(low, clopper_pearson_upper(successes, n, alpha / 2), 1.0 - alpha)
-
-
 def clopper_pearson_lower(successes: int, n: int, alpha: float = 0.05) -> float:
     """One-sided lower bound for a proportion at error rate ``alpha``; 0 without any success.
 
@@ -132,29 +119,6 @@ def clopper_pearson_lower(successes: int, n: int, alpha: float = 0.05) -> float:
 def clopper_pearson_upper(successes: int, n: int, alpha: float = 0.05) -> float:
     """One-sided upper bound for a proportion at error rate ``alpha``; 1 without any failure."""
     return 1.0 - clopper_pearson_lower(n - successes, n, alpha)
-
-
-def newcombe_independent(
-    successes_1: int, n_1: int, successes_2: int, n_2: int, alpha: float = 0.05
-) -> Interval | None:
-    """Interval for the difference of two independent proportions, first minus second.
-
-    Source: Newcombe (1998), Stat Med 17:873, method 10 (Wilson limits, squared and added).
-
-    Returns:
-        The interval, or ``None`` if either sample is empty.
-    """
-    _check_count(successes_1, n_1)
-    _check_count(successes_2, n_2)
-    z = _normal_z(alpha)
-    if n_1 == 0 or n_2 == 0:
-        return None
-    p_1, p_2 = successes_1 / n_1, successes_2 / n_2
-    low_1, high_1 = _wilson_ends(successes_1, n_1, z)
-    low_2, high_2 = _wilson_ends(successes_2, n_2, z)
-    low = p_1 - p_2 - hypot(p_1 - low_1, high_2 - p_2)
-    high = p_1 - p_2 + hypot(high_1 - p_1, p_2 - low_2)
-    return Interval(low, high, 1.0 - alpha)
 
 
 def newcombe_paired(a: float, b: float, c: float, d: float, alpha: float = 0.05) -> Interval | None:

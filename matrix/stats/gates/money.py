@@ -1,4 +1,4 @@
-"""Cost beside quality: ratios of costs, cost per completed session, and who dominates whom.
+"""Cost beside quality: ratios of costs, and who dominates whom.
 
 Costs include those of sessions that failed: the money is gone all the same. They are skewed, so
 ratios are compared on the log scale, round by round; intervals of costs are always approximate.
@@ -112,23 +112,6 @@ def cost_ratio(
     pivots = studentised(np.concatenate(errors), np.concatenate(sds), sd)
     interval = _as_ratio(turned(centre, sd, pivots, alpha))
     return CostRatio(a.size, exp(centre), interval, "bootstrap-t")
-
-
-def cost_per_completed(total_nano: int, completed: int) -> int | None:
-    """Nano-dollars per completed session, to the nearest one.
-
-    Args:
-        total_nano: Cost of all sessions of a variant, those that failed included, those that were
-            cut short not.
-        completed: Sessions that completed; 0 gives ``None``.
-    """
-    problems = []
-    if total_nano < 0:
-        problems.append(f"a cost cannot be negative; got {total_nano}")
-    if completed < 0:
-        problems.append(f"a number of sessions cannot be negative; got {completed}")
-    refuse(problems)
-    return (2 * total_nano + completed) // (2 * completed) if completed else None
 
 
 def dominates(quality: GateDecision, cost: CostRatio) -> bool:

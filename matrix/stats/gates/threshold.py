@@ -1,6 +1,6 @@
 """Does one variant pass often enough, or score high enough? Thresholds for a rate and for a mean.
 
-A pass threshold p0 can be looked at once or after every session; a mean is looked at once.
+Both are looked at once, after a number of sessions that the results had no part in choosing.
 "28 of 30 passed, the threshold is .9, so it passes" is a figure about those 30 sessions. A verdict
 is about the next ones: PASS needs a lower bound of the pass rate at p0 or above, FAIL an upper
 bound below it, and everything between is not enough data. Both figures are given, side by side.
@@ -9,13 +9,13 @@ bound below it, and everything between is not enough data. Both figures are give
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, log
+from math import isfinite
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from matrix.stats.estimates.interval import Interval, check_alpha
+from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.proportions import clopper_pearson_lower, clopper_pearson_upper
 from matrix.stats.estimates.samples import refuse
 from matrix.stats.gates.gate import all_alike
@@ -23,9 +23,6 @@ from matrix.stats.rounds.own_mean import own_mean
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
 ThresholdKind = Literal["pass", "fail", "not_enough_data"]
-
-PRIOR = 0.5
-"""Both parameters of the beta mixture of the sequence: Jeffreys' choice, good for rates near 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +35,8 @@ class ThresholdVerdict:
         n: Sessions that passed or failed; those lost to infrastructure are not among them.
         threshold: Rate asked for, p0.
         rate: Plain pass rate; ``None`` without sessions.
-        rate_meets: The plain rule, ``rate >= threshold``, which says nothing about chance.
-        interval: For one look, the two one-sided bounds at alpha each, so at ``1 - 2 alpha``; for
-            looks after every session, the confidence sequence at ``1 - alpha``. ``None`` without
+        interval: The two one-sided bounds at alpha each, so at ``1 - 2 alpha``; ``None`` without
             sessions.
-        decided_after: Sessions after which a sequential verdict first held; ``None`` for one look
-            and while nothing is decided.
     """
 
     kind: ThresholdKind
@@ -51,9 +44,7 @@ class ThresholdVerdict:
     n: int
     threshold: float
     rate: float | None
-    rate_meets: bool | None
     interval: Interval | None
-    decided_after: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +119,7 @@ def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) 
     """
     _check(threshold, alpha)
     if n == 0 and passes == 0:
-        return _verdict("not_enough_data", 0, 0, threshold, None)
+        return ThresholdVerdict("not_enough_data", 0, 0, threshold, None, None)
     low = clopper_pearson_lower(passes, n, alpha)
     high = clopper_pearson_upper(passes, n, alpha)
     kind: ThresholdKind = "not_enough_data"
@@ -136,107 +127,8 @@ def fixed_threshold(passes: int, n: int, threshold: float, alpha: float = 0.05) 
         kind = "pass"
     elif high < threshold:
         kind = "fail"
-    return _verdict(kind, passes, n, threshold, Interval(low, high, 1.0 - 2 * alpha))
-
-
-def sequential_threshold(
-    outcomes: npt.ArrayLike, threshold: float, alpha: float = 0.05
-) -> ThresholdVerdict:
-    """Verdict that may be looked at after every session, with one error rate for all looks.
-
-    The first look at which the confidence sequence leaves the threshold decides, and stays. Without
-    any failure it takes 24, 53 or 116 sessions to pass .8, .9 or .95.
-
-    Args:
-        outcomes: True for a pass, in launch order, shape [n]; only a complete prefix of them.
-        threshold: Rate asked for, strictly between 0 and 1.
-        alpha: Chance that a wrong verdict is ever given, below 0.5.
-    """
-    _check(threshold, alpha)
-    passed = np.asarray(outcomes)
-    if passed.ndim != 1 or not np.isin(passed, (0, 1)).all():
-        raise ValueError("outcomes are one row of true and false (or 1 and 0), in launch order")
-    n = int(passed.size)
-    if n == 0:
-        return _verdict("not_enough_data", 0, 0, threshold, None)
-    so_far, looks = np.cumsum(passed.astype(np.int64)), np.arange(1, n + 1)
-    left = beta_binomial_log_e(so_far, looks, threshold) >= log(1 / alpha)
-    kind: ThresholdKind = "not_enough_data"
-    first = int(left.argmax())
-    if left[first]:
-        kind = "pass" if so_far[first] / looks[first] > threshold else "fail"
-    passes = int(so_far[-1])
-    interval = beta_binomial_sequence(passes, n, alpha)
-    after = first + 1 if left[first] else None
-    return _verdict(kind, passes, n, threshold, interval, after)
-
-
-def beta_binomial_log_e(
-    successes: npt.ArrayLike, n: npt.ArrayLike, rate: float, prior: float = PRIOR
-) -> npt.NDArray[np.float64]:
-    """Log evidence against a true rate, valid however often it is looked at.
-
-    ``ln B(a + s, a + n - s) - ln B(a, a) - s ln p - (n - s) ln(1 - p)``; its exponential exceeds
-    ``1 / alpha`` at any time with chance at most ``alpha`` if the rate is true.
-    Source: Robbins (1970), Ann Math Stat 41:1397.
-
-    Args:
-        successes: Counts s, any shape.
-        n: Numbers of trials, same shape.
-        rate: Rate p under test, strictly between 0 and 1.
-        prior: Both parameters a of the mixing beta distribution.
-    """
-    from scipy.special import betaln
-
-    s = np.asarray(successes, dtype=np.float64)
-    f = np.asarray(n, dtype=np.float64) - s
-    mixed = betaln(prior + s, prior + f) - betaln(prior, prior)
-    return np.asarray(mixed - s * np.log(rate) - f * np.log1p(-rate), dtype=np.float64)
-
-
-def beta_binomial_sequence(
-    successes: int, n: int, alpha: float = 0.05, prior: float = PRIOR
-) -> Interval | None:
-    """Confidence sequence for one rate: it holds at all looks together with ``1 - alpha``.
-
-    Args:
-        successes: Number of successes, 0 to ``n``.
-        n: Number of trials; 0 gives ``None``.
-        alpha: Two-sided error rate over all looks.
-        prior: Both parameters of the mixing beta distribution.
-    """
-    check_alpha(alpha)
-    if not 0 <= successes <= n:
-        raise ValueError(f"successes must lie between 0 and n; got {successes} of {n}")
-    if n == 0:
-        return None
-    limit, seen = log(1 / alpha), successes / n
-
-    def end(outside: float) -> float:
-        inside = seen
-        for _ in range(60):
-            middle = (inside + outside) / 2
-            if beta_binomial_log_e(successes, n, middle, prior) >= limit:
-                outside = middle
-            else:
-                inside = middle
-        return inside
-
-    low = 0.0 if successes == 0 else end(0.0)
-    return Interval(low, 1.0 if successes == n else end(1.0), 1.0 - alpha)
-
-
-def _verdict(
-    kind: ThresholdKind,
-    passes: int,
-    n: int,
-    threshold: float,
-    interval: Interval | None,
-    decided_after: int | None = None,
-) -> ThresholdVerdict:
-    rate = passes / n if n else None
-    meets = None if rate is None else rate >= threshold
-    return ThresholdVerdict(kind, passes, n, threshold, rate, meets, interval, decided_after)
+    interval = Interval(low, high, 1.0 - 2 * alpha)
+    return ThresholdVerdict(kind, passes, n, threshold, passes / n, interval)
 
 
 def _check_alpha_and(threshold: float, alpha: float) -> None:

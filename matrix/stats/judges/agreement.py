@@ -94,21 +94,6 @@ def kappa_interval(
     return Interval(float(low), float(max(high, found)), 1.0 - alpha)
 
 
-def cohen_kappa_of_table(table: npt.ArrayLike, weights: KappaWeights = "quadratic") -> float | None:
-    """Cohen's kappa from counts of ratings, categories in equal steps.
-
-    Sources: Cohen (1960), Educ Psychol Meas 20:37; quadratic: Cohen (1968), Psychol Bull 70:213.
-
-    Args:
-        table: Counts by the first judge's category (rows) and the second's, shape [c, c].
-        weights: As `cohen_kappa`.
-    """
-    counts = np.asarray(table, dtype=np.float64)
-    if counts.ndim != 2 or counts.shape[0] != counts.shape[1] or not (counts >= 0).all():
-        raise ValueError(f"expected a square table of counts; got shape {counts.shape}")
-    return _kappa(counts, np.arange(counts.shape[0], dtype=np.float64), weights)
-
-
 def krippendorff_alpha(ratings: npt.ArrayLike, level: RatingLevel = "ordinal") -> float | None:
     """Krippendorff's alpha of any number of judges, who need not all rate everything.
 

@@ -5,13 +5,13 @@ differences. While there is none, the chance that the average ever reaches 1 / a
 alpha, however often one looks and whenever one stops. Inverted, it is an interval that holds at all
 times together. The price is width: 1.4 to 1.7 times that of one look.
 
-`t_mixture_radii` is what verdicts use: spread unknown, as in a t test. The others assume a known
-variance process and are the published forms it descends from.
+The spread is unknown, as in a t test. With many rounds this becomes the normal mixture for a known
+one (Howard, Ramdas, McAuliffe & Sekhon 2021, Ann Stat 49:1055).
 """
 
 from __future__ import annotations
 
-from math import inf, log, sqrt
+from math import log
 
 import numpy as np
 import numpy.typing as npt
@@ -59,52 +59,3 @@ def t_mixture_radii(n: npt.ArrayLike, alpha: float, g: float = MIXTURE_SCALE) ->
     finite = (a > r) & (nu >= 1.0)
     room = np.where(finite, a - r, 1.0)
     return np.where(finite, np.sqrt(np.maximum(nu, 0.0) * (1.0 - a) / room), np.inf)
-
-
-def best_rho(v: float, alpha: float) -> float:
-    """The rho with which `normal_mixture_bound` is nearly narrowest when the variance is ``v``.
-
-    Source: Howard, Ramdas, McAuliffe & Sekhon (2021), Ann Stat 49:1055.
-    """
-    odds = 2.0 * log(1.0 / check_alpha(alpha))
-    return v / (odds + log(1.0 + odds))
-
-
-def normal_mixture_log_e(s: float, v: float, rho: float) -> float:
-    """Logarithm of the two-sided normal mixture for a sum ``s`` with accumulated variance ``v``."""
-    return 0.5 * log(rho / (v + rho)) + s * s / (2.0 * (v + rho))
-
-
-def normal_mixture_bound(v: float, alpha: float, rho: float) -> float:
-    """What a sum with variance ``v`` never exceeds on either side, but for a chance ``alpha``."""
-    odds = 2.0 * log(1.0 / check_alpha(alpha))
-    return sqrt((v + rho) * (odds + log((v + rho) / rho)))
-
-
-def gamma_exponential_log_e(s: float, v: float, rho: float, c: float) -> float:
-    """Logarithm of the one-sided gamma-exponential mixture: for sub-exponential sums of scale c.
-
-    Source: Howard et al. (2021), proposition 9.
-    """
-    from scipy.special import gammainc, gammaln
-
-    square = c * c
-    prior, later, seen = rho / square, (v + rho) / square, (c * s + v) / square
-    leading = prior * log(prior) - gammaln(prior) - log(gammainc(prior, prior))
-    reach = seen + prior
-    if reach <= 0.0:
-        return -inf
-    return float(leading + gammaln(later) + log(gammainc(later, reach)) - later * log(reach) + seen)
-
-
-def gamma_exponential_bound(v: float, alpha: float, rho: float, c: float) -> float:
-    """What a sub-exponential sum of scale ``c`` never exceeds, but for ``alpha``; by bisection."""
-    threshold = log(1.0 / check_alpha(alpha))
-    low, high = 0.0, sqrt(v) + c
-    while gamma_exponential_log_e(high, v, rho, c) < threshold:
-        high *= 2.0
-    for _ in range(100):
-        middle = (low + high) / 2.0
-        crossed = gamma_exponential_log_e(middle, v, rho, c) >= threshold
-        low, high = (low, middle) if crossed else (middle, high)
-    return high

@@ -44,18 +44,6 @@ def squared_spending(alpha: float, share: npt.ArrayLike) -> FloatArray:
     return np.asarray(check_alpha(alpha) * np.square(np.asarray(share, dtype=np.float64)))
 
 
-def obrien_fleming_spending(alpha: float, share: npt.ArrayLike) -> FloatArray:
-    """Error rate used up by Lan and DeMets' version of O'Brien and Fleming's boundary.
-
-    Each side spends ``2 - 2 Phi(z(1 - alpha/4) / sqrt(t))`` of its alpha/2, as the published tables
-    do. Arguments as `squared_spending`, shares above 0.
-    """
-    from scipy.special import ndtr, ndtri
-
-    z = float(ndtri(1.0 - check_alpha(alpha) / 4))
-    return np.asarray(4.0 * ndtr(-z / np.sqrt(np.asarray(share, dtype=np.float64))))
-
-
 def spending_boundary(information: npt.ArrayLike, spent: npt.ArrayLike) -> FloatArray:
     """Two-sided boundary for a standard normal statistic at each look.
 
@@ -112,24 +100,6 @@ def planned_tails(level: float, n_planned: int, first: int = MIN_ROUNDS) -> Floa
         tails[looks] = ndtr(-z)
     tails.setflags(write=False)
     return tails
-
-
-def planned_radii(level: float, n_planned: int) -> FloatArray:
-    """How many standard errors the interval of a mean reaches after each round of a plan.
-
-    The boundary's z becomes the t of the same p-value, with one degree of freedom less than there
-    are rounds. Arguments as `planned_tails`.
-
-    Returns:
-        Radius by number of rounds, shape [N + 1]; infinite where there is no look.
-    """
-    from scipy.special import stdtrit
-
-    tails = planned_tails(level, n_planned)
-    radii = np.full(tails.size, np.inf)
-    looks = np.flatnonzero(tails)
-    radii[looks] = -stdtrit(looks - 1.0, tails[looks])
-    return radii
 
 
 def _steps_and_parts(

@@ -1,4 +1,4 @@
-"""How many rounds an effect takes, what they cost, and what a given number of rounds can show.
+"""How many rounds an effect takes, and what a number of rounds, or a budget for them, can show.
 
 All sizes are in units of the score. ``sd`` is the standard deviation of the difference of two
 variants from round to round (`sd_of_difference` makes it from what is known of each). Power is the
@@ -6,7 +6,6 @@ chance that the better variant is shown to beat every other one, each by the sam
 naming it the winner takes, besides the failure gate.
 
 Numbers start from the normal distribution and are refined with the noncentral t.
-Sources: Miller (2024), arXiv:2411.00640 (clustered form); Connor (1987), Biometrics 43:207.
 """
 
 from __future__ import annotations
@@ -95,27 +94,6 @@ def sd_of_difference(sd_a: float, sd_b: float, correlation: float) -> float:
     return sqrt(max(0.0, sd_a**2 + sd_b**2 - 2 * correlation * sd_a * sd_b))
 
 
-def sd_of_clustered_difference(
-    between: float, sd_a: float, sd_b: float, repeats_a: float, repeats_b: float
-) -> float:
-    """Standard deviation of the difference on one scenario drawn from many, asked several times.
-
-    Source: Miller (2024): ``omega^2 + sd_a^2 / K_a + sd_b^2 / K_b``, square root taken.
-
-    Args:
-        between: Standard deviation of the true difference from scenario to scenario, omega.
-        sd_a: Standard deviation of the first variant's repeats on one scenario.
-        sd_b: That of the second.
-        repeats_a: Repeats of the first variant on each scenario, K; may be infinite.
-        repeats_b: Those of the second.
-    """
-    problems = _negative(between=between, sd_a=sd_a, sd_b=sd_b)
-    if not min(repeats_a, repeats_b) >= 1:
-        problems.append(f"repeats are at least 1; got {repeats_a} and {repeats_b}")
-    refuse(problems)
-    return sqrt(between**2 + sd_a**2 / repeats_a + sd_b**2 / repeats_b)
-
-
 def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
     """Pairs for one look by the normal distribution, unrounded; too few where they are few.
 
@@ -127,7 +105,7 @@ def pairs_by_normal(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) ->
 
 def pairs_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float:
     """Pairs for one look by the noncentral t, unrounded and at least 2; see `rounds_needed`."""
-    return _refined(pairs_by_normal(effect, sd, goal), effect, sd, 1.0, goal)
+    return _refined(pairs_by_normal(effect, sd, goal), effect, sd, goal)
 
 
 def rounds_needed(effect: float, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> int:
@@ -150,7 +128,7 @@ def power_of_rounds(n: int, effect: float, sd: float, goal: PowerGoal = DEFAULT_
     For an engine that looks after every round, as if its plan were that many times smaller.
     """
     _check_effect(effect, sd)
-    return _power(n / goal.factor, effect, sd, 1.0, goal) if n >= MIN_ROUNDS else 0.0
+    return _power(n / goal.factor, effect, sd, goal) if n >= MIN_ROUNDS else 0.0
 
 
 def smallest_effect(n: int, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float | None:
@@ -163,55 +141,7 @@ def smallest_effect(n: int, sd: float, goal: PowerGoal = DEFAULT_GOAL) -> float 
     if n < MIN_ROUNDS:
         return None
     pairs = n / goal.factor
-    return sd * _least(lambda d: _power(pairs, d, 1.0, 1.0, goal) >= goal.power, 1.0, 0.0)
-
-
-def unpaired_needed(effect: float, sd_a: float, sd_b: float, goal: PowerGoal = DEFAULT_GOAL) -> int:
-    """Sessions of each variant when nothing is shared between them (Welch's t).
-
-    Pairing at a correlation of .5 takes half as many.
-
-    Args:
-        effect: True difference to be shown.
-        sd_a: Standard deviation of the first variant.
-        sd_b: That of the second.
-        goal: Error rate, power, variants and engine.
-    """
-    refuse(_negative(sd_a=sd_a, sd_b=sd_b))
-    sd = sqrt(sd_a**2 + sd_b**2)
-    start = pairs_by_normal(effect, sd, goal)
-    df_per_pair = sd**4 / (sd_a**4 + sd_b**4)
-    return max(MIN_ROUNDS, ceil(goal.factor * _refined(start, effect, sd, df_per_pair, goal)))
-
-
-def binary_pairs_needed(
-    discordant: float, difference: float, goal: PowerGoal = DEFAULT_GOAL
-) -> float:
-    """Pairs of yes/no outcomes for one look, unrounded, by Connor's formula for McNemar's test.
-
-    Args:
-        discordant: Share of pairs in which the two variants differ, p_d.
-        difference: Difference of the two rates; its size is at most ``discordant``.
-        goal: Error rate, power and variants.
-    """
-    problems = []
-    if not 0.0 < discordant <= 1.0:
-        problems.append(f"the discordant share lies above 0 and at most at 1; got {discordant}")
-    if not 0.0 < abs(difference) <= discordant:
-        problems.append(
-            "rates differ by more than 0 and by at most the discordant share; "
-            f"got {difference} with a share of {discordant}"
-        )
-    refuse(problems)
-    equal = _z(1 - goal.alpha / 2) * sqrt(discordant)
-    apart = _z(goal.power) * sqrt(discordant - difference**2)
-    return float(((equal + apart) / difference) ** 2)
-
-
-def cost_of_rounds(n: int, nano_per_round: int) -> int:
-    """Nano-dollars for ``n`` rounds of every scenario and variant."""
-    refuse(_negative(n=n, nano_per_round=nano_per_round))
-    return n * nano_per_round
+    return sd * _least(lambda d: _power(pairs, d, 1.0, goal) >= goal.power, 1.0, 0.0)
 
 
 def rounds_for(budget_nano: int, nano_per_round: int) -> int:
@@ -227,8 +157,8 @@ def rounds_for(budget_nano: int, nano_per_round: int) -> int:
     return budget_nano // nano_per_round
 
 
-def _power(n: float, effect: float, sd: float, df_per_pair: float, goal: PowerGoal) -> float:
-    df = (n - 1) * df_per_pair
+def _power(n: float, effect: float, sd: float, goal: PowerGoal) -> float:
+    df = n - 1
     shift = abs(effect) / sd * sqrt(n)
     one = 1.0 - noncentral_t_cdf(t_quantile(1 - goal.alpha / 2, df), df, shift)
     return one if goal.n_variants == 2 else _of_all(one, goal.n_variants - 1)
@@ -250,9 +180,9 @@ def _of_all(one: float, rivals: int) -> float:
     return float(weights @ chances / sqrt(2.0 * pi))
 
 
-def _refined(start: float, effect: float, sd: float, df_per_pair: float, goal: PowerGoal) -> float:
+def _refined(start: float, effect: float, sd: float, goal: PowerGoal) -> float:
     def enough(n: float) -> bool:
-        return _power(n, effect, sd, df_per_pair, goal) >= goal.power
+        return _power(n, effect, sd, goal) >= goal.power
 
     if start > MOST_PAIRS:
         return start

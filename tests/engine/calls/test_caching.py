@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from matrix.engine.calls.caching import CallCache, call_identity, open_cache
 from matrix.engine.calls.provider_host import ProviderHost
-from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.run.earlier import earlier_lives
 from matrix.engine.run.launcher import Past
 from matrix.engine.wire.messages import EndSession, SessionEnded
+from matrix.engine.wire.providers import LITELLM, SIMULATED
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.entries import Opened, Settled
 from matrix.model.errors import ContentRefused

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.admission.tariffs import Tariff
-from matrix.engine.prepare.catalogue import LITELLM, SIMULATED
 from matrix.engine.prepare.keys import (
     env_variables,
     key_needs,
@@ -20,6 +19,7 @@ from matrix.engine.prepare.keys import (
     supply,
     variables,
 )
+from matrix.engine.wire.providers import LITELLM, SIMULATED
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import BadInput
 

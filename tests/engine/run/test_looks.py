@@ -67,7 +67,7 @@ class Drive:
             upper=[CostEstimate(100) for _ in looks.plan.cells],
             prelude_upper=0,
             done={},
-            guide=looks,
+            launch_filter=looks,
         )
         self.launched: list[SessionPlan] = []
         self.made: list[Looked] = []

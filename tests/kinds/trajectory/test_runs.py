@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -452,9 +453,11 @@ def test_a_scaffold_begins_every_session_anew_and_several_are_compared(tmp_path:
 
 def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     made = project(tmp_path)
-    expected = {
-        "turns": [{"turn": 1, "structural": [{"has_lines": 2}, {"breaks": 1}, {"leaves": 0}]}]
-    }
+    held = ("has_lines", "sees")
+    names = ("has_lines", "breaks", "leaves", "lists", "tells", "sees")
+    arguments = {"has_lines": 2, "leaves": 0}
+    asked = [{name: arguments.get(name, 1)} for name in names]
+    expected = {"turns": [{"turn": 1, "structural": asked}]}
     folder = scenario(tmp_path, "06", {"turn-01-x.md": "WRITE a.md | x\\ny"}, expected)
     (folder / "checks.py").write_text(
         "def has_lines(view, argument):\n"
@@ -462,13 +465,20 @@ def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
         "    return found == argument or f'found {found}'\n"
         "def breaks(view, argument):\n    raise KeyError(argument)\n"
         "def leaves(view, argument):\n    raise SystemExit(argument)\n"
+        "def lists(view, argument):\n    view.now.clear()\n    return ['a reason']\n"
+        "def tells(view, argument):\n    import os\n    return os.environ['GITHUB_TOKEN']\n"
+        "def sees(view, argument):\n    return 'a.md' in view.now\n"
     )
+    made = replace(made, environment={"GITHUB_TOKEN": "ghq-canary-7f3a"})
     done, _ = played(made, "scenarios/06")
     assert done.code == 2
     assert "has_lines is code of the scenario's own (checks.py); --allow-code runs it" in done.err
     done, report = played(made, "scenarios/06", "--allow-code", run_id="b")
-    found = {"t01.has_lines": "PASS", "t01.breaks": "FAIL", "t01.leaves": "FAIL"}
+    found = {f"t01.{name}": "PASS" if name in held else "FAIL" for name in names}
     assert (done.code, words(report, "06")) == (3, found)
+    assert whys(report, "06")["t01.lists"].startswith("the check gave back a list; it is true, or")
+    kept = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
+    assert b"ghq-canary-7f3a" not in kept + (done.out + done.err).encode()
     assert whys(report, "06")["t01.leaves"] == "the check broke: SystemExit: 0"
     assert whys(report, "06")["t01.breaks"] == "the check broke: KeyError: 1"
 
@@ -484,6 +494,25 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     assert done.code == 2, done
     assert "06/checks.py: cannot be loaded: " in done.err
     assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
+
+
+def test_a_model_is_given_where_one_plays(tmp_path: Path) -> None:
+    levels = {"factors": {"agent": ["mine", "other"]}}
+    own = {name: item for name, item in ADAPTER.items() if name != "agent"}
+    agents = {**ADAPTER["agents"], "other": ADAPTER["agents"]["mine"]}
+    made = project(tmp_path, {**own, **levels, "agents": agents})
+    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    flags = ("--turn-model", "sim/haiku", "--dry-run")
+    done = made.matrix("run", "scenarios/07", *flags)
+    assert done.code == 2, done
+    told = "--turn-model: says who plays where one does; factors.agent has mine, other"
+    assert told in done.err
+    (tmp_path / "trajectory.yaml").write_text(
+        json.dumps({**own, "factors": {"agent": ["claude", "mine"]}})
+    )
+    done = made.matrix("run", "scenarios/07", *flags)
+    assert done.code == 0, done
+    assert "agent claude" in done.out or "claude" in done.out
 
 
 def test_variables_say_what_flags_say(tmp_path: Path) -> None:
@@ -630,7 +659,8 @@ def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None
     assert done.code in (0, 3), done
     frame = made.tables("again").frame("events")
     seen = frame[frame.kind == "assertion"].set_index("subject").detail
-    assert "turn 1 was played in the run that this goes on from; what was missed" in done.out
+    told = "turn 1 was played in the run that this goes on from: what structural assertions missed"
+    assert told in done.out
     assert seen["t03.no_orphan_evidence"].startswith("FAIL: 1 of 2 lead to no source")
     assert seen["t02.file_modified"].startswith("PASS")
 

@@ -1,4 +1,4 @@
-"""Bootstrap-t, ratios of costs, and the cost-quality frontier."""
+"""The parts of bootstrap-t, ratios of costs, and the cost-quality frontier."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ from matrix.stats import (
     CostRatio,
     GateDecision,
     Interval,
-    bootstrap_t,
-    cost_per_completed,
     cost_ratio,
     cost_ratio_jackknife,
     dominates,
@@ -25,6 +23,7 @@ from matrix.stats import (
     gate_paired,
     summarize,
 )
+from matrix.stats.estimates.bootstrap import MOST_AT_ONCE, resamples, studentised, turned
 
 costs = st.lists(st.tuples(st.floats(0.01, 100), st.floats(0.01, 100)), min_size=2, max_size=25)
 points = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=7)
@@ -35,6 +34,16 @@ def seeded(seed: int = 0) -> np.random.Generator:
 
 
 # --- bootstrap-t ----------------------------------------------------------------------------------
+
+
+def of_a_mean(values: Any, rng: np.random.Generator, draws: int = 1999) -> Interval | None:
+    """The interval of a mean, which is what the published coverage is of."""
+    sample = np.asarray(values, dtype=np.float64)
+    mean, sd = float(sample.mean()), float(sample.std(ddof=1))
+    drawn = [sample[places] for places in resamples(sample.size, draws, rng)]
+    errors = np.concatenate([block.mean(axis=1) - mean for block in drawn])
+    sds = np.concatenate([block.std(axis=1, ddof=1) for block in drawn])
+    return turned(mean, sd, studentised(errors, sds, sd), 0.05)
 
 
 @pytest.mark.parametrize(
@@ -55,17 +64,20 @@ def test_coverage_is_that_of_the_calibration_table(
     for _ in range(runs):
         sample = draw(rng, n)
         for i, interval in enumerate(
-            (summarize(sample).interval, bootstrap_t(sample, rng, draws=599))
+            (summarize(sample).interval, of_a_mean(sample, rng, draws=599))
         ):
             covered[i] += interval is not None and interval.contains(truth)
     for got, expected in zip(covered, (by_t, by_bootstrap), strict=True):
         assert got / runs == pytest.approx(expected, abs=4 * sqrt(expected * (1 - expected) / runs))
 
 
-@given(st.lists(st.integers(-99, 99), min_size=0, max_size=20), st.integers(1, 9))
+@given(
+    st.lists(st.integers(-99, 99), min_size=2, max_size=20).filter(lambda v: len(set(v)) > 1),
+    st.integers(1, 9),
+)
 def test_the_interval_moves_and_stretches_with_its_values(values: list[int], times: int) -> None:
-    plain = bootstrap_t(values, seeded(), draws=99)
-    moved = bootstrap_t([times * v + 7 for v in values], seeded(), draws=99)
+    plain = of_a_mean(values, seeded(), draws=99)
+    moved = of_a_mean([times * v + 7 for v in values], seeded(), draws=99)
     assert (plain is None) == (moved is None)
     if plain is not None and moved is not None:
         assert (moved.low, moved.high) == pytest.approx(
@@ -75,22 +87,25 @@ def test_the_interval_moves_and_stretches_with_its_values(values: list[int], tim
 
 def test_the_same_seed_gives_the_same_interval_and_a_skew_leans_it() -> None:
     values = seeded(4).lognormal(0, 1, 30)
-    first, again = (bootstrap_t(values, seeded(1)) for _ in range(2))
+    first, again = (of_a_mean(values, seeded(1)) for _ in range(2))
     assert first == again
     assert first is not None
     mean = float(values.mean())
     assert first.high - mean > 1.2 * (mean - first.low)
+    once, more = (cost_ratio(np.ones(30), values, seeded(1)) for _ in range(2))
+    assert once == more
 
 
-def test_what_has_no_interval_gets_none() -> None:
-    for values in ([], [1.0], [0.1] * 9):
-        assert bootstrap_t(values, seeded()) is None
-    assert bootstrap_t([0.0, 1.0], seeded()) is None, "half of its resamples are constant"
+def test_where_half_of_the_resamples_are_constant_there_is_no_interval() -> None:
+    assert of_a_mean([0.0, 1.0], seeded()) is None
+    assert cost_ratio([1.0, 1.0], [1.0, 2.0], seeded()).interval is None
 
 
 def test_more_draws_than_fit_at_once_are_drawn_in_blocks() -> None:
     values = seeded(6).normal(0, 1, 30_000)
-    wide, usual = bootstrap_t(values, seeded(), draws=199), summarize(values).interval
+    shapes = [places.shape for places in resamples(values.size, 199, seeded())]
+    assert [n for n, _ in shapes] == [MOST_AT_ONCE // 30_000] * 3 + [1]
+    wide, usual = of_a_mean(values, seeded(), draws=199), summarize(values).interval
     assert wide is not None
     assert usual is not None
     assert wide.half_width == pytest.approx(usual.half_width, rel=0.3)
@@ -98,9 +113,9 @@ def test_more_draws_than_fit_at_once_are_drawn_in_blocks() -> None:
 
 def test_too_few_draws_are_refused() -> None:
     with pytest.raises(ValueError, match="at least 99 draws"):
-        bootstrap_t([1.0, 2.0], seeded(), draws=50)
+        cost_ratio([1.0, 2.0], [2.0, 2.0], seeded(), draws=50)
     with pytest.raises(ValueError, match="2 / alpha"):
-        bootstrap_t([1.0, 2.0], seeded(), alpha=0.001, draws=999)
+        cost_ratio([1.0, 2.0], [2.0, 2.0], seeded(), alpha=0.001, draws=999)
 
 
 # --- ratios of costs ------------------------------------------------------------------------------
@@ -183,22 +198,6 @@ def test_costs_that_are_none_are_refused() -> None:
     for ask in both, lambda a, b: (cost_ratio_jackknife(a, b),):
         with pytest.raises(ValueError, match=r"equal lengths; got 2 and 1; a cost cannot be neg"):
             ask([1.0, -1.0], [1.0])
-
-
-def test_the_cost_of_failed_sessions_is_part_of_what_a_completed_one_costs() -> None:
-    assert cost_per_completed(1_000, 8) == 125
-    assert cost_per_completed(1_000, 3) == 333
-    assert cost_per_completed(5, 2) == 3
-    assert cost_per_completed(1_000, 0) is None
-    with pytest.raises(ValueError, match=r"got -1; .*got -2"):
-        cost_per_completed(-1, -2)
-
-
-@given(st.integers(0, 10**15), st.integers(1, 10**6))
-def test_cost_per_completed_session_is_the_nearest_whole_number(total: int, n: int) -> None:
-    each = cost_per_completed(total, n)
-    assert each is not None
-    assert abs(2 * (each * n - total)) <= n
 
 
 def test_a_variant_dominates_if_it_is_as_good_and_cheaper() -> None:

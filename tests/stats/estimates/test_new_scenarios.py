@@ -1,4 +1,4 @@
-"""Claims about new scenarios, and standard errors of clustered values."""
+"""Claims about new scenarios."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_1samp
 
-from matrix.stats import clustered_se, new_scenarios, paired_scores, summarize
+from matrix.stats import new_scenarios, paired_scores, summarize
 
 cubes = st.integers(1, 8).flatmap(
     lambda s: st.lists(
@@ -20,55 +20,21 @@ cubes = st.integers(1, 8).flatmap(
 )
 
 
-def test_clustered_errors_match_the_reference() -> None:
-    # Two, one and three passes in clusters of three, three and four.
-    values, clusters = [1, 1, 0, 1, 0, 0, 1, 1, 1, 0], "1112223333"
-    assert clustered_se(values, clusters, "CR0") == pytest.approx(0.101980, abs=6e-7)
-    assert clustered_se(values, clusters, "CR1") == pytest.approx(0.124900, abs=6e-7)
-
-
-def test_clusters_that_differ_have_a_larger_error() -> None:
-    # Residual sums 1.2, -1.8 and 0.6: sqrt(5.04) / 10 by hand.
-    values, clusters = [1, 1, 1, 0, 0, 0, 1, 1, 1, 0], "1112223333"
-    assert clustered_se(values, clusters, "CR0") == pytest.approx(sqrt(5.04) / 10)
-    assert clustered_se(values, clusters) == pytest.approx(sqrt(1.5 * 5.04) / 10)
-
-
-@given(st.lists(st.integers(-20, 20), min_size=2, max_size=30))
-def test_every_value_its_own_cluster_gives_the_usual_standard_error(values: list[int]) -> None:
-    usual = summarize(values)
-    expected = 0.0 if usual.identical else usual.se
-    assert clustered_se(values, range(len(values))) == pytest.approx(expected, abs=1e-12)
-
-
-@given(st.lists(st.integers(-20, 20), min_size=4, max_size=30))
-def test_the_order_of_values_and_the_names_of_clusters_do_not_matter(values: list[int]) -> None:
-    clusters = [i % 3 for i in range(len(values))]
-    turned = clustered_se(values[::-1], [f"cluster {c}" for c in clusters[::-1]])
-    assert turned == pytest.approx(clustered_se(values, clusters), abs=1e-12)
-
-
-def test_one_cluster_has_no_standard_error_rather_than_zero() -> None:
-    assert clustered_se([1.0, 2.0], "aa") is None
-    assert clustered_se([], "") is None
-
-
 def test_the_false_winners_of_four_methods_are_those_of_the_published_simulation() -> None:
+    """CR0 and CR1 are Liang and Zeger's (1986) clustered errors, with normal quantiles."""
     rng = np.random.default_rng(3)
     runs, rounds, scenarios = 1500, 10, 10
-    names = np.tile(np.arange(scenarios), rounds).tolist()
     wrong = dict.fromkeys(("pooled", "CR0", "CR1", "scenarios"), 0)
     for _ in range(runs):
         truth = rng.normal(0, 5, scenarios)
         second = truth + rng.normal(0, 10, (rounds, scenarios))
-        flat = second.ravel()
-        pooled = summarize(flat).interval
+        pooled = summarize(second.ravel()).interval
         assert pooled is not None
         wrong["pooled"] += not pooled.contains(0.0)
-        for kind in ("CR0", "CR1"):
-            se = clustered_se(flat, names, kind)
-            assert se is not None
-            wrong[kind] += abs(flat.mean()) > 1.959964 * se
+        means = second.mean(axis=0)
+        for kind, ddof in (("CR0", 0), ("CR1", 1)):
+            se = means.std(ddof=ddof) / sqrt(scenarios)
+            wrong[kind] += abs(means.mean()) > 1.959964 * se
         wrong["scenarios"] += (new_scenarios(np.zeros_like(second), second).p or 1) < 0.05
     published = {"pooled": 0.243, "CR0": 0.099, "CR1": 0.084, "scenarios": 0.050}
     for method, share in published.items():
@@ -144,5 +110,3 @@ def test_what_does_not_fit_is_refused() -> None:
         new_scenarios([[1.0]], [[1.0, 2.0]])
     with pytest.raises(ValueError, match="finite number"):
         new_scenarios([[1.0]], [[float("inf")]])
-    with pytest.raises(ValueError, match="one cluster"):
-        clustered_se([1.0], "ab")

@@ -1,4 +1,4 @@
-"""Gates against a baseline, equivalence, and samples that share no rounds."""
+"""Gates against a baseline, and samples that share no rounds."""
 
 from __future__ import annotations
 
@@ -10,60 +10,55 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import ttest_ind
 
-from matrix.stats import (
-    GateDecision,
-    gate_paired,
-    gate_rates,
-    gate_unpaired,
-    pair_by_launch,
-    paired_t,
-    tost_paired,
-    tost_unpaired,
-    welch,
-)
+from matrix.stats import GateDecision, gate_paired, newcombe_paired, welch
+from matrix.stats.gates.gate import gate_of_interval
 
 SLEEP_1 = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SLEEP_2 = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
 
 samples = st.lists(st.integers(-50, 50), min_size=10, max_size=40)
+pairs = st.lists(st.tuples(st.integers(-50, 50), st.integers(-50, 50)), min_size=10, max_size=40)
+cells = st.tuples(*[st.integers(0, 40)] * 4).filter(lambda counts: sum(counts) > 0)
 margins = st.floats(0.1, 40)
 
 
-# --- equivalence ----------------------------------------------------------------------------------
+def sides(rounds: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    return [a for a, _ in rounds], [b for _, b in rounds]
 
 
-def test_the_sleep_data_are_equivalent_within_two_and_a_half_hours() -> None:
-    result = tost_paired(SLEEP_2, SLEEP_1, 2.5)
-    assert result.equivalent
-    assert result.p == pytest.approx(0.021117, abs=6e-7)
-    assert result.interval is not None
-    assert (result.interval.low, result.interval.high) == pytest.approx(
-        (-2.2930, -0.8670), abs=6e-5
+def gate_of_rates(
+    counts: tuple[int, int, int, int], margin: float, *, higher_is_better: bool = True
+) -> GateDecision:
+    """Gate on pairs of yes/no scores: both, the candidate alone, the baseline alone, neither."""
+    n = sum(counts)
+    return gate_of_interval(
+        (counts[1] - counts[2]) / n,
+        newcombe_paired(*counts, 0.1),
+        margin,
+        n,
+        higher_is_better=higher_is_better,
     )
 
 
-@given(samples, samples, margins)
-def test_equivalence_is_the_interval_inside_the_margin(
-    first: list[int], second: list[int], margin: float
-) -> None:
-    n = min(len(first), len(second))
-    paired = tost_paired(first[:n], second[:n], margin)
-    for result in (paired, tost_unpaired(first, second, margin)):
-        if result.interval is None or result.p is None:
-            assert not result.equivalent
-        elif abs(result.p - 0.05) > 1e-9:
-            assert result.equivalent == result.interval.inside(margin)
-
-
 # --- gates ----------------------------------------------------------------------------------------
+
+
+def test_the_sleep_data_are_worse_by_surely_less_than_two_and_a_half_hours() -> None:
+    """Each side of a gate is one of Schuirmann's two one-sided tests; p = .021117 here."""
+    gate = gate_paired(SLEEP_2, SLEEP_1, 2.5)
+    assert (gate.kind, gate.worse_within_margin) == ("pass", True)
+    assert gate.interval is not None
+    assert (gate.interval.low, gate.interval.high) == pytest.approx((-2.2930, -0.8670), abs=6e-5)
+    kinds = [gate_paired(SLEEP_2, SLEEP_1, 2.5, alpha).kind for alpha in (0.021118, 0.021116)]
+    assert kinds == ["pass", "regression"]
 
 
 @pytest.mark.parametrize(("margin", "needed"), [(0.05, 52), (0.10, 25)])
 def test_without_failures_rates_pass_at_exactly_the_published_number(
     margin: float, needed: int
 ) -> None:
-    assert gate_rates(needed, needed, needed, needed, margin).kind == "pass"
-    short = gate_rates(needed - 1, needed - 1, needed - 1, needed - 1, margin)
+    assert gate_of_rates((needed, 0, 0, 0), margin).kind == "pass"
+    short = gate_of_rates((needed - 1, 0, 0, 0), margin)
     assert (short.kind, short.reason) == ("not_enough_data", "interval too wide")
 
 
@@ -74,7 +69,7 @@ def test_the_three_verdicts_on_scores() -> None:
     assert gate_paired(base, same, 2.0).kind == "pass"
     assert gate_paired(base, worse, 2.0).kind == "regression"
     assert gate_paired(base[:12], unclear[:12], 0.5).kind in ("regression", "not_enough_data")
-    assert gate_unpaired(base, rng.normal(30, 5, 25), 2.0).kind == "regression"
+    assert gate_paired(base[:25], rng.normal(30, 5, 25), 2.0).kind == "regression"
 
 
 def test_surely_worse_but_within_the_margin_passes_and_says_so() -> None:
@@ -84,41 +79,40 @@ def test_surely_worse_but_within_the_margin_passes_and_says_so() -> None:
     assert gate.worse_within_margin
 
 
-@given(samples, samples, margins)
+@given(pairs, margins)
 def test_a_score_turned_round_gets_the_same_verdict(
-    base: list[int], other: list[int], margin: float
+    rounds: list[tuple[int, int]], margin: float
 ) -> None:
-    a, b = np.asarray(base, float), np.asarray(other, float)
-    up = gate_unpaired(a, b, margin)
-    down = gate_unpaired(-a, -b, margin, higher_is_better=False)
+    a, b = np.asarray(rounds, float).T
+    up = gate_paired(a, b, margin)
+    down = gate_paired(-a, -b, margin, higher_is_better=False)
     assert (up.kind, up.reason, up.extra) == (down.kind, down.reason, down.extra)
 
 
-@given(st.integers(1, 80), st.integers(1, 80), st.data(), st.floats(0.01, 0.5))
+@given(cells, st.floats(0.01, 0.5))
 def test_rates_of_failures_get_the_verdict_of_the_pass_rates(
-    n: int, m: int, data: st.DataObject, margin: float
+    counts: tuple[int, int, int, int], margin: float
 ) -> None:
-    x, y = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    passes = gate_rates(x, n, y, m, margin)
-    failures = gate_rates(n - x, n, m - y, m, margin, higher_is_better=False)
+    passes = gate_of_rates(counts, margin)
+    failures = gate_of_rates(counts[::-1], margin, higher_is_better=False)
     assert passes.kind == failures.kind
     assert passes.extra == pytest.approx(failures.extra, abs=1), "up to rounding"
     assert passes.difference == pytest.approx(-(failures.difference or 0.0), abs=1e-12)
 
 
-@given(samples, samples, margins, st.floats(1, 10))
+@given(pairs, margins, st.floats(1, 10))
 def test_a_wider_margin_never_turns_a_pass_into_anything_else(
-    base: list[int], other: list[int], margin: float, times: float
+    rounds: list[tuple[int, int]], margin: float, times: float
 ) -> None:
-    if gate_unpaired(base, other, margin).kind == "pass":
-        assert gate_unpaired(base, other, margin * times).kind == "pass"
+    if gate_paired(*sides(rounds), margin).kind == "pass":
+        assert gate_paired(*sides(rounds), margin * times).kind == "pass"
 
 
-@given(samples, samples, margins)
+@given(pairs, margins, st.sampled_from([0.05, 0.0001]))
 def test_a_verdict_follows_from_its_interval(
-    base: list[int], other: list[int], margin: float
+    rounds: list[tuple[int, int]], margin: float, alpha: float
 ) -> None:
-    gate = gate_unpaired(base, other, margin)
+    gate = gate_paired(*sides(rounds), margin, alpha)
     if gate.interval is None:
         assert gate.reason == "identical so far"
     else:
@@ -158,8 +152,8 @@ def test_what_gates_cannot_decide_has_a_reason() -> None:
 
     assert why(gate_paired([], [], 1.0)) == ("no data", 10)
     assert why(gate_paired([1.0] * 9, [2.0] * 9, 1.0)) == ("too few rounds", 1)
-    assert why(gate_unpaired([1.0] * 12, [1.0] * 12, 1.0)) == ("identical so far", None)
-    assert why(gate_rates(0, 0, 3, 3, 0.1)) == ("no data", 1)
+    assert why(gate_paired([1.0] * 12, [1.0] * 12, 1.0, 0.0001)) == ("identical so far", None)
+    assert why(gate_of_interval(None, None, 0.1, 3)) == ("no data", 7)
 
 
 @pytest.mark.parametrize(
@@ -177,7 +171,7 @@ def test_every_mistake_is_named_at_once() -> None:
     with pytest.raises(ValueError, match=r"margin is above 0.*got 0.0; alpha is.*got 0.5"):
         gate_paired([1.0], [1.0], 0.0, alpha=0.5)
     with pytest.raises(ValueError, match="margin is above 0"):
-        tost_unpaired([1.0], [1.0], nan)
+        gate_paired([1.0], [1.0], nan)
 
 
 # --- samples that share no rounds -----------------------------------------------------------------
@@ -205,58 +199,3 @@ def test_one_sample_without_spread_still_has_an_error_and_two_have_none() -> Non
     assert (both.difference, both.se, both.p) == (1.0, None, None)
     assert welch([1.0], [1.0, 2.0]).interval is None
     assert welch([], [1.0, 2.0]).difference is None
-
-
-def test_sessions_are_paired_in_launch_order_within_their_scenario() -> None:
-    pairs = pair_by_launch(
-        ["a", "b", "a", "a"], [1.0, 10.0, 2.0, 3.0], ["b", "a", "a", "c"], [20.0, 5.0, 6.0, 9.0]
-    )
-    assert pairs.scenarios == ("a", "b")
-    assert pairs.means.tolist() == [[5.5, 12.5], [2.0, 6.0]]
-    assert (pairs.pairs, pairs.pairs_unscored, pairs.unmatched) == (3, 0, (1, 1))
-
-
-def test_a_session_without_a_score_takes_its_pair_out_and_shifts_no_other() -> None:
-    pairs = pair_by_launch(["a", "a", "a"], [1.0, nan, 3.0], ["a", "a", "a"], [2.0, 9.0, 5.0])
-    assert pairs.means.tolist() == [[1.0, 2.0], [3.0, 5.0]]
-    assert (pairs.pairs, pairs.pairs_unscored, pairs.unmatched) == (2, 1, (0, 0))
-
-
-def test_runs_without_a_common_scenario_have_no_pairs() -> None:
-    pairs = pair_by_launch(["a"], [1.0], ["b"], [2.0])
-    assert pairs.means.shape == (0, 2)
-    assert (pairs.pairs, pairs.unmatched) == (0, (1, 1))
-    assert paired_t(pairs.means[:, 0], pairs.means[:, 1]).p is None
-
-
-@given(
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=30),
-    st.lists(st.tuples(st.sampled_from("abc"), st.integers(-9, 9)), max_size=30),
-)
-def test_every_session_is_paired_or_counted(
-    first: list[tuple[str, int]], second: list[tuple[str, int]]
-) -> None:
-    pairs = pair_by_launch(
-        [s for s, _ in first], [x for _, x in first], [s for s, _ in second], [x for _, x in second]
-    )
-    matched = pairs.pairs + pairs.pairs_unscored
-    assert pairs.unmatched == (len(first) - matched, len(second) - matched)
-    assert np.isfinite(pairs.means).all()
-
-
-def test_launch_pairing_keeps_the_error_rate_when_scenarios_differ_widely() -> None:
-    rng = np.random.default_rng(9)
-    names, level = ["a", "b", "c"] * 15, np.tile([0.0, 30.0, 90.0], 15)
-    runs = 2000
-    wrong = 0
-    for x, y in zip(*(level + rng.normal(0, 5, (runs, 45)) for _ in "xy"), strict=True):
-        means = pair_by_launch(names, x, names, y).means
-        wrong += (paired_t(means[:, 0], means[:, 1]).p or 1.0) < 0.05
-    assert wrong / runs == pytest.approx(0.05, abs=3 * sqrt(0.05 * 0.95 / runs))
-
-
-def test_rows_that_do_not_fit_together_are_refused() -> None:
-    with pytest.raises(ValueError, match="one scenario and one score"):
-        pair_by_launch(["a", "b"], [1.0], [], [])
-    with pytest.raises(ValueError, match="finite number, or NaN"):
-        pair_by_launch(["a"], [float("inf")], [], [])

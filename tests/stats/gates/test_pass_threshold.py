@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import comb, log
+from math import comb
 
 import numpy as np
 import pytest
@@ -10,13 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from matrix.stats import (
-    beta_binomial_log_e,
-    beta_binomial_sequence,
-    fixed_threshold,
-    mean_threshold,
-    sequential_threshold,
-)
+from matrix.stats import fixed_threshold, mean_threshold
 
 counts = st.integers(1, 300).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 rates = st.floats(0.05, 0.99)
@@ -28,60 +22,6 @@ def test_one_look_passes_at_exactly_the_published_number_of_clean_sessions(
 ) -> None:
     assert fixed_threshold(needed, needed, p0).kind == "pass"
     assert fixed_threshold(needed - 1, needed - 1, p0).kind == "not_enough_data"
-
-
-@pytest.mark.parametrize(("p0", "needed"), [(0.8, 24), (0.9, 53), (0.95, 116)])
-def test_many_looks_pass_at_exactly_the_published_number_of_clean_sessions(
-    p0: float, needed: int
-) -> None:
-    verdict = sequential_threshold([True] * (needed + 5), p0)
-    assert (verdict.kind, verdict.decided_after) == ("pass", needed)
-    assert sequential_threshold([True] * (needed - 1), p0).kind == "not_enough_data"
-
-
-@pytest.mark.parametrize(
-    ("s", "n", "low", "high"),
-    [(8, 10, 0.353042, 0.989517), (27, 30, 0.651275, 0.992105), (90, 100, 0.771729, 0.971158)],
-)
-def test_the_sequence_matches_the_reference(s: int, n: int, low: float, high: float) -> None:
-    interval = beta_binomial_sequence(s, n, prior=1.0)
-    assert interval is not None
-    assert (interval.low, interval.high) == pytest.approx((low, high), abs=6e-7)
-
-
-def simulated(rate: float, runs: int = 4000, cap: int = 400) -> tuple[float, float, float]:
-    """Share of PASS and of FAIL at p0 = .9 with a look after every session, and the mean end."""
-    rng = np.random.default_rng(int(1000 * rate))
-    passed = (rng.random((runs, cap)) < rate).cumsum(axis=1)
-    n = np.arange(1, cap + 1)
-    left = beta_binomial_log_e(passed, np.broadcast_to(n, passed.shape), 0.9) >= log(20)
-    first, over = left.argmax(axis=1), left.any(axis=1)
-    high = passed[np.arange(runs), first] / (first + 1) > 0.9
-    return (
-        float((over & high).mean()),
-        float((over & ~high).mean()),
-        float(np.where(over, first + 1, cap).mean()),
-    )
-
-
-def test_a_good_variant_passes_after_about_a_hundred_sessions() -> None:
-    good, bad, after = simulated(0.98)
-    assert good > 0.99
-    assert bad < 0.002
-    assert after == pytest.approx(99, abs=4)
-
-
-def test_a_bad_variant_fails_after_about_thirty_sessions() -> None:
-    good, bad, after = simulated(0.70)
-    assert good < 0.002
-    assert bad > 0.995
-    assert after == pytest.approx(30, abs=2)
-
-
-def test_a_variant_exactly_at_the_threshold_rarely_passes_however_often_one_looks() -> None:
-    good, bad, _ = simulated(0.90)
-    assert good == pytest.approx(0.009, abs=0.006)
-    assert good + bad <= 0.05
 
 
 @pytest.mark.parametrize("n", [5, 29, 80])
@@ -104,60 +44,26 @@ def test_a_verdict_follows_from_its_interval(count: tuple[int, int], p0: float) 
     elif verdict.interval.high < p0:
         expected = "fail"
     assert verdict.kind == expected
-    assert verdict.rate_meets == (count[0] / count[1] >= p0)
-
-
-@given(counts, rates)
-def test_the_sequence_holds_exactly_the_rates_with_too_little_evidence_against_them(
-    count: tuple[int, int], rate: float
-) -> None:
-    interval = beta_binomial_sequence(*count)
-    assert interval is not None
-    assert interval.contains(count[0] / count[1])
-    evidence = float(beta_binomial_log_e(*count, rate))
-    if abs(evidence - log(20)) > 1e-6:
-        assert interval.contains(rate) == (evidence < log(20))
-
-
-@given(st.lists(st.booleans(), min_size=1, max_size=200), rates, st.integers(0, 50))
-def test_a_sequential_verdict_once_given_stays(outcomes: list[bool], p0: float, more: int) -> None:
-    now = sequential_threshold(outcomes, p0)
-    later = sequential_threshold([*outcomes, *[not outcomes[-1]] * more], p0)
-    if now.kind != "not_enough_data":
-        assert (later.kind, later.decided_after) == (now.kind, now.decided_after)
-
-
-@given(counts)
-def test_looking_often_costs_width(count: tuple[int, int]) -> None:
-    often = beta_binomial_sequence(*count)
-    once = fixed_threshold(*count, 0.5).interval
-    assert often is not None
-    assert once is not None
-    assert often.low <= once.low
-    assert often.high >= once.high
+    assert verdict.rate == count[0] / count[1]
 
 
 def test_the_plain_rule_is_reported_beside_and_may_differ() -> None:
     verdict = fixed_threshold(28, 30, 0.9)
     assert verdict.kind == "not_enough_data"
-    assert verdict.rate_meets is True
     assert (verdict.passes, verdict.n) == (28, 30)
 
 
 def test_without_sessions_nothing_is_known() -> None:
-    for verdict in (fixed_threshold(0, 0, 0.9), sequential_threshold([], 0.9)):
-        assert verdict.kind == "not_enough_data"
-        assert (verdict.rate, verdict.rate_meets, verdict.interval) == (None, None, None)
-    assert beta_binomial_sequence(0, 0) is None
+    verdict = fixed_threshold(0, 0, 0.9)
+    assert verdict.kind == "not_enough_data"
+    assert (verdict.rate, verdict.interval) == (None, None)
 
 
 def test_what_means_nothing_is_refused() -> None:
     with pytest.raises(ValueError, match=r"between 0 and 1.*got 1.0; alpha is.*got 0.7"):
         fixed_threshold(3, 3, 1.0, alpha=0.7)
-    with pytest.raises(ValueError, match="true and false"):
-        sequential_threshold([1, 2], 0.9)
     with pytest.raises(ValueError, match="between 0 and n"):
-        beta_binomial_sequence(4, 3)
+        fixed_threshold(4, 3, 0.9)
 
 
 # --- a threshold for a mean -----------------------------------------------------------------------

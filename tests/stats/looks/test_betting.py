@@ -1,78 +1,16 @@
-"""Bets: published values, fairness while the hypothesis holds, and what the gate needs."""
+"""The failure gate's bets: published numbers, and fairness while the hypothesis holds."""
 
 from __future__ import annotations
 
 from itertools import product
 from math import exp, log
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.stats import (
-    betting_capital,
-    betting_interval,
-    discordant_e,
-    gate_bound,
-    log_gate_capital,
-)
-from tests.sampling import examples
-
-REFERENCE = ((37 * np.arange(1, 101)) % 101) / 100
-
-
-# --- a mean between bounds -------------------------------------------------------------------
-
-
-def test_the_hedged_sequence_has_the_published_ends() -> None:
-    for n, low, high in ((10, 0.2477, 0.7786), (100, 0.4206, 0.5890)):
-        interval = betting_interval(REFERENCE[:n])
-        assert interval is not None
-        assert (interval.low, interval.high) == pytest.approx((low, high), abs=2e-4)
-
-
-def test_the_capital_is_the_published_one() -> None:
-    more, less = betting_capital(REFERENCE, 0.4)
-    assert max(more[-1], less[-1]) == pytest.approx(96.832, abs=1e-3)
-
-
-@pytest.mark.parametrize("mean", [0.2, 0.5, 0.9])
-def test_capital_is_worth_what_it_was_while_the_hypothesis_holds(mean: float) -> None:
-    """All sequences of eight yes/no values, weighed by their chance."""
-    worth = 0.0
-    for values in product((0.0, 1.0), repeat=8):
-        chance = mean ** sum(values) * (1 - mean) ** (8 - sum(values))
-        worth += chance * sum(float(side[-1]) for side in betting_capital(values, mean))
-    assert worth == pytest.approx(1.0)
-
-
-def test_an_interval_is_that_of_the_scaled_values() -> None:
-    plain, scaled = (
-        betting_interval(REFERENCE),
-        betting_interval(20 + 60 * REFERENCE, 0.05, (20, 80)),
-    )
-    assert plain is not None
-    assert scaled is not None
-    assert (scaled.low, scaled.high) == pytest.approx((20 + 60 * plain.low, 20 + 60 * plain.high))
-    assert plain.contains(float(REFERENCE.mean()))
-
-
-def test_values_without_spread_still_have_an_interval_with_a_width() -> None:
-    interval = betting_interval(np.full(40, 0.5))
-    assert interval is not None
-    assert 0.3 < interval.low < 0.5 < interval.high < 0.7
-    assert betting_interval([]) is None
-
-
-@pytest.mark.parametrize("values", [[1.2], [-0.1], [float("nan")]])
-def test_values_outside_the_bounds_are_refused(values: list[float]) -> None:
-    with pytest.raises(ValueError, match="0 to 1"):
-        betting_interval(values)
-
-
-# --- the failure gate ------------------------------------------------------------------------
+from matrix.stats import gate_bound, log_gate_capital
 
 
 @pytest.mark.parametrize(("margin", "pairs"), [(0.05, 79), (0.10, 39)])
@@ -131,26 +69,3 @@ def test_more_of_the_same_tightens_the_bound_and_no_pairs_bound_nothing() -> Non
     bounds = [gate_bound(n, n, 20 * n, 0.05) for n in (1, 2, 5, 20, 100)]
     assert (np.diff(bounds) < 0).all()
     assert gate_bound(0, 0, 0, 0.05) == 1.0
-
-
-# --- pairs that disagree ---------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("counts", "e"), [((8, 0), 28.4444), ((9, 1), 9.3091), ((20, 8), 2.9781)])
-def test_the_discordant_e_value_is_the_published_one(counts: tuple[int, int], e: float) -> None:
-    assert discordant_e(*counts) == pytest.approx(e, abs=1e-4)
-
-
-@settings(max_examples=examples(30))
-@given(st.integers(0, 12), st.sampled_from([0.5, 1.0, 3.0]))
-def test_the_discordant_e_value_is_worth_one_when_the_split_is_even(n: int, a: float) -> None:
-    from scipy.special import comb
-
-    worth = sum(comb(n, b) * 0.5**n * discordant_e(b, n - b, a) for b in range(n + 1))
-    assert worth == pytest.approx(1.0)
-
-
-@pytest.mark.parametrize("bad", [(-1, 2, 1.0), (1, -2, 1.0), (1, 2, 0.0)])
-def test_counts_that_cannot_be_are_refused(bad: Any) -> None:
-    with pytest.raises(ValueError, match="at least 0"):
-        discordant_e(*bad)

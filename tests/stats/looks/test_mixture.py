@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, log
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.stats import (
-    best_rho,
-    gamma_exponential_bound,
-    gamma_exponential_log_e,
-    normal_mixture_bound,
-    normal_mixture_log_e,
-    paired_t,
-    t_mixture_log_e,
-    t_mixture_radii,
-)
+from matrix.stats import paired_t, t_mixture_log_e, t_mixture_radii
 
 SLEEP_FIRST = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
 SLEEP_SECOND = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
@@ -69,19 +60,9 @@ def test_rounds_until_the_sequence_fits_a_margin_are_the_published_ones(
     assert n[(half < share).argmax()] == rounds
 
 
-def test_the_known_variance_forms_agree_with_confseq() -> None:
-    rho = best_rho(100, 0.05)
-    assert rho == pytest.approx(12.60056, abs=1e-5)
-    assert normal_mixture_log_e(10, 100, rho) == pytest.approx(-0.6510052, abs=1e-7)
-    assert normal_mixture_bound(100, 0.05, rho) == pytest.approx(30.35209, abs=1e-5)
-    one_sided = best_rho(100, 2 * 0.05)
-    assert gamma_exponential_bound(100, 0.05, one_sided, c=2) == pytest.approx(33.02017, abs=1e-5)
-
-
-def test_bounds_are_where_their_mixtures_reach_one_over_alpha() -> None:
-    for v in (1.0, 40.0, 900.0):
-        edge = normal_mixture_bound(v, 0.05, 12.0)
-        assert normal_mixture_log_e(edge, v, 12.0) == pytest.approx(log(20))
-        edge = gamma_exponential_bound(v, 0.05, 12.0, c=2.0)
-        assert gamma_exponential_log_e(edge, v, 12.0, c=2.0) == pytest.approx(log(20))
-        assert edge > normal_mixture_bound(v, 0.1, 12.0) / sqrt(2)
+def test_once_the_spread_is_known_it_is_the_normal_mixture_of_confseq() -> None:
+    """Of a sum with variance 100, at rho 12.60056: log e-value of 10, and bound."""
+    n = 10**7
+    g = 0.1260056 * n
+    assert float(t_mixture_log_e(1.0, n, g)) == pytest.approx(-0.6510052, abs=1e-6)
+    assert 10 * float(t_mixture_radii(n, 0.05, g)) == pytest.approx(30.35209, abs=2e-5)

@@ -9,8 +9,20 @@ import numpy as np
 import pytest
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
-from matrix.stats import obrien_fleming_spending, planned_radii, spending_boundary
+from matrix.stats import spending_boundary
+from matrix.stats.looks.boundary import Boundary
 from matrix.stats.looks.spending import MOST_LOOKS
+from matrix.stats.rounds.round_table import FloatArray
+
+
+def planned_radii(level: float, n_planned: int) -> FloatArray:
+    """Half-width in standard errors by number of rounds of a plan, without any score missing."""
+    return Boundary("planned", level, n_planned).radii(np.arange(n_planned + 1))
+
+
+def obrien_fleming_spending(alpha: float, share: FloatArray) -> FloatArray:
+    """As the published tables spend it: each side ``2 - 2 Phi(z(1 - alpha/4) / sqrt(t))``."""
+    return np.asarray(4 * ndtr(-ndtri(1 - alpha / 4) / np.sqrt(share)))
 
 
 @pytest.mark.parametrize(

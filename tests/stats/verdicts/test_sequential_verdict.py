@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 
 from matrix.stats import (
     OUTCOMES,
@@ -16,11 +17,14 @@ from matrix.stats import (
     Rules,
     fixed_n_verdict,
     paired_t,
-    planned_radii,
     t_mixture_radii,
     verdict_of,
 )
 from matrix.stats.looks.boundary import Boundary
+from matrix.stats.looks.spending import planned_tails
+from matrix.stats.rounds.round_table import FloatArray
+from matrix.stats.verdicts.ruling import inside
+from matrix.stats.verdicts.tracks import tracker
 from tests.sampling import examples
 
 DROPPED, FAILED = OUTCOMES.index("dropped"), OUTCOMES.index("failed")
@@ -49,6 +53,12 @@ def cube_of(run: Any) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     scores = (scores > 52).astype(float) if binary else scores
     outcomes = np.where(rng.random(scores.shape) < failing, FAILED, 0)
     return scores, outcomes
+
+
+def planned_radii(level: float, n_planned: int) -> FloatArray:
+    """The t with the tail of each round's boundary; infinite where there is no look."""
+    df = np.maximum(np.arange(n_planned + 1) - 1, 1)
+    return np.asarray(-stdtrit(df, planned_tails(level, n_planned)))
 
 
 # --- looks -----------------------------------------------------------------------------------
@@ -269,6 +279,20 @@ def test_turning_the_scale_upside_down_changes_nobody_beaten(
 
 
 # --- equivalence -----------------------------------------------------------------------------
+
+
+@settings(max_examples=examples(60))
+@given(runs, st.sampled_from(ENGINES), st.floats(0.5, 12.0))
+def test_a_look_shows_equivalence_exactly_where_its_interval_lies_inside_the_margin(
+    table_of: Any, run: Any, engine: Engine, delta: float
+) -> None:
+    table = table_of(*cube_of(run))
+    rules = Rules(engine=engine, delta=delta)
+    boundary = Boundary(engine, rules.alpha, table.n_rounds_planned, rules.first_look)
+    track = tracker(table, boundary, rules, rules.alpha)(0, 1)
+    for look, shown in enumerate(track.inside().tolist(), start=1):
+        if boundary.looked_at(np.array([look]))[0]:
+            assert shown == inside(track.comparison(look, by_itself=True), delta)
 
 
 def test_equivalence_is_found_as_soon_as_all_intervals_fit_the_margin(normal_table: Any) -> None:

@@ -143,6 +143,18 @@ def test_without_a_declared_margin_nothing_is_equivalent(normal_table: Any) -> N
     assert fixed_n_verdict(table, Rules(delta=3.0)).kind == "equivalent"
 
 
+@pytest.mark.parametrize(("margin", "kind"), [(2.4599, "equivalent"), (2.4598, "winner")])
+def test_equivalence_is_the_shown_interval_inside_the_margin(
+    table_of: Any, margin: float, kind: str
+) -> None:
+    """Student's sleep data, whose 95 % interval is (0.700114, 2.459886)."""
+    first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0]
+    second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4]
+    table = table_of(np.stack([first, second], axis=1)[:, None])
+    rules = Rules(delta=margin, failure_margin=1.0, score_bounds=None)
+    assert fixed_n_verdict(table, rules).kind == kind
+
+
 def test_equivalence_says_who_is_statistically_ahead(normal_table: Any) -> None:
     verdict = fixed_n_verdict(normal_table([0, 2], n_rounds=400), Rules(delta=4.0))
     assert (verdict.kind, verdict.winner, verdict.ahead) == ("equivalent", None, 1)

@@ -52,6 +52,11 @@ class View:
         self.changed = changed or ChangedFiles()
         self._old, self._texts = dict(old_texts or {}), dict[str, str]()
 
+    def alone(self) -> View:
+        """The same view with tables of its own, for somebody's code that may write into them."""
+        before = None if self.before is self.now else dict(self.before)
+        return View(self._root, dict(self.now), before, self.changed, self._old)
+
     def text(self, path: str) -> str:
         """A file's text, or its beginning if it is huge; bytes that are no UTF-8 are replaced."""
         if path not in self._texts:

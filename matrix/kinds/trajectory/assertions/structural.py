@@ -8,6 +8,7 @@ for; ``file_contains_any`` is this project's own. Packages add more under the en
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
@@ -47,6 +48,10 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
 )
 from matrix.kinds.trajectory.assertions.notes.paths import absent, alternatives, hits, listed, plain
 from matrix.model.records import JSON
+from matrix.telemetry.redaction import redact, secrets_in
+
+_TRUTHS: Final = ("bool", "bool_")
+"""Types of what is true or false; that of numpy's comparisons is the second."""
 
 GROUP: Final = "matrix.assertions"
 """Entry point group of further assertions."""
@@ -278,11 +283,16 @@ def of_function(check: Callable[[View, Any], bool | str]) -> Assertion:
 
     def decide(scene: AssertionContext, argument: Any) -> Found:
         try:
-            said = check(scene.view, argument)
+            said = check(scene.view.alone(), argument)
         except BaseException as error:  # SystemExit, and what test frameworks raise
-            return Found(False, f"the check broke: {type(error).__name__}: {error}"[:500])
+            told = redact(f"{type(error).__name__}: {error}", secrets_in(os.environ))
+            return Found(False, f"the check broke: {told}"[:500])
         if isinstance(said, str):
-            return Found(False, said[:500] or "it does not hold")
+            told = redact(said, secrets_in(os.environ))  # it is code that may see what is set
+            return Found(False, told[:500] or "it does not hold")
+        if type(said).__name__ not in _TRUTHS:
+            told = f"the check gave back a {type(said).__name__}; it is true, or the reason why not"
+            return Found(False, told)
         return Found(bool(said), "it holds" if said else "it does not hold")
 
     return Assertion(decide, lambda argument: "")
