@@ -69,8 +69,17 @@ def _errors_instead_of_output() -> Iterator[None]:
         os.close(kept)
 
 
-def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> None:
+def finish(
+    run: Run,
+    *,
+    quiet: bool,
+    json: bool,
+    gates: Gates | None = None,
+    untouched: bool = False,
+) -> None:
     """Print what a run came to, and what its gates did.
+
+    ``untouched`` says that nothing was played or written: it was complete already.
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
@@ -101,7 +110,7 @@ def finish(run: Run, *, quiet: bool, json: bool, gates: Gates | None = None) -> 
         say(summary_as_text(summary, width=text_width()))
     if gate is not None and quiet and not json:
         print_gate(gate)  # the whole summary has it
-    lost = _lost(told, run)
+    lost = [] if untouched else _lost(told, run)
     if told is not None and not json:
         say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
     for name in lost:

@@ -154,7 +154,8 @@ def resume_run(
     from matrix.cli.finish import finish, shown
     from matrix.kinds.gateway import GATEWAY
 
-    program = api.open_run(run, results=results).file.kind == GATEWAY
+    before = api.open_run(run, results=results).file
+    program = before.kind == GATEWAY
     with shown(quiet=quiet or json, program=program) as listener:
         done = api.resume(
             run,
@@ -166,4 +167,4 @@ def resume_run(
             redo_turn=redo_turn,
             redo_errored=redo_errored,
         )
-    finish(done, quiet=quiet, json=json, gates=gates)
+    finish(done, quiet=quiet, json=json, gates=gates, untouched=done.file == before)

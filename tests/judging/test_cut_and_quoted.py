@@ -74,6 +74,7 @@ AGAIN = ("--rubric", "ends.md", "--in-process", "--quiet", "--run-id")
 PASSES = "VERDICT: PASS - it does"
 
 
+@pytest.mark.slow
 def test_what_gave_no_judgement_answers_no_judging_again_and_what_gave_one_does(
     tmp_path: Path,
 ) -> None:
@@ -93,6 +94,7 @@ def test_what_gave_no_judgement_answers_no_judging_again_and_what_gave_one_does(
         assert len(judge.asked) == bought
 
 
+@pytest.mark.slow
 def test_judging_that_was_lost_twice_is_asked_for_a_third_time(tmp_path: Path) -> None:
     with served_judge() as judge:
         judge.says = lambda _: "lost"
@@ -107,6 +109,7 @@ def test_judging_that_was_lost_twice_is_asked_for_a_third_time(tmp_path: Path) -
             assert list(ends_of(project, f"{run}-mended").label) == ["PASS"]
 
 
+@pytest.mark.slow
 def test_missing_judgements_of_a_judge_that_was_mended_are_made(tmp_path: Path) -> None:
     with served_judge() as judge:
         judge.says = lambda _: "lost"
@@ -131,6 +134,7 @@ def test_a_judged_text_with_marks_counts_once_however_many_judge_it(tmp_path: Pa
         assert "1 judged text contained marks" in done.out
 
 
+@pytest.mark.slow
 def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path: Path) -> None:
     """Nor one whose judge comes after another that has to be asked again."""
     with served_judge() as judge:
@@ -160,6 +164,7 @@ def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path
         assert len(judge.asked) == 3
 
 
+@pytest.mark.slow
 def test_a_judge_by_a_rubric_does_not_take_the_place_of_the_kinds_own(tmp_path: Path) -> None:
     """It could not answer in that one's form, would be paid for that, and the rubric is scored."""
     with served_judge() as judge:
@@ -178,6 +183,7 @@ def test_a_judge_by_a_rubric_does_not_take_the_place_of_the_kinds_own(tmp_path: 
         assert project.tables("a").frame("sessions").score.isna().all()
 
 
+@pytest.mark.slow
 def test_a_judge_that_is_asked_again_moves_no_other_judges_records(tmp_path: Path) -> None:
     with served_judge() as judge:
         judge.says = lambda asked: "lost" if "Score it." in asked else PASSES

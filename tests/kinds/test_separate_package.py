@@ -80,6 +80,7 @@ def test_its_variables_are_known_only_where_they_are_declared(project: Project) 
         assert known or "did you mean 'MATRIX_STUDIO'" in done.err
 
 
+@pytest.mark.slow
 def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project) -> None:
     project.matrix("run", "guests.yaml", "--guests", "bob", "--in-process", "--run-id", "it")
     project.matrix("export", "it", "best", "--turn", "1", "-o", "bob.json")

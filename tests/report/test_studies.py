@@ -302,6 +302,7 @@ def test_who_is_better_and_cheaper_dominates_and_is_alone_on_the_frontier(tmp_pa
     assert plain.low > 1
 
 
+@pytest.mark.slow
 def test_domination_is_held_to_the_error_rate_over_all_pairs(tmp_path: Path) -> None:
     """Equal variants of which one is cheaper: who dominates is as rare with four as with two."""
     dominated = {2: 0, 4: 0}

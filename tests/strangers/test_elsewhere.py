@@ -97,6 +97,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda one: one[0])
 def test_a_key_goes_to_a_strangers_address_only_if_that_is_said(
     cut: Project, judge: ServedJudge, tmp_path: Path, command: tuple[str, ...]

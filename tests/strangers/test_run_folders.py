@@ -124,6 +124,17 @@ def test_the_journal_of_another_run_is_none_of_this(sent: Project) -> None:
         recover_run(sent.path("it"))
 
 
+def test_a_run_that_is_complete_is_left_as_it_is_wherever_it_was_made(sent: Project) -> None:
+    before = {p: p.read_bytes() for p in sent.path("it").rglob("*") if p.is_file()}
+    done = sent.matrix("resume", "it", "--in-process")
+    assert done.code == 0, done
+    after = {p: p.read_bytes() for p in sent.path("it").rglob("*") if p.is_file()}
+    assert {p.name for p in before.keys() ^ after.keys()} <= {"driver.lock", "journal.lock"}
+    shutil.copytree(sent.path("it"), sent.path("copy"))
+    compared = sent.matrix("compare", "results/it", "results/copy")
+    assert "copy" in compared.out, compared
+
+
 BROKEN = {
     "an endless view": (
         "drop table sessions; create view sessions as with recursive n(id) as "

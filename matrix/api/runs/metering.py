@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
@@ -21,6 +22,13 @@ from matrix.kinds.gateway import GATEWAY, ROLE
 from matrix.model.documents.overrides import Override
 from matrix.model.errors import BadInput, Mistake
 from matrix.providers.key_names import KEY_NAMES
+
+_OF_PROVIDERS: Final = re.compile(
+    r"_API_?(?:KEY|TOKEN)S?$|^AZURE_.*KEY|^HF_TOKEN$|^HUGGING_?FACE.*TOKEN|^REPLICATE_.*TOKEN"
+    r"|^AWS_(?:ACCESS_KEY_ID|SECRET_ACCESS_KEY|SESSION_TOKEN|BEARER_TOKEN\w*)$"
+    r"|^GOOGLE_APPLICATION_CREDENTIALS$|^VERTEX_?AI_.*CREDENTIALS"
+)
+"""Names of variables that open providers which the table of keys does not have."""
 
 
 class Metered(NamedTuple):
@@ -73,7 +81,8 @@ def plan_gateway(
         mistakes.append(Mistake("COMMAND", None, "", told))
     if mistakes:
         raise BadInput(mistakes)
-    hidden = sorted({name for names in KEY_NAMES.values() for name in names})
+    listed_keys = {name for names in KEY_NAMES.values() for name in names}
+    hidden = sorted(listed_keys | {name for name in os.environ if _opens_a_provider(name)})
     options = {
         "command": list(command),
         "models": listed,
@@ -84,6 +93,11 @@ def plan_gateway(
     if stand_in:
         layers.append((("roles", ROLE), stand_in, "--model"))
     return plan(own_spec(GATEWAY), overrides=[*layers, *given])
+
+
+def _opens_a_provider(variable: str) -> bool:
+    """Whether a variable is likely to hold what some provider of models asks for."""
+    return bool(_OF_PROVIDERS.search(variable.upper()))
 
 
 def gateway(

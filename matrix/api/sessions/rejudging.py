@@ -81,6 +81,7 @@ def plan_rejudge(
     if not missing and against is None:
         failed, notes = _failed(parent)
         moments = sorted((*moments, *failed), key=lambda one: _place(one.plan))
+    moments = _repeats_apart(parent, moments)
     if against is not None:
         opponents = _opponents(parent, against, moments)
         moments = [one for one in moments if one.plan.session_id in opponents]
@@ -125,6 +126,25 @@ def _failed(parent: Run) -> tuple[list[Checkpoint], list[str]]:
         if count
     ]
     return found, told
+
+
+def _repeats_apart(parent: Run, moments: Sequence[Checkpoint]) -> list[Checkpoint]:
+    """Sessions of one moment that was played several times, in a round for each repeat.
+
+    Raises:
+        BadInput: Of several moments, repeats would be taken for as many moments as they are.
+    """
+    if all((one.plan.repeat or 1) == 1 for one in moments):
+        return list(moments)
+    if len({(one.plan.parent_session_id, one.plan.parent_turn) for one in moments}) > 1:
+        told = (
+            "has several repeats of each of several moments, and judged again these cannot be told "
+            "apart; judge the run that it was branched from, or branch with --times 1"
+        )
+        raise BadInput([Mistake(parent.id, None, "", told)])
+    return [
+        replace(one, plan=replace(one.plan, round=(one.plan.repeat or 1) - 1)) for one in moments
+    ]
 
 
 def _place(plan: SessionPlan) -> tuple[int, str, str]:

@@ -118,8 +118,13 @@ class _PlanFile(BaseModel):
     def _fits_together(self) -> Self:
         if len(self.cell_costs) != len(self.cells):
             raise ValueError(f"{len(self.cells)} cells have {len(self.cell_costs)} costs")
-        if len({cell.id for cell in self.cells}) != len(self.cells):
-            raise ValueError("two cells are the same")
+        moments = self.continued[0] if self.continued else None
+        count = len(moments) if isinstance(moments, list) and moments else 1
+        each = max(1, len(self.cells) // count)  # what goes on from one moment stands together
+        for first in range(0, len(self.cells), each):
+            own = self.cells[first : first + each]
+            if len({cell.id for cell in own}) != len(own):
+                raise ValueError("two cells are the same")
         for cell in self.cells:
             if not is_plain_name(cell.scenario):
                 raise ValueError(f"{cell.scenario[:80]!r} is no name of a scenario")

@@ -21,6 +21,7 @@ from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.reporting import file_name
 from matrix.kinds.text_files import read_text, real
 from matrix.kinds.trajectory.assertions.own_checks import assertions_of
+from matrix.kinds.trajectory.assertions.pinned import Pin
 from matrix.kinds.trajectory.assertions.structural import installed
 from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
@@ -127,6 +128,7 @@ class _Reader:
         turns = self._turns()
         final = self._reader.read(("final_state",), document.value.get("final_state"), final=True)
         self._readme(document.value.get("pass_threshold"))
+        pinned = self._pinned()
         self._mistakes.stop_if_any()
         said = document.value.get("description")
         description = said.strip() if isinstance(said, str) else ""
@@ -138,7 +140,7 @@ class _Reader:
             thresholds=thresholds,
             code=code,
             judge_models=self._places.judge_models,
-            pinned=self._pinned(),
+            pinned=pinned,
         )
         content: dict[str, JSON] = {
             "scenario": scenario.model_dump(mode="json"),
@@ -428,15 +430,33 @@ class _Reader:
         path = None if folder is None else folder / f"{file_name(self._name)}.json"
         if path is None:
             return None
-        if not path.is_file():
+        if not (path.is_file() or path.is_symlink()):
             self._notes.append(
                 f"nothing is pinned of it in {folder}, so as_pinned is not looked at"
             )
             return None
-        source = str(path)
-        document: Document = parse_document(read_text(path, 2_000_000, source=source), source)
-        value: JSON = document.value
-        return value
+        return self._mistakes.collect(partial(_read_pin, path, folder))
+
+
+def _read_pin(path: Path, folder: Path | None) -> JSON:
+    """A pinned state.
+
+    Raises:
+        BadInput: It cannot be read, or is none: what is pinned would not be looked at.
+    """
+    source = str(path)
+    if folder is None or not real(path).is_relative_to(real(folder)):
+        raise BadInput([Mistake(source, None, "", "is a link to what is not of the snapshots")])
+    document: Document = parse_document(read_text(path, 2_000_000, source=source), source)
+    try:
+        Pin.model_validate(document.value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        told = f"{first['msg']}; it is no pinned state: write it again (matrix export --snapshot)"
+        raise BadInput([Mistake(source, None, place, told)]) from None
+    value: JSON = document.value
+    return value
 
 
 def _is_meant(path: Path) -> bool:

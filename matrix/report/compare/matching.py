@@ -118,7 +118,7 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
     frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
     return Matchup(
         factor="run",
-        variants=(one.run_id, two.run_id),
+        variants=_names(first, second),
         unit="round",
         n_units=units,
         basis=_basis(one, two),
@@ -141,6 +141,15 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         over=all(run.status != "running" for run in (one, two)),
         simulated=_simulation(one, two),
     )
+
+
+def _names(*runs: tuple[RunTables, RunFile]) -> tuple[str, ...]:
+    """What runs are called: by their ids, or by their folders where a copy has the same id."""
+    ids = tuple(run.run_id for _, run in runs)
+    if len(set(ids)) == len(ids):
+        return ids
+    folders = tuple(tables.run_dir.name for tables, _ in runs)
+    return folders if len(set(folders)) == len(folders) else tuple(str(t.run_dir) for t, _ in runs)
 
 
 def _simulation(one: RunFile, two: RunFile) -> str:

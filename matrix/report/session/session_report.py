@@ -76,7 +76,7 @@ def _timeline(done: TurnDone, own: SessionSections) -> Iterator[str]:
     if done.phase == "start":
         yield f"### Turn 0: {own.beginning}\n"
         for message in filter(is_said, done.messages):
-            yield f"- **{message.speaker}**: {_line(message.text)}"
+            yield f"- **{_line(message.speaker)}**: {_line(message.text)}"
         yield ""
     for event in done.events:
         if _is_issue(event, own):
@@ -127,8 +127,8 @@ def _plain(text: str) -> str:
 
 
 def _head(message: Message) -> str:
-    return f"**{message.speaker}**{aside_of(message)}:"
+    return f"**{_line(message.speaker)}**{aside_of(message)}:"
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())
+    return _plain(" ".join(text.split()))

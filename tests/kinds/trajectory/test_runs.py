@@ -632,6 +632,42 @@ def test_a_pinned_final_state_is_what_later_runs_are_held_against(tmp_path: Path
     assert told in refused.err
 
 
+GOOD_PIN = {
+    "version": 1,
+    "hypotheses": {},
+    "decisions": 0,
+    "files": {},
+    "links_valid": True,
+    "orphans": 0,
+}
+
+
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        "[]", "null", "5", "not json", "{}", json.dumps({**GOOD_PIN, "version": 99}),
+        json.dumps({**GOOD_PIN, "hypotheses": {"H-V1": "x"}}),
+        json.dumps({**GOOD_PIN, "orphans": -3}), "a link",
+    ],
+)  # fmt: skip
+def test_a_pin_that_is_none_is_told_before_the_start(tmp_path: Path, pinned: str) -> None:
+    made = project(tmp_path, {**ADAPTER, "snapshots": "pinned"})
+    scenario(tmp_path, "08", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    place = tmp_path / "pinned" / "08.json"
+    place.parent.mkdir()
+    if pinned == "a link":
+        place.symlink_to("/etc/passwd")
+    else:
+        place.write_text(pinned)
+    done = made.matrix("run", "scenarios/08", "--in-process")
+    assert done.code == 2, done
+    assert "08.json: " in done.err
+    assert "Traceback" not in done.err
+    place.unlink()
+    place.write_text(json.dumps(GOOD_PIN))
+    assert made.matrix("validate", "scenarios/08").code == 0
+
+
 def test_variants_that_end_in_different_shapes_have_no_pin_in_common(tmp_path: Path) -> None:
     made = project(tmp_path, {**ADAPTER, "scaffold": {"small": "small", "full": "full"}})
     for name in ("small", "full"):

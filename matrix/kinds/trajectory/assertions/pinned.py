@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.hypotheses import evidence_of, hypotheses_of
@@ -18,6 +20,27 @@ from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionCon
 from matrix.model.records import JSON
 
 VERSION: Final = 1
+
+
+class _PinnedHypothesis(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    status: str
+    for_: int = Field(alias="for", ge=0)
+    against: int = Field(ge=0)
+
+
+class Pin(BaseModel):
+    """What a file of a pinned state holds: written by :func:`pin`, and kept in a project."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    version: Literal[1]
+    hypotheses: dict[str, _PinnedHypothesis]
+    decisions: int = Field(ge=0)
+    files: dict[str, Annotated[int, Field(ge=0)]]
+    links_valid: bool
+    orphans: int = Field(ge=0)
 
 
 def pin(view: View, layout: Layout) -> dict[str, JSON]:
