@@ -5,8 +5,9 @@
     run.sessions()            # pandas
     print(run.compare("prompt").sentence)
 
-Every command of the ``matrix`` program has an equivalent here. Importing this package is cheap;
-what a function needs is loaded when it is called.
+Commands of the ``matrix`` program have an equivalent here, but for those that hold a terminal
+(``gateway``, ``label``, ``serve-sim``); what ``show`` prints is ``Run.summary``. Importing this
+package is cheap; what a function needs is loaded when it is called.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
         Run,
         archive,
         branch,
+        budgets,
         compare,
         diff,
         doctor,
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         plan,
         power,
         read_checkpoint,
+        rejudge,
         repair,
         replay,
         replay_checkpoint,

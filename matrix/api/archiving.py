@@ -12,8 +12,10 @@ from matrix.api.opened import NEWEST, RESULTS, list_runs, open_run
 from matrix.engine.prepare.plan_file import read_plan
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.records import SessionPlan
+from matrix.store.blobs.blobs import BLOBS
 from matrix.store.run.run_folder import resume_command
 from matrix.store.upkeep.archive import Packed, is_archived, pack, restore
+from matrix.store.upkeep.sweeping import Swept, sweep
 
 if TYPE_CHECKING:
     from matrix.store.upkeep.repair import Repaired
@@ -22,10 +24,11 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=
 
 
 class ArchivedRun(NamedTuple):
-    """A run that was archived or restored."""
+    """A run that was archived or restored; ``swept`` is what nothing named, and was removed."""
 
     run_id: str
     packed: Packed
+    swept: Swept = Swept(0, 0)
 
 
 def repair(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Repaired:
@@ -45,6 +48,8 @@ def repair(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Repair
 def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> ArchivedRun:
     """Pack the journal of a finished run; its tables stay as they are.
 
+    Files of sessions that nothing names, which a crash may leave, are removed.
+
     Raises:
         RunNotFound: No such run.
         StoreError: The run is not complete, is archived already, or is alive.
@@ -57,7 +62,8 @@ def archive(run: str | Path = NEWEST, *, results: str | Path = RESULTS) -> Archi
             f"{found.id} is {found.status}; only complete runs are archived, because others may be "
             f"gone on with: `{resume_command(found.path)}`"
         )
-    return ArchivedRun(found.id, pack(found.path))
+    swept = sweep(found.path) if (found.path / BLOBS).is_dir() else Swept(0, 0)
+    return ArchivedRun(found.id, pack(found.path), swept)
 
 
 def archive_older(

@@ -110,7 +110,7 @@ class Workspaces:
         try:
             yield scratch
         finally:
-            with suppress(OSError):  # what is left is in nobody's way, and sweeping removes it
+            with suppress(OSError):  # what is left is in nobody's way, and archiving removes it
                 await _in(self._disk_work, lambda: remove_folder(scratch.path.parent))
 
     def _scratch(self) -> Path:
@@ -262,7 +262,7 @@ class Workspace:
 
     async def remove(self) -> None:
         """The session is over or let go: its folder goes, what was stored stays."""
-        with suppress(OSError):  # what is left is in nobody's way, and sweeping removes it
+        with suppress(OSError):  # what is left is in nobody's way, and archiving removes it
             await _in(self._disk_work, lambda: remove_folder(self._place))
             self._place.with_suffix(".lock").unlink()
 

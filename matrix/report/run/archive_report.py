@@ -8,6 +8,7 @@ from matrix.model.records import JSON
 from matrix.report.text import columns
 from matrix.store.upkeep.archive import Packed
 from matrix.store.upkeep.repair import Repaired
+from matrix.store.upkeep.sweeping import Swept
 
 
 class KeptRun(Protocol):
@@ -18,6 +19,9 @@ class KeptRun(Protocol):
 
     @property
     def packed(self) -> Packed: ...
+
+    @property
+    def swept(self) -> Swept: ...
 
 
 def repaired_as_text(done: Repaired) -> str:
@@ -46,9 +50,12 @@ def kept_as_text(kept: KeptRun, *, restored: bool) -> str:
     journal, archive = (f"{size / 1e3:,.0f} kB" for size in kept.packed)
     if restored:
         return f"{kept.run_id}: restored, {archive} to {journal}"
-    return f"{kept.run_id}: archived, {journal} to {archive}"
+    left = kept.swept
+    told = f"; {left.blobs:,} files that nothing named removed ({left.size / 1e3:,.0f} kB)"
+    return f"{kept.run_id}: archived, {journal} to {archive}{told if left.blobs else ''}"
 
 
 def kept_as_data(kept: KeptRun) -> JSON:
     """The same for programs."""
-    return {"run_id": kept.run_id, **kept.packed._asdict()}
+    swept = {"swept_files": kept.swept.blobs, "swept_bytes": kept.swept.size}
+    return {"run_id": kept.run_id, **kept.packed._asdict(), **swept}

@@ -60,8 +60,8 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
 
     With rounds as the unit, a round's mean difference is one observation: ``se = sd / sqrt(n)``
     with n - 1 degrees of freedom. Where pairs are missing, the mean is that of the scenarios'
-    means, with the error and degrees of freedom of `matrix.stats.rounds.own_mean`; scenarios with a
-    single pair do not count yet. With sessions, pairs are pooled within their scenario and
+    means, with the error and degrees of freedom of `matrix.stats.rounds.balancing`; scenarios with
+    a single pair do not count yet. With sessions, pairs are pooled within their scenario and
     scenarios weigh equally: ``se^2 = sum(var_s / n_s) / S^2``, with the degrees of freedom of
     Satterthwaite (1946), Biometrics Bull 2:110.
 

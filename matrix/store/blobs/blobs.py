@@ -2,7 +2,7 @@
 
 A blob is on the disk before anything may name it: it is written under another name, flushed, and
 only then given its own, and the folders on the way to it are flushed as well. Blobs are never
-changed. One that nothing names is harmless; :func:`matrix.store.upkeep.sweeping.sweep` removes it.
+changed. One that nothing names is harmless; archiving the run removes it.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ Runs land here, one folder each. Git ignores them, and keeps this page.
 results/<run id>/
   run.json          what was run: spec, versions, prices, plan, status, totals
   journal.sqlite    the truth; everything else can be made again from it
-  sessions/ turns/ messages/ calls/ scores/ events/ players/    Parquet tables
+  sessions/ turns/ messages/ calls/ scores/ events/ effects/ players/    Parquet tables
   report.md         what `matrix show` and the comparison say, written at the end of every life
 ```
 
