@@ -8,12 +8,15 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install system-deps run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check sbom clean
+.PHONY: install system-deps browser run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check sbom clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
 system-deps:  ## install what is not of Python: bubblewrap, for sandboxes of commands
 	tools/system_deps.sh
+
+browser:  ## install the browser that tests of pages use: chromium-headless-shell
+	tools/browser.sh
 
 run: install  ## play the built-in matrix: 500 sessions on simulated models
 	$(BIN)/matrix run --sessions 500

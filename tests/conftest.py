@@ -20,6 +20,7 @@ def pytest_configure(config: pytest.Config) -> None:
     sampling.choose(short="not long" in config.option.markexpr)
     home = tempfile.mkdtemp(prefix="matrix-state-")  # runs are marked by a key of their user's
     config.stash[_HOME] = os.environ["XDG_STATE_HOME"] = home
+    os.environ["MATRIX_REPORT"] = "0"  # a page takes seconds, and has tests of its own
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

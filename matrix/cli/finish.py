@@ -32,6 +32,9 @@ class CommandEnded(SystemExit):
     """The end of a gateway, with its command's exit code, whatever that would mean elsewhere."""
 
 
+REPORT = "MATRIX_REPORT"
+"""Variable that keeps runs from writing their page: ``0``."""
+
 _OUTPUT, _ERRORS = 1, 2
 
 HOLLOW = 1
@@ -76,10 +79,12 @@ def finish(
     json: bool,
     gates: Gates | None = None,
     untouched: bool = False,
+    report: bool = True,
 ) -> None:
     """Print what a run came to, and what its gates did.
 
-    ``untouched`` says that nothing was played or written: it was complete already.
+    ``untouched`` says that nothing was played or written: it was complete already. ``report`` has
+    its page written as well.
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
@@ -113,6 +118,9 @@ def finish(
     lost = [] if untouched else _lost(told, run)
     if told is not None and not json:
         say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
+    page = _written_page(run) if report and not untouched else ""
+    if page and not quiet and not json:
+        say(f"report: {page} (opens in any browser)")
     for name in lost:
         say(f"error: {name} could not be written; its note says why", err=True)
     incomplete = run.status != "complete"
@@ -132,6 +140,21 @@ def finish(
         raise typer.Exit(code)
     if (ended := run.file.command) is not None and (ended.capped or ended.exit_code):
         raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)
+
+
+def _written_page(run: Run) -> str:
+    """Where the run's page is; empty if none is wanted, or it could not be written."""
+    from matrix.api.reporting import write_page
+    from matrix.model.errors import MatrixError
+    from matrix.store.run.run_folder import from_here
+
+    if os.environ.get(REPORT, "").casefold() in ("0", "no", "off", "false"):
+        return ""
+    try:
+        return str(from_here(write_page(run)))
+    except MatrixError as error:
+        say(f"no report.html could be written: {error}", err=True)
+        return ""
 
 
 def _lost(told: RunReport | None, run: Run) -> list[str]:

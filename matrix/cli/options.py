@@ -143,6 +143,14 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of 
 QuietOption = Annotated[
     bool, typer.Option("--quiet", "-q", envvar="MATRIX_QUIET", help="Print only the verdict.")
 ]
+ReportOption = Annotated[
+    bool,
+    typer.Option(
+        "--report/--no-report",
+        envvar="MATRIX_REPORT",
+        help="Write report.html into the run's folder at the end.",
+    ),
+]
 YesOption = Annotated[
     bool, typer.Option("--yes", "-y", envvar="MATRIX_YES", help="Do not ask before spending.")
 ]

@@ -16,6 +16,7 @@ from matrix.cli.options import (
     OpenSessionsOption,
     PerCellOption,
     QuietOption,
+    ReportOption,
     ResultsOption,
     RunArgument,
     SessionsOption,
@@ -90,6 +91,7 @@ def resume(
             help="Play errored sessions on from their last turns, also of a complete run.",
         ),
     ] = False,
+    report: ReportOption = True,
     quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
@@ -117,6 +119,7 @@ def resume(
         redo_turn=redo_turn,
         redo_errored=chosen,
         trust=trust,
+        report=report,
     )
 
 
@@ -148,6 +151,7 @@ def resume_run(
     redo_errored: bool | str = False,
     trust: bool = False,
     gates: Gates | None = None,
+    report: bool = True,
 ) -> None:
     """Resume and print; shared with ``matrix run --resume``."""
     from matrix import api
@@ -167,4 +171,11 @@ def resume_run(
             redo_turn=redo_turn,
             redo_errored=redo_errored,
         )
-    finish(done, quiet=quiet, json=json, gates=gates, untouched=done.file == before)
+    finish(
+        done,
+        quiet=quiet,
+        json=json,
+        gates=gates,
+        untouched=done.file == before,
+        report=report,
+    )

@@ -30,6 +30,7 @@ from matrix.cli.options import (
     OutsideOption,
     PerCellOption,
     QuietOption,
+    ReportOption,
     ResultsOption,
     SeedOption,
     SessionsOption,
@@ -115,6 +116,7 @@ def run(
     in_process: InProcessOption = False,
     address: AddressOption = None,
     workers: WorkersOption = None,
+    report: ReportOption = True,
     yes: YesOption = False,
     quiet: QuietOption = False,
     json: JsonOption = False,
@@ -149,7 +151,8 @@ def run(
         _refuse_both(finish_last)
         gates = gates_of(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
         _refuse_of_file(ctx)
-        resume_run(resume, results, layers, executor, quiet=quiet, json=json, gates=gates)
+        flags = {"quiet": quiet, "json": json, "report": report}
+        resume_run(resume, results, layers, executor, gates=gates, **flags)
         return
     say_if_built_in(spec)
     prepared, wish = together(
@@ -162,7 +165,7 @@ def run(
         gates_of(wish, prepared, results)
         print_plan(prepared, json=json)
         return
-    play = Playing(results, executor, ctx.obj or time.time, quiet=quiet, json=json)
+    play = Playing(results, executor, ctx.obj or time.time, quiet, json, report)
     with alone(finish_last or baseline == LATEST, results, prepared.spec.name):
         before = last_finished(prepared, wish, play) if finish_last else 0
         gates = gates_of(wish, prepared, results)

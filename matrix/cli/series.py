@@ -42,6 +42,7 @@ class Playing:
         clock: Unix time in seconds.
         quiet: Print only the verdict.
         json: Print JSON instead of text.
+        report: Write a run's page at its end.
     """
 
     results: str
@@ -49,6 +50,7 @@ class Playing:
     clock: Callable[[], float]
     quiet: bool
     json: bool
+    report: bool = True
 
     def start(self, prepared: Prepared, run_id: str | None, gates: Gates | None) -> None:
         """Play a new run, and print what it and its gates came to.
@@ -68,7 +70,7 @@ class Playing:
                 listener=listener,
                 clock=self.clock,
             )
-        finish(done, quiet=self.quiet, json=self.json, gates=gates)
+        finish(done, quiet=self.quiet, json=self.json, gates=gates, report=self.report)
 
     def go_on(self, last: Last, gates: Gates | None) -> int:
         """Play an unfinished run to its end, and print what it and its gates came to.
@@ -97,7 +99,13 @@ class Playing:
         code = 0
         try:
             with redirect_stdout(sys.stderr if self.json else sys.stdout):
-                finish(done, quiet=self.quiet or self.json, json=False, gates=gates)
+                finish(
+                    done,
+                    quiet=self.quiet or self.json,
+                    json=False,
+                    gates=gates,
+                    report=self.report,
+                )
         except typer.Exit as ended:
             code = ended.exit_code
         if not is_over(done):

@@ -168,6 +168,34 @@ def file_name(text: str) -> str:
     return f"{safe.lstrip('.')}-{content_hash(text)[:_TOLD_HASH]}"
 
 
+class GridCell(NamedTuple):
+    """One cell of a grid: a word, how good it is from 0 to 1 (if it is), and whose it is."""
+
+    text: str
+    share: float | None = None
+    session_id: str = ""
+
+
+class Grid(NamedTuple):
+    """What was looked at, row by row, in every column: for pages."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[GridCell, ...]], ...]
+
+
+class ReportedCase(NamedTuple):
+    """One thing that passed or did not, for programs that count such things (JUnit).
+
+    ``outcome`` is ``passed``, ``failed``, ``error`` (it could not be told) or ``skipped``.
+    """
+
+    group: str
+    name: str
+    outcome: str
+    told: str = ""
+
+
 class RunReport(NamedTuple):
     """What a kind says of a run.
 
@@ -183,6 +211,8 @@ class RunReport(NamedTuple):
         unpinned: Scenario -> why there is no such shape of it.
         judged: How many of ``failed`` were judged and failed: the exit code is 3 for these even
             where so much else could not be judged that it would be 1.
+        grids: What was looked at, as tables of words, for pages.
+        cases: What passed and what did not, one by one.
     """
 
     files: Mapping[str, str]
@@ -193,6 +223,8 @@ class RunReport(NamedTuple):
     pins: Mapping[str, str] = {}
     unpinned: Mapping[str, str] = {}
     judged: int = 0
+    grids: tuple[Grid, ...] = ()
+    cases: tuple[ReportedCase, ...] = ()
 
 
 @runtime_checkable

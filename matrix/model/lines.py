@@ -11,6 +11,7 @@ _BREAKS: Final = "\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029"
 _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
+_FORMULA: Final = re.compile(r"(?:^|(?<=[;,\t\n\r]))(?= {0,8}[=+\-@])")
 _BREAK: Final = re.compile(rf"[{_BREAKS}]+")
 
 
@@ -30,6 +31,11 @@ def harmless_json(text: str) -> str:
 def in_line(text: str) -> str:
     """Untrusted text in one line, so that none of it passes for a line of its own."""
     return harmless(_BREAK.sub(" ", text))
+
+
+def no_formula(text: str) -> str:
+    """Text of which no spreadsheet takes any part for a formula, wherever it splits a row."""
+    return _FORMULA.sub("'", text)
 
 
 def require_line(text: str) -> str:

@@ -202,7 +202,8 @@ def test_a_key_is_sent_to_an_address_of_the_files_only_if_that_is_said(file: Pat
              "api_key_env": "OPENAI_API_KEY", "free": True}  # fmt: skip
     edited(file, lambda value: value["continuation"]["spec"].update(models={"mine": model}))
     edited(file, lambda value: roles_of(value).update(dict.fromkeys(roles_of(value), "mine")))
-    sends, cap = told(file)
+    sends, price, cap = told(file)
+    assert "counts openai/x at $0 and $0 a million tokens, and no list knows that model" in price
     assert sends.startswith("models: sends the key in OPENAI_API_KEY to https://elsewhere.example")
     assert sends.endswith("comes from elsewhere; if that is meant: --trust")
     assert cap.endswith("comes from elsewhere; say what it may cost at most: --max-cost USD")

@@ -62,7 +62,8 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
         for name, value in os.environ.items()
         if not name.startswith(("MATRIX_", "RAY_", "_MATRIX", "PYTEST_", "COLUMNS", "LINES"))
     }
-    return kept | {"HOME": str(home), "COLUMNS": "80", "LC_ALL": "C.UTF-8"} | dict(extra or {})
+    own = {"HOME": str(home), "COLUMNS": "80", "LC_ALL": "C.UTF-8", "MATRIX_REPORT": "0"}
+    return kept | own | dict(extra or {})
 
 
 def run_program(

@@ -58,4 +58,5 @@ def test_the_shell_completes_commands(matrix: Matrix, here: Path) -> None:
         "replay",
         "rejudge",
         "repair",
+        "report",
     }

@@ -65,7 +65,14 @@ OF_A_NOTEBOOK = frozenset(
 )
 """Of a trajectory test: of its scenarios, and of the folder that its agent keeps."""
 OF_A_RUN = frozenset(
-    {"run.json", "plan.json", "journal.sqlite", "report.md", "results/<run>/sessions"}
+    [
+        "run.json",
+        "plan.json",
+        "journal.sqlite",
+        "report.md",
+        "report.html",
+        "results/<run>/sessions",
+    ]
 )
 
 

@@ -234,7 +234,8 @@ def processes_of(session: int, name: str = "") -> list[int]:
 
 
 def _clean_environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith("MATRIX_")}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("MATRIX_")}
+    return {**own, "MATRIX_REPORT": "0"}  # a page takes seconds, and has tests of its own
 
 
 def _before(file_limit: int | None, nohup: bool, terminal: int | None) -> None:

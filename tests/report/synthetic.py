@@ -25,12 +25,14 @@ from matrix.report.compare.compare import FactorComparison, compare_factor
 from matrix.report.run.summary import Summary, summarize_run
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.made_here import PLAN_NAME
 from matrix.store.run.run_folder import (
     PlanSummary,
     RunFile,
     RunStatus,
     RunTotals,
     Versions,
+    marked,
     read_run,
     write_run,
 )
@@ -118,7 +120,8 @@ def make_run(
             settled_nano=0, presumed_nano=0, elapsed_s=75.0,
         ) if totals else None,
     )  # fmt: skip
-    write_run(path, run)
+    (path / PLAN_NAME).write_text("{}")  # which the mark of a run is about, too
+    write_run(path, marked(path, run))
     journal = JournalWriter(path / JOURNAL_NAME)
     journal.append([entry for hold, row in enumerate(rows) for entry in entries_of(row, hold)])
     journal.close()

@@ -137,3 +137,16 @@ def test_no_name_of_a_file_or_folder_is_more_than_a_name(
         ("show", "it", "--results", name), ("replay", "--checkpoint", name), ("plan", name),
     ):  # fmt: skip
         assert_ours(project.matrix(*command))
+
+
+def test_a_run_that_was_changed_is_shown_as_received(sent: Project) -> None:
+    path = sent.path("it") / "run.json"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({**said, "simulated": False, "stand_ins": {}, "kind": said["kind"]}))
+    before = sent.matrix("show", "it")
+    assert "is not a run that you made here" not in " ".join(before.out.split())
+    path.write_text(json.dumps({**said, "simulated": False, "stand_ins": {}, "mark": "0" * 64}))
+    for command in (("show", "it"), ("compare", "it")):
+        done = sent.matrix(*command)
+        assert "is not a run that you made here" in " ".join(done.out.split()), done
+    assert "received; complete" in sent.matrix("list").out

@@ -225,6 +225,10 @@ BUDGETS = {
     "a draw below nothing": "update draws set amount = -900000000000000",
     "a draw in words": "update draws set amount = 'x'",
     "a far time": "update time set latest = 9e300",
+    "a draw that ends never": "update draws set ended = 1e308",
+    "a window of ones own": "update budgets set window = 'second'",
+    "an amount in words": "update budgets set amount = 'abc'",
+    "an amount below nothing": "update budgets set amount = -5",
     "a trigger": "create trigger t after insert on draws begin delete from draws; end",
 }
 

@@ -48,7 +48,8 @@ def kind_report(run: Run) -> RunReport | None:
         return None
     found = ask_kind(kind, "report", lambda: kind.report(ended_run(run)))
     return found._replace(
-        files={name: _printable(name, text) for name, text in found.files.items()}
+        lines=tuple(in_line(line) for line in found.lines),  # a model's words may be in them
+        files={name: _printable(name, text) for name, text in found.files.items()},
     )
 
 

@@ -41,6 +41,7 @@ from matrix.engine.run.progress import Listener, Silent
 from matrix.engine.run.redo import prepare_open_sessions
 from matrix.engine.run.surroundings import (
     instructions_around,
+    programs_changed,
     require_addresses,
     require_agents,
     require_lasting,
@@ -231,6 +232,11 @@ def resume(
         f"run {run_dir.name} goes on as it was planned: what was changed since in specs, prompts "
         "and scenarios is not read"
     )
+    if changed := programs_changed(prepared, file.created_at.timestamp()):
+        listener.note(
+            f"{', '.join(changed)} was written since the run began: sessions played from here on "
+            "are of that agent as it is now, those before of what it was; a new run has one"
+        )
     require_own_disk(run_dir)
     engine, past = _executor_for(prepared, executor), money_in(run_dir)
     check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from matrix.api.opened import NEWEST, RESULTS, open_run
+from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.api.runs.kind_reports import kind_report
 from matrix.engine.prepare.keys import ENV_NAME, keys_among, variables
 from matrix.engine.prepare.plan_file import project_of_run
@@ -147,6 +147,22 @@ def export_all(
     return write_files(Path(folder), {**files, REPORT: report.encode}, force=force)
 
 
+def session_report(run: str | Path | Run, session: str, results: str | Path = RESULTS) -> str:
+    """A session's ``report.md``.
+
+    Raises:
+        RunNotFound, SessionNotFound: No such run or session.
+        StoreError: It has no checkpoint yet, or cannot be read.
+    """
+    found = _find(run, session, results)
+    turns = turns_of(found.session)
+    if not turns:
+        told = "has no checkpoint yet; its report is made when its first turn is over"
+        raise StoreError(f"session {found.session.session_id} {told}")
+    newest = session_until(found.content, found.session, turns[-1], found.prelude)
+    return session_as_markdown(found.session, newest, found.kind, simulated=found.simulated)
+
+
 def export_snapshot(
     run: str | Path,
     folder: str | Path,
@@ -178,8 +194,8 @@ def export_snapshot(
     return write_files(Path(folder), files, force=force)
 
 
-def _find(run: str | Path, session: str, results: str | Path) -> _Found:
-    opened = open_run(run, results=results)
+def _find(run: str | Path | Run, session: str, results: str | Path) -> _Found:
+    opened = run if isinstance(run, Run) else open_run(run, results=results)
     transcript = opened.session(session)
     with closing(JournalReader(opened.path / JOURNAL_NAME)) as reader:
         prelude = prelude_result(reader, transcript.plan)

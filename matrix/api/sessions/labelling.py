@@ -30,6 +30,7 @@ from matrix.kinds.protocol import (
 )
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
+from matrix.model.lines import no_formula
 from matrix.model.records import Message
 from matrix.model.seeds import derive_seed
 from matrix.report.compare.judge_check import JudgeCheck, check_judge
@@ -58,7 +59,6 @@ _COLUMNS: Final = ("run", "session", "metric", "answer", "label", "note", "quest
 _CELL: Final = 30_000
 """Characters of a cell: spreadsheets have room for some more."""
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _MOST_BYTES: Final = 200_000_000
 
 
@@ -423,8 +423,7 @@ def _rows(text: str, source: str) -> list[tuple[int, dict[str, str]]]:
 
 def _cell(text: str) -> str:
     """A text that no spreadsheet takes for a formula, and that has room in a cell."""
-    shown = cut(harmless(text), _CELL)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
+    return no_formula(cut(harmless(text), _CELL))
 
 
 def _line(message: Message) -> str:

@@ -9,6 +9,7 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
@@ -362,6 +363,28 @@ def agent_findings(prepared: Prepared, environment: Mapping[str, str]) -> Iterat
             yield Finding(f"agent {name}", "missing", f"{field}: {found}", remedy)
         if not trouble:
             yield Finding(f"agent {name}", "ok", "what it needs of this machine is here")
+
+
+def programs_changed(prepared: Prepared, since: float) -> list[str]:
+    """Files of the project that agents are made of and that were changed since, agent by agent.
+
+    Args:
+        prepared: The run.
+        since: UTC seconds.
+    """
+    project, found = prepared.env_file.parent, list[str]()
+    for name, agent in prepared.agents.items():
+        named = list(agent.command or ())
+        if agent.python is not None:
+            module = agent.python.partition(":")[0].replace(".", "/")
+            named += [f"{module}.py", f"{module}/__init__.py"]
+        for one in named:
+            path = project / one.removeprefix("{project}/")
+            with suppress(OSError, ValueError):
+                own = path.is_file() and path.is_relative_to(project)
+                if own and path.stat().st_mtime > since:
+                    found.append(f"{path.relative_to(project)} (agent {name})")
+    return found
 
 
 def address_finding(url: str, timeout_s: float = CONNECT_S) -> Finding:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +17,7 @@ from matrix.kinds.criteria.recorded import recording_of
 from matrix.kinds.criteria.settings import ChainLink, CriteriaOptions, Task
 from matrix.kinds.criteria.stand_ins import JUDGED_AGAIN
 from matrix.kinds.criteria.state import AgentResult
-from matrix.kinds.reporting import EndedRun, EndedSession, RunReport
+from matrix.kinds.reporting import EndedRun, EndedSession, Grid, GridCell, ReportedCase, RunReport
 from matrix.stats.estimates.proportions import wilson_of_groups
 
 UNPLAYED: Final = "not played"
@@ -141,7 +142,69 @@ def report_of(run: EndedRun) -> RunReport:
         many = len(recording.outputs)
         lines.append(f"{many} outputs are recorded in {options.record}; --use-recorded judges them")
     lines.append(f"reasons and outputs are in {name}")
-    return RunReport(files, tuple(lines), failed, data, judged=missed)
+    return RunReport(
+        files,
+        tuple(lines),
+        failed,
+        data,
+        judged=missed,
+        grids=(*_grids(played), *_criteria(tested)),
+        cases=tuple(_cases(tested, unplayed)),
+    )
+
+
+_OUTCOMES: Final = {"PASS": "passed", "FAIL": "failed", "skipped": "skipped"}
+
+
+def _grids(played: Sequence[Cell]) -> Iterator[Grid]:
+    """Agents by inputs, of each variant."""
+    for variant, rows in _grid_data(played).items():
+        inputs = list(dict.fromkeys(name for row in rows.values() for name in row))
+        yield Grid(
+            f"Agents by inputs{f', {variant}' if variant else ''}",
+            tuple(inputs),
+            tuple(
+                (agent, tuple(GridCell(row.get(one, "-"), _share(row.get(one))) for one in inputs))
+                for agent, row in rows.items()
+            ),
+        )
+
+
+def _share(word: str | None) -> float | None:
+    """How good a cell's word is, where it says so."""
+    if word is None:
+        return None
+    if found := re.match(r"(\d+)/(\d+) pass", word):
+        return int(found[1]) / int(found[2])
+    return {"PASS": 1.0, "FAIL": 0.0}.get(word.split(" ")[0])
+
+
+def _criteria(tested: Sequence[Cell]) -> Iterator[Grid]:
+    """How often each criterion of each agent was met."""
+    met: dict[tuple[str, str], list[bool]] = {}
+    for cell in tested:
+        for one in cell["criteria"]:
+            met.setdefault((cell["agent"], one["criterion"]), []).append(bool(one["met"]))
+    if met:
+        rows = tuple(
+            (
+                f"{agent}: {criterion}",
+                (GridCell(f"{sum(words)} of {len(words)}", sum(words) / len(words)),),
+            )
+            for (agent, criterion), words in met.items()
+        )
+        yield Grid("Criteria", ("met",), rows)
+
+
+def _cases(tested: Sequence[Cell], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[ReportedCase]:
+    for cell in tested:
+        group = f"{cell['input']}{_levels(cell)}"
+        outcome = _OUTCOMES.get(cell["verdict"], "error")
+        yield ReportedCase(group, cell["agent"], outcome, f"{cell['verdict']}: {cell['why']}")
+    for session in unplayed:
+        yield ReportedCase(
+            f"{session['input']}{_levels(session)}", "played", "error", session["why"]
+        )
 
 
 def _session(session: EndedSession) -> dict[str, Any]:

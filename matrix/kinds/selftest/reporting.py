@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from matrix.kinds.reporting import EndedRun, EndedSession, RunReport
+from matrix.kinds.reporting import EndedRun, EndedSession, Grid, GridCell, ReportedCase, RunReport
 from matrix.kinds.selftest.file import REPORTS
 from matrix.kinds.selftest.judging import NAMES
 from matrix.kinds.selftest.settings import Case, PassRules
@@ -123,7 +123,40 @@ def report_of(run: EndedRun) -> RunReport:
         judged=sum(
             case["pass"] is False and case["scores"]["overall_score"] is not None for case in cases
         ),
+        grids=(_grid(cases),) if cases else (),
+        cases=tuple(
+            ReportedCase(
+                "self-test",
+                f"{case['id']}{_where(case)}",
+                {True: "passed", False: "failed", None: "error"}[case["pass"]],
+                "; ".join(case["faults"]),
+            )
+            for case in cases
+        ),
     )
+
+
+def _grid(cases: Sequence[Mapping[str, Any]]) -> Grid:
+    """Cases by what they came to, dimension by dimension."""
+    names = (*NAMES, "overall_score")
+    rows = []
+    for case in cases:
+        scores = [case["scores"].get(name) for name in names]
+        rows.append(
+            (
+                f"{case['id']}{_where(case)}",
+                (
+                    GridCell(
+                        _word(case["pass"]),
+                        None if case["pass"] is None else float(case["pass"]),
+                        case["session"],
+                    ),
+                    GridCell(str(case["actual_status"])),
+                    *(GridCell("-" if one is None else f"{one:g}", one) for one in scores),
+                ),
+            )
+        )
+    return Grid("Cases", ("pass", "status", *names), tuple(rows))
 
 
 def _whole(session: EndedSession, run: EndedRun) -> dict[str, Any]:

@@ -188,7 +188,12 @@ class TrajectoryKind:
         found = await asyncio.to_thread(hypotheses_of, View(ctx.workspace, now), options.layout)
         demoted = tuple(one.id for one in found if is_demoted(one, options.layout))
         layers = layers_of(scenario, options)
-        told = {"begun": scenario.name, "inputs": ctx.resource("inputs"), "layers": layers}
+        told = {
+            "begun": scenario.name,
+            "inputs": ctx.resource("inputs"),
+            "layers": layers,
+            "thresholds": scenario.thresholds.model_dump(),
+        }
         ctx.log.append(Message(REPORTED, TRAJECTORY, orjson.dumps(told).decode(), 0))
         return TrajectoryState(demoted=demoted)
 

@@ -11,7 +11,17 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from matrix.kinds.reporting import OF_RUN, EndedRun, EndedSession, RunReport, Spent, file_name
+from matrix.kinds.reporting import (
+    OF_RUN,
+    EndedRun,
+    EndedSession,
+    Grid,
+    GridCell,
+    ReportedCase,
+    RunReport,
+    Spent,
+    file_name,
+)
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY, TrajectoryOptions
 from matrix.kinds.trajectory.state import (
     CONTENT,
@@ -38,6 +48,7 @@ _WORKDIRS: Final = "workdirs"
 _WIDEST: Final = 150
 _DEAREST: Final = 5
 _ENOUGH_RUNS: Final = 2000
+_MOST_COLUMNS: Final = 12
 
 
 class Rate(NamedTuple):
@@ -135,7 +146,49 @@ def report_of(run: EndedRun) -> RunReport:
         data,
         folders,
         *_pins(sessions),
+        grids=tuple(_grids(rates, sessions)),
+        cases=tuple(_cases(rates, unplayed)),
     )
+
+
+def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[Grid]:
+    """A grid of each scenario and variant: an assertion a row, a run a column."""
+    for scenario, variant in dict.fromkeys((one.scenario, one.variant) for one in rates):
+        own = [one for one in rates if (one.scenario, one.variant) == (scenario, variant)]
+        runs = [
+            one["session_id"]
+            for one in sessions
+            if (one["scenario"], _variant(one["levels"])) == (scenario, variant)
+            and one["outcome"] in ("completed", "timeout", "failed")
+        ][:_MOST_COLUMNS]
+        rows = [
+            (
+                one.id,
+                (
+                    GridCell(f"{one.passed} of {one.runs}", one.passed / one.runs),
+                    GridCell(f"{one.threshold:g}"),
+                    *(
+                        GridCell(word, float(word == PASS), session)
+                        for word, session in zip(one.words, runs, strict=False)
+                    ),
+                ),
+            )
+            for one in sorted(own, key=lambda one: (one.holds is True, -one.flaky, one.id))
+        ]
+        columns = ("passed", "threshold", *(f"run {n}" for n in range(1, len(runs) + 1)))
+        yield Grid(f"{scenario}{f' ({variant})' if variant else ''}", columns, tuple(rows))
+
+
+def _cases(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[ReportedCase]:
+    words = {True: "passed", False: "failed", None: "error"}
+    for one in rates:
+        group = f"{one.scenario}{f' ({one.variant})' if one.variant else ''}"
+        told = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}"
+        lost = next((w for word, w in zip(one.words, one.whys, strict=True) if word != PASS), "")
+        yield ReportedCase(group, one.id, words[one.holds], f"{told}; {lost}" if lost else told)
+    for session in unplayed:
+        why = session["reason"] or "was not played to its end"
+        yield ReportedCase(session["scenario"], _place(session), "error", why)
 
 
 def _folders(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -184,7 +237,7 @@ def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
 
 def _session(session: EndedSession) -> dict[str, Any]:
     said = [orjson.loads(text) for text in session.reported]
-    whole = next((one for one in reversed(said) if "thresholds" in one), None)
+    whole = next((one for one in reversed(said) if "results" in one and "turn" not in one), None)
     begun: Mapping[str, Any] = next((one for one in said if "begun" in one), {})
     turns = [one for one in said if "turn" in one]
     results = [r for one in turns for r in one["results"]] if whole is None else whole["results"]
@@ -201,7 +254,7 @@ def _session(session: EndedSession) -> dict[str, Any]:
         "turns": len(turns),
         "inherited": session.parent_turn if played_on else 0,
         "final": bool(whole and whole["final"]),
-        "thresholds": None if whole is None else whole["thresholds"],
+        "thresholds": begun.get("thresholds") or (whole or {}).get("thresholds"),
         "results": results,
         "pin": next((one["pin"] for one in reversed(said) if "pin" in one), None),
     }

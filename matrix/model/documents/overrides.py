@@ -44,6 +44,7 @@ VARIABLES: Mapping[str, str] = {
     **{f"MATRIX_{flag.upper()}": show_path(path) for flag, path in FLAGS.items()},
     "MATRIX_RESULTS": "the folder of runs",
     "MATRIX_QUIET": "print only the verdict",
+    "MATRIX_REPORT": "whether runs write `report.html` (1 or 0)",
     "MATRIX_YES": "do not ask before spending",
     "MATRIX_LOG": "the least that the log has: debug, info, warning or error",
     "MATRIX_RAY_ADDRESS": "a Ray cluster to join, as `--address`",

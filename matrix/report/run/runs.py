@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from matrix.model.money import show_usd
 from matrix.report.run.command import failings
 from matrix.report.text import columns, harmless
+from matrix.store.run.made_here import is_made_here
 from matrix.store.run.run_folder import ListedRun
 
 STATUS_WIDTH = 60
@@ -25,7 +26,8 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
         if listed.spent_nano is not None:
             spent = show_usd(listed.spent_nano)
             spent += f" {run.simulation}" if run.simulation else ""
-        status = (
+        received = "" if is_made_here(listed.path, run) else "received; "
+        status = received + (
             run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"
         )
         rows.append(

@@ -26,6 +26,7 @@ from matrix.report.text import (
     tokens,
     wrapped,
 )
+from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
     BranchedFrom,
     CostRange,
@@ -99,6 +100,8 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     rows += command_facts(run)
     if run.branched is not None:
         rows.insert(0, ("from", _from(run.branched)))
+    if not is_made_here(summary.run_dir, run):
+        rows.insert(0, ("received", NOT_MADE_HERE))
     if summary.replayed is not None:
         rows.append(("score", replayed_as_text(summary.replayed)))
     if run.end_detail:

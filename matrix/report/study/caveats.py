@@ -13,6 +13,7 @@ from matrix.report.compare.unscored import unscored_of, unscored_told
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import plural
+from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 ENOUGH_LEFT = 0.05
 """Share of pairs left out for want of a value from which that is a caveat."""
@@ -26,6 +27,7 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         margin: The margin that was asked for, if one was.
     """
     return (
+        *_from_elsewhere(judged),
         *_undeclared(judged),
         *_late_margin(judged, margin),
         *_peeked(judged),
@@ -36,6 +38,13 @@ def caveats_of(judged: MatchupVerdict, margin: float | None) -> tuple[str, ...]:
         *_changed(judged),
         *_schemas(judged),
     )
+
+
+def _from_elsewhere(judged: MatchupVerdict) -> Iterator[str]:
+    """Whether somebody else may have written what is compared."""
+    for tables in judged.matchup.sources:
+        if not is_made_here(tables.run_dir, tables.run):
+            yield f"{tables.run.run_id} {NOT_MADE_HERE}."
 
 
 def _undeclared(judged: MatchupVerdict) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,6 +109,19 @@ class RunTables:
         finally:
             for file in files:
                 file.close()
+
+    def of_sessions(
+        self, name: str, columns: Sequence[str], sessions: Collection[str]
+    ) -> Iterator[dict[str, Any]]:
+        """Rows of some sessions, one by one, without the whole table in memory.
+
+        Raises:
+            StoreError: As :meth:`table`.
+        """
+        wanted = pa.array(sorted(sessions), pa.string())
+        for piece in self.pieces(name, ["session_id", *columns]):
+            mine = pc.is_in(piece["session_id"].cast(pa.string()), value_set=wanted)
+            yield from piece.filter(mine).to_pylist()
 
     def schema_versions(self, name: str) -> frozenset[str]:
         """Versions of the schema that a table's rows were written with, from the files' footers.

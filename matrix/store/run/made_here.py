@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 PLAN_NAME: Final = "plan.json"
 """What a run does when it is taken up again."""
 
+NOT_MADE_HERE: Final = (
+    "is not a run that you made here, or was changed since: what it says of itself, and whether it "
+    "was simulated, is the word of whoever wrote it"
+)
 KEY_NAME: Final = "runs.key"
 _KEY_BYTES: Final = 32
 

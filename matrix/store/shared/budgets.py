@@ -26,7 +26,7 @@ from typing import IO, Final, NamedTuple
 from matrix.model.errors import BadInput, Mistake, RunLocked, StoreError
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD, show_usd
-from matrix.model.spec.budgets import Budget
+from matrix.model.spec.budgets import WINDOWS, Budget
 from matrix.store.run.own_files import make_private, open_lock
 from matrix.store.run.run_folder import STAGING
 
@@ -45,6 +45,9 @@ CREATE TABLE IF NOT EXISTS draws (
 """
 _OWN: Final = frozenset(["time", "budgets", "draws", "sqlite_autoindex_budgets_1"])
 _FAR_S: Final = 366 * 86_400.0
+_MOST: Final = 10_000
+_LATEST_S: Final = 1e11
+"""UTC seconds that no clock of ours shows: the year 5138."""
 _SETTLE = (
     "UPDATE draws SET amount = MAX(0, ? - base), ended = ?, settled = 1 "
     "WHERE run = ? AND NOT settled"
@@ -255,9 +258,17 @@ class BudgetFile:
         other = [f"a {kind} {str(name)[:40]!r}" for kind, name in found if name not in _OWN]
         wrong = db.execute(
             "SELECT run FROM draws WHERE NOT (typeof(amount) = 'integer' AND amount >= 0 AND "
-            "typeof(base) = 'integer' AND base >= 0 AND typeof(began) IN ('real', 'integer'))"
+            "typeof(base) = 'integer' AND base >= 0 AND typeof(began) IN ('real', 'integer') AND "
+            "abs(began) < ? AND (ended IS NULL OR "
+            "(typeof(ended) IN ('real', 'integer') AND abs(ended) < ?)))",
+            (_LATEST_S, _LATEST_S),
         ).fetchmany(1)
         other += [f"a draw of {in_line(str(run))[:40]!r} that none can be" for (run,) in wrong]
+        other += [
+            f"a budget {in_line(str(name))[:40]!r} that none can be"
+            for name, amount, window in db.execute("SELECT * FROM budgets").fetchmany(_MOST)
+            if not (isinstance(amount, int) and amount >= 0 and window in WINDOWS)
+        ]
         (latest,) = db.execute("SELECT MAX(latest) FROM time").fetchone()
         if latest is not None and not (isinstance(latest, float) and latest < now + _FAR_S):
             other.append("a time that has not come yet, by more than a year")

@@ -42,6 +42,7 @@ results/<run id>/
   journal.sqlite    the truth; everything else can be made again from it
   sessions/ turns/ messages/ calls/ scores/ events/ effects/ players/    Parquet tables
   report.md         what `matrix show` and the comparison say, written at the end of every life
+  report.html       the same and all that it rests on as one page, for a browser
 ```
 
 A table is a folder of Parquet files with the same columns; read the folder. That works while the

@@ -14,6 +14,7 @@ from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, with_marked_headings
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
+from matrix.kinds.trajectory.assertions.notes.paths import hits
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
 Composition = Literal["NFC", "NFD"]
@@ -143,6 +144,25 @@ def test_a_file_is_modified_by_what_this_turn_does_to_it(
         else " OR ".join(("decisions/drop-report.md", "decisions/second.md"))
     )
     assert ask(view, name, pattern).holds is holds
+
+
+@pytest.mark.parametrize("stars", ["*" * 300, "**/" * 100, "*a" * 100, "{a,b}*" * 50])
+def test_no_pattern_takes_longer_than_its_path(stars: str) -> None:
+    assert hits(f"{stars}x", ["a" * 200, "b/" * 50 + "c"]) == []
+    assert hits(f"{'*' * 300}x", ["a" * 200 + "x"]) == ["a" * 200 + "x"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "path", "fits"),
+    [
+        ("a[!b]c", "a/c", False), ("a[!b]c", "axc", True), ("a[+-9]c", "a/c", False),
+        ("a[+-9]c", "a5c", True), ("a[xy]c", "ayc", True), ("a[", "a[", True),
+        ("a[z-a]b", "a[z-a]b", True), ("*.md", "a/b.md", False), ("**/*.md", "a/b.md", True),
+        ("{a,b}/*.md", "b/c.md", True), ("a?c", "a/c", False), ("a**c", "a/b/c", True),
+    ],
+)  # fmt: skip
+def test_what_a_pattern_stands_for(glob: str, path: str, fits: bool) -> None:
+    assert bool(hits(glob, [path])) is fits
 
 
 def test_a_file_that_is_gone_was_not_modified(tmp_path: Path) -> None:

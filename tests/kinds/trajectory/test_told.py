@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,32 @@ def test_who_failed_counts_when_the_rest_is_judged_again(tmp_path: Path) -> None
     for line in ("FAILED 02, run 1", failed, "2 completed, 2 failed"):
         assert line in again.out, again
     assert len(made.tables("anew").frame("calls", ["role"])) == 2
+
+
+def test_runs_that_all_failed_are_held_against_their_own_thresholds(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    own = {"structural": 0.5, "content": 0.25}
+    turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]
+    scenario(tmp_path, "02", {"turn-01-a.md": "RAISE"}, {"pass_threshold": own, "turns": turns})
+    done = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    table = " ".join(done.out.split())
+    assert "02 2 0 of 2 at 0.5 0 of 1 at 0.25" in table, done
+    report = json.loads((tmp_path / "reports/trajectory/it.json").read_text())
+    assert {one["threshold"] for one in report["assertions"]} == {0.5, 0.25}
+
+
+def test_an_agent_that_was_rewritten_meanwhile_is_told(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]
+    scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, {"turns": turns})
+    flags = ("--runs", "3", "--max-cost", "0.06", "--in-process", "--run-id", "it")
+    assert made.matrix("run", "scenarios", *flags).code == 4
+    path = tmp_path / "mine.py"
+    later = path.stat().st_mtime + 1000
+    os.utime(path, (later, later))
+    done = made.matrix("resume", "it", "--max-cost", "5", "--in-process")
+    told = "mine.py (agent mine) was written since the run began"
+    assert told in " ".join(done.err.split()), done
 
 
 def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:

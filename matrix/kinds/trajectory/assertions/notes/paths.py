@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 from unicodedata import normalize
+
+import re2  # type: ignore[import-untyped]
 
 _OR: Final = re.compile(r"(?<!\s)\s+OR\s+|(?:(?<!\s)\s+)?\|\|\s*")
 _MAGIC: Final = re.compile(r"[*?\[]|\{[^{}]*,[^{}]*\}")
@@ -14,6 +16,9 @@ _BRACES: Final = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
 _JOINED: Final = re.compile(r"(?:\.\w+|\*)(?: or |, ?| ?\| ?)\S", re.IGNORECASE)
 _SHOWN: Final = 5
 _RANGES: Final = re.compile(r"\[[^\[\]]*?(\w-\w)")
+_STARS: Final = re.compile(r"\*+")
+_QUIETLY: Final = re2.Options()
+_QUIETLY.log_errors = False
 _LOOSE_OR: Final = re.compile(r"^OR\s|\sOR$")
 
 
@@ -102,30 +107,46 @@ def is_glob(path: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _pattern(glob: str) -> re.Pattern[str]:
+def _pattern(glob: str) -> Any:
+    """A glob as a pattern of RE2, which takes time linear in a path whatever the glob is."""
+    try:
+        return re2.compile(f"(?s){_source(glob)}", _QUIETLY)
+    except re2.error:
+        return re2.compile(re2.escape(glob), _QUIETLY)
+
+
+def _source(glob: str) -> str:
     """As ``glob.translate(recursive=True)`` of later Pythons, with hidden files as any others."""
     made, at = "", 0
     while at < len(glob):
         char = glob[at]
         if glob.startswith("**/", at) and (at == 0 or glob[at - 1] == "/"):
             made, at = made + "(?:[^/]+/)*", at + 3
-        elif glob.startswith("**", at):
-            made, at = made + ".*", at + 2
-        elif char == "*":
-            made, at = made + "[^/]*", at + 1
+        elif stars := _STARS.match(glob, at):
+            made, at = made + (".*" if len(stars[0]) > 1 else "[^/]*"), stars.end()
         elif char == "?":
             made, at = made + "[^/]", at + 1
         elif braces := _BRACES.match(glob, at):
-            each = (_pattern(part).pattern for part in braces[1].split(","))
+            each = map(_source, braces[1].split(","))
             made, at = made + f"(?:{'|'.join(each)})", braces.end()
         elif char == "[" and (end := glob.find("]", at + 2)) > 0:
-            inside = glob[at + 1 : end].replace("\\", "\\\\")
-            negated = inside.startswith(("!", "^"))
-            made += f"(?!/)[{'^' if negated else ''}{inside[negated:]}]"
-            at = end + 1
+            made, at = made + _one_of(glob[at + 1 : end]), end + 1
         else:
             made, at = made + re.escape(char), at + 1
+    return made
+
+
+def _one_of(inside: str) -> str:
+    """One character of those in brackets, or none of them after ``!``; never a slash."""
+    negated = inside.startswith(("!", "^"))
+    signs = inside[negated:].replace("\\", "\\\\")
+    if negated:
+        return f"[^/{signs}]"
     try:
-        return re.compile(made, re.DOTALL)
+        crosses = re.compile(f"[{signs}]").match("/") is not None
     except re.error:
-        return re.compile(re.escape(glob))
+        return re.escape(f"[{inside}]")
+    if not crosses:
+        return f"[{signs}]"
+    told = (chr(code) for code in range(32, 127) if chr(code) != "/")
+    return f"[{''.join(re.escape(one) for one in told if re.match(f'[{signs}]', one))}]"

@@ -1,0 +1,93 @@
+"""Chapters on single sessions: what went wrong, and where to begin reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from matrix.report.page.blocks import Block, DataTable, Facts, TableCell, anchor_of
+from matrix.report.page.known import RunFacts, levels_of
+from matrix.report.text import number, plural
+from matrix.store.reading.reader import RunTables
+
+MOST_CAUSES: Final = 12
+MOST_OF_A_CAUSE: Final = 8
+
+
+def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
+    """What went wrong, by cause, with where it can be read."""
+    endings = run.summary.endings
+    for one in (*endings.errors, *endings.losses)[:MOST_CAUSES]:
+        own = frame[(frame["error_class"] == one.name) | (frame["outcome"] == one.name)]
+        own = own.sort_values("seq", ascending=False)
+        ids = [str(session) for session in own["session_id"]][:MOST_OF_A_CAUSE]
+        rows = [
+            [
+                TableCell(session[:16], anchor_of(session) if session in shown else ""),
+                TableCell(str(row["scenario"])),
+                TableCell(levels_of(run, row)),
+                TableCell(f"{int(row['turns']):,}"),
+                TableCell(str(row["end_reason"] or "")[:300]),
+            ]
+            for session, row in zip(ids, own.to_dict("records"), strict=False)
+        ]
+        more = f" ({len(ids)} of {one.sessions:,} shown)" if one.sessions > len(ids) else ""
+        yield DataTable(
+            f"{one.name}: {plural(one.sessions, 'session')}{more}",
+            ["session", "scenario", "variant", "turns", "why"],
+            rows,
+            (3,),
+        )
+    cut = [(name, f"{count:,} sessions") for name, count in run.summary.censored.items()]
+    if cut:
+        yield Facts([("cut short or not begun", ""), *cut])
+
+
+def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
+    """Where to begin reading."""
+    rows = []
+    marks = issues_in(run.tables)
+    for word, session in looked_at_of(run, frame):
+        row = frame[frame["session_id"] == session].iloc[0]
+        turn = marks.get(session, int(row["turns"]))
+        score = row["score"]
+        rows.append(
+            [
+                TableCell(word),
+                TableCell(session[:16], anchor_of(session) if session in shown else ""),
+                TableCell(str(row["scenario"])),
+                TableCell(levels_of(run, row)),
+                TableCell("-" if score != score else number(float(score), 2)),
+                TableCell(
+                    f"turn {turn}",
+                    anchor_of(session, turn) if session in shown and turn else "",
+                ),
+                TableCell(str(row["end_reason"] or "")[:200]),
+            ]
+        )
+    if rows:
+        headers = ["", "session", "scenario", "variant", "score", "look at", "ended"]
+        yield DataTable("Where to begin reading", headers, rows, (4,))
+
+
+def issues_in(tables: RunTables) -> dict[str, int]:
+    """Session -> the turn of its first problem, the most serious kind first."""
+    events = tables.frame("events", ["session_id", "turn", "severity"])
+    events = events[events["severity"].notna()]
+    order = {"error": 0, "warning": 1}
+    ranks = events.assign(rank=[order.get(str(one), 2) for one in events["severity"]])
+    first = ranks.sort_values(["rank", "turn"]).drop_duplicates("session_id")
+    return {str(s): int(t) for s, t in zip(first["session_id"], first["turn"], strict=True)}
+
+
+def looked_at_of(run: RunFacts, frame: Any) -> list[tuple[str, str]]:
+    """What a session is an example of, and which one."""
+    found = dict[str, str]()
+    scored = frame[frame["score"].notna()].sort_values("score")
+    for word, session in run.summary.extremes.items():
+        found.setdefault(session, word)
+    for session in scored["session_id"].head(3):
+        found.setdefault(str(session), "among the worst")
+    for session in scored["session_id"].tail(2):
+        found.setdefault(str(session), "among the best")
+    return [(word, session) for session, word in found.items()]

@@ -1,0 +1,44 @@
+"""What a page is made of: all that is known of one run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from matrix.kinds.reporting import RunReport
+from matrix.report.page.blocks import DataTable, Figure, TableCell
+from matrix.report.page.charts import Chart
+from matrix.report.page.drawing import draw
+from matrix.report.run.summary import Summary
+from matrix.report.study.study import Study
+from matrix.store.reading.reader import RunTables
+from matrix.store.tables.tables import factor_columns
+
+
+class RunFacts(NamedTuple):
+    """All that is known of a run.
+
+    ``study`` is its comparison, if it has one; ``told`` is what its kind says of it.
+    """
+
+    summary: Summary
+    tables: RunTables
+    study: Study | None
+    told: RunReport | None
+
+
+def level_columns(run: RunFacts) -> dict[str, str]:
+    """Factor -> its column in ``sessions``."""
+    return factor_columns(run.summary.run.spec.get("factors") or {})
+
+
+def levels_of(run: RunFacts, row: Any) -> str:
+    """The levels of a row of ``sessions``, in one line."""
+    names = level_columns(run).values()
+    return ", ".join(str(row[name]) for name in names if isinstance(row.get(name), str))
+
+
+def figure(chart: Chart, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
+    """A chart drawn, with its data."""
+    cells = [[TableCell(text) for text in row] for row in rows]
+    return Figure(draw(chart), chart.title, DataTable(chart.title, headers, cells, (1, 2, 3)))

@@ -1,0 +1,137 @@
+"""A run in the forms of other programs: a comment on GitHub, JUnit's XML, a line a session."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from matrix.kinds.reporting import ReportedCase
+from matrix.model.lines import in_line, no_formula
+from matrix.model.money import show_usd
+from matrix.report.page.failures import issues_in, looked_at_of
+from matrix.report.page.known import RunFacts, level_columns, levels_of
+from matrix.report.run.report_file import escaped
+from matrix.report.run.summary_text import head_line, verdict_line
+from matrix.report.text import interval, number
+
+MOST_LINES: Final = 12
+"""Of a comment: it has to be read without scrolling."""
+_MOST_VARIANTS: Final = 4
+_TURNS: Final = 3
+_COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"}
+
+
+def as_github(run: RunFacts) -> str:
+    """A comment for a pull request: verdict, cost, variants, and the three turns to look at."""
+    summary = run.summary
+    lines = [f"**{escaped(verdict_line(summary))}**", ""]
+    lines.append(
+        f"{escaped(head_line(summary))}; {show_usd(summary.spent_nano)} of "
+        f"{show_usd(summary.run.cap_nano)} spent"
+    )
+    if (gate := summary.run.gate) is not None:
+        lines += [escaped(line) for line in gate.lines[:1]]
+    elif run.told is not None and run.told.cases:
+        counts = dict.fromkeys(("passed", "failed", "error", "skipped"), 0)
+        for case in run.told.cases:
+            counts[case.outcome] += 1
+        lines.append(", ".join(f"{n} {word}" for word, n in counts.items() if n))
+    if run.study is not None:
+        rows = run.study.rows[:_MOST_VARIANTS]
+        digits = run.study.figures.digits
+        told = "; ".join(
+            f"{escaped(one.level)} {number(one.mean, digits)} "
+            f"({interval(one.low, one.high, digits)})"
+            for one in rows
+        )
+        lines.append(told)
+    lines.append("")
+    lines += _turns(run)
+    return "\n".join(lines[:MOST_LINES]) + "\n"
+
+
+def _turns(run: RunFacts) -> Iterator[str]:
+    frame = run.tables.frame("sessions")
+    marks = issues_in(run.tables)
+    rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
+    order = {"failed": 0, "worst": 1, "among the worst": 2}
+    found = sorted(looked_at_of(run, frame), key=lambda one: order.get(one[0], 3))
+    for word, session in found[:_TURNS]:
+        row = rows[session]
+        turn = marks.get(session, int(row["turns"]))
+        levels = levels_of(run, row)
+        where = f"{row['scenario']}{f', {levels}' if levels else ''}"
+        command = f"`matrix show {run.summary.run.run_id} {session[:12]}`"
+        yield f"- {word}: turn {turn} of {escaped(where)} ({command})"
+
+
+def as_junit(run: RunFacts) -> str:
+    """What passed and what did not, as programs for continuous integration read it.
+
+    Cases are those of the run's kind, if it has any; else its sessions. A gate is a case as well.
+    """
+    suites: dict[str, list[ReportedCase]] = {}
+    told = run.told
+    for case in told.cases if told is not None and told.cases else _sessions(run):
+        suites.setdefault(case.group, []).append(case)
+    if (gate := run.summary.run.gate) is not None:
+        outcome = "failed" if gate.failed else "passed"
+        suites["gates"] = [ReportedCase("gates", "gate", outcome, "\n".join(gate.lines))]
+    root = ET.Element("testsuites", name=_xml(run.summary.run.run_id))
+    for name, cases in suites.items():
+        suite = ET.SubElement(root, "testsuite", name=_xml(name), tests=str(len(cases)))
+        for word, attribute in (
+            ("failed", "failures"),
+            ("error", "errors"),
+            ("skipped", "skipped"),
+        ):
+            suite.set(attribute, str(sum(case.outcome == word for case in cases)))
+        for case in cases:
+            element = ET.SubElement(suite, "testcase", name=_xml(case.name), classname=_xml(name))
+            tag = {"failed": "failure", "error": "error", "skipped": "skipped"}.get(case.outcome)
+            if tag is not None:
+                ET.SubElement(element, tag, message=_xml(case.told)[:500]).text = _xml(case.told)
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
+    words = {
+        "completed": "passed", "timeout": "passed", "failed": "failed", "errored": "error",
+    }  # fmt: skip
+    for row in run.tables.frame("sessions").to_dict("records"):
+        levels = levels_of(run, row)
+        name = f"{levels or 'session'}, round {row['round']}"
+        why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
+        told = f"{row['outcome']}: {why} (session {row['session_id']})"
+        outcome = words.get(str(row["outcome"]), "skipped")
+        yield ReportedCase(str(row["scenario"]), name, outcome, told)
+
+
+def as_csv(run: RunFacts) -> str:
+    """A line of each session, for a spreadsheet."""
+    factors = level_columns(run)
+    columns = ["session_id", "scenario", "round", *factors.values(), "outcome", "score", "turns"]
+    columns += ["calls", "cost_usd", "duration_s", "end_reason"]
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(columns)
+    for row in run.tables.frame("sessions", columns).to_dict("records"):
+        lines.writerow([_cell(row[column]) for column in columns])
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    if not isinstance(value, str):
+        return value
+    return no_formula(in_line(value))
+
+
+def _xml(text: str) -> str:
+    """Text without characters that no XML may hold."""
+    return "".join(c if c in "\t\n" or 0x20 <= ord(c) < 0xFFFE else " " for c in text)

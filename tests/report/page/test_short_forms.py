@@ -1,0 +1,92 @@
+"""A run as a comment, as JUnit's XML and as a table; and one session by itself."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from matrix.model.lines import no_formula
+from tests.executors.programs import Project, counter_spec
+from tests.kinds.trajectory import folders
+
+
+@pytest.fixture(scope="module")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(tmp_path_factory.mktemp("forms"))
+    project.write(counter_spec(options={"turns": 2}, per_cell=12))
+    flags = ("--threshold", "score=1000", "--fail-on", "threshold", "--in-process")
+    assert project.matrix("run", *flags, "--run-id", "it").code == 3
+    return project
+
+
+def test_a_comment_is_short_and_begins_with_the_verdict(played: Project) -> None:
+    done = played.matrix("report", "it", "--format", "github")
+    assert done.code == 0, done
+    lines = done.out.splitlines()
+    assert len(lines) <= 12
+    assert lines[0].startswith("**")
+    assert "\\$" in done.out or "$" in done.out
+    assert sum("matrix show it " in line for line in lines) == 3
+
+
+def test_junit_has_a_case_for_each_session_and_the_gate(played: Project) -> None:
+    done = played.matrix("report", "it", "--format", "junit")
+    root = ET.fromstring(done.out)
+    suites = {suite.get("name"): suite for suite in root}
+    assert suites["one"].get("tests") == "24"
+    assert suites["gates"].get("failures") == "1"
+    failure = suites["gates"].find("testcase/failure")
+    assert failure is not None
+    assert "score" in (failure.text or "")
+
+
+def test_junit_has_the_cases_of_a_kind_that_has_any(tmp_path: Path) -> None:
+    project = folders.project(tmp_path)
+    turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}, {"file_exists": "no.md"}]}]
+    folders.scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, {"turns": turns})
+    assert project.matrix("run", "scenarios", "--in-process", "--run-id", "it").code == 3
+    out = tmp_path / "junit.xml"
+    assert project.matrix("report", "it", "--format", "junit", "-o", "junit.xml").code == 0
+    (suite,) = ET.fromstring(out.read_text())
+    assert {case.get("name"): len(case) for case in suite} == {
+        "t01.file_exists": 0, "t01.file_exists.2": 1,
+    }  # fmt: skip
+
+
+def test_a_table_has_a_line_for_each_session(played: Project) -> None:
+    done = played.matrix("report", "it", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.out)))
+    frame = played.tables("it").frame("sessions")
+    assert [row["session_id"] for row in rows] == list(frame["session_id"])
+    assert [float(row["score"]) for row in rows] == pytest.approx(list(frame["score"]))
+    assert {row["step"] for row in rows} == {"1", "2"}
+
+
+@pytest.mark.parametrize("sign", ["=", "+", "-", "@"])
+@pytest.mark.parametrize("before", ["", "a;", "a\n", "a\t", "a, ", "a\n  "])
+def test_no_part_of_a_cell_is_a_formula(sign: str, before: str) -> None:
+    shown = no_formula(f"{before}{sign}cmd|x!A1")
+    assert f"'{sign}cmd" in shown.replace(" ", "")
+    assert no_formula("as it was: a=b - c@d") == "as it was: a=b - c@d"
+
+
+def test_one_session_is_a_page_or_markdown(played: Project) -> None:
+    done = played.matrix("report", "it", "--session", "best", "-o", "one.html")
+    assert done.code == 0, done
+    text = (played.folder / "one.html").read_text()
+    assert text.count('class="session"') == 1
+    told = played.matrix("report", "it", "--session", "best", "--format", "md")
+    assert told.out.startswith("# Session Report")
+    wrong = played.matrix("report", "it", "--session", "best", "--format", "csv")
+    assert wrong.code == 2
+    assert "a session is told as html or md" in wrong.err
+
+
+def test_an_unknown_form_is_told_with_those_there_are(played: Project) -> None:
+    done = played.matrix("report", "it", "--format", "pdf")
+    assert done.code == 2
+    assert "--format: found 'pdf'; a report is one of html, md, github, junit, csv" in done.err
