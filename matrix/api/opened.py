@@ -39,6 +39,32 @@ class Run:
         self._summary: Summary | None = None  # of a run that is over it is read once
         read_run(path)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: its page without transcripts, in a frame of its own."""
+        from html import escape
+
+        from matrix.api.reporting import facts_of
+        from matrix.report.page.chapters import page_of
+        from matrix.report.page.rendering import page_as_html
+
+        page = escape(page_as_html(page_of(facts_of(self), transcripts=False)), quote=True)
+        return f'<iframe sandbox srcdoc="{page}" width="100%" height="640"></iframe>'
+
+    def report(self, form: str = "html", *, session: str = "") -> str:
+        """Its report as text: ``html``, ``md``, ``github``, ``junit`` or ``csv``.
+
+        Args:
+            form: Which.
+            session: Only this session (html and md).
+
+        Raises:
+            BadInput: No such form.
+            SessionNotFound: No such session.
+        """
+        from matrix.api.reporting import report
+
+        return report(self, form=form, session=session)
+
     @property
     def id(self) -> str:
         return self.file.run_id

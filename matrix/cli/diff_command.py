@@ -12,6 +12,7 @@ from matrix.cli.printing import say
 HELP = """Show two sessions side by side, from where they part.
 
 \b
+    matrix diff last                          two of one round and scenario
     matrix diff last best worst               two sessions of one run
     matrix diff last:best playtest-2026:3f2a  of two runs, as RUN:SESSION
 
@@ -27,7 +28,7 @@ def register(app: typer.Typer) -> None:
 def diff(
     where: Annotated[
         list[str],
-        typer.Argument(metavar="[RUN] A B", help="Two sessions of RUN, or two RUN:SESSION."),
+        typer.Argument(metavar="[RUN] [A B]", help="Two sessions of RUN, or two RUN:SESSION."),
     ],
     results: ResultsOption = "results",
     json: JsonOption = False,
@@ -38,11 +39,12 @@ def diff(
     from matrix.model.errors import BadInput, Mistake
     from matrix.report.session.difference import difference_as_data, difference_as_text
 
-    if len(where) not in (2, 3):
-        told = f"found {len(where)} names; give RUN A B, or two RUN:SESSION"
+    if len(where) > 3:
+        told = f"found {len(where)} names; give RUN, RUN A B, or two RUN:SESSION"
         raise BadInput([Mistake("matrix diff", None, "", told)])
-    run = where[0] if len(where) == 3 else None
-    found = api.diff(where[-2], where[-1], run=run, results=results)
+    run = where[0] if len(where) in (1, 3) else None
+    names = where[-2:] if len(where) > 1 else ["", ""]
+    found = api.diff(*names, run=run, results=results)
     if json:
         print_json(difference_as_data(found))
     else:

@@ -18,8 +18,9 @@ HELP = """Write a run's report again, or in another form.
     matrix report last --format github     a comment for a pull request
     matrix report last --format junit -o junit.xml
 
-The page loads nothing and runs no script: it opens from a disk, prints, and may
-be sent. Forms but html are printed unless --output names a file.
+Pages are written into the run's folder. They load nothing and run no script: they
+open from a disk, print, and may be sent. Other forms are printed, unless --output
+names a file.
 """
 
 
@@ -46,23 +47,30 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="File to write.", show_default=False),
     ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
     results: ResultsOption = "results",
 ) -> None:
     """Write a report."""
     from matrix.api.opened import open_run
     from matrix.api.reporting import PAGE_NAME
     from matrix.api.reporting import report as made
+    from matrix.model.errors import BadInput, Mistake
     from matrix.store.run.exports import write_files
 
+    if output is not None and not output.name:
+        raise BadInput([Mistake("--output", None, "", f"found {str(output)!r}; name a file")])
     found = open_run(run, results=results)
     text = made(found, form=form, session=session)
     if output is not None:
-        (written,) = write_files(output.parent, {output.name: text.encode}, force=True)
+        (written,) = write_files(output.parent, {output.name: text.encode}, force=force)
         say(f"{written} written")
-    elif form == "html" and not session:
+    elif form == "html":
         from matrix.store.run.run_folder import from_here, write_whole
 
-        write_whole(found.path, PAGE_NAME, text)
-        say(f"{from_here(found.path / PAGE_NAME)} written")
+        name = PAGE_NAME
+        if session:
+            name = f"session-{found.session(session).session_id[:16]}.html"
+        write_whole(found.path, name, text)
+        say(f"{from_here(found.path / name)} written")
     else:
         say(text.rstrip("\n"))

@@ -133,7 +133,8 @@ class EndedRun(NamedTuple):
 
     ``touched`` is what became of the project's own files meanwhile, for a kind that guards them;
     ``goes_on`` says that its sessions are those of another run, judged again or played on.
-    ``simulated`` says whose answers were simulated; empty for nobody's.
+    ``simulated`` says whose answers were simulated; empty for nobody's. ``judged_again`` says that
+    its sessions were over before, and only judged anew.
     ``spent`` adds up what was paid, when it is asked. ``judge`` is what is known of its judges: how
     they stand beside people (``standing``: a word, a sentence, kappa and n; ``None`` where none
     has part in the score), what they did wrong (``faults``, counted), and both as ``lines``.
@@ -148,6 +149,7 @@ class EndedRun(NamedTuple):
     spent: Callable[[], Sequence[Spent]] = tuple
     judge: Mapping[str, JSON] = {}
     simulated: str = ""
+    judged_again: bool = False
 
 
 _LONGEST_NAME: Final = 150

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from matrix.engine.governor.money_fold import money_in, money_so_far
+from matrix.model.entries import Settled
+from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from tests.executors.programs import Done, Project
 
 
@@ -126,3 +130,47 @@ def test_two_cells_that_are_the_same_are_one_line(sent: Project) -> None:
     path.write_text(json.dumps(plan))
     done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
     refused(done, "two cells are the same")
+
+
+def settled_of(project: Project) -> Settled:
+    with closing(JournalReader(project.path("it") / JOURNAL_NAME)) as reader:
+        return next(row.entry for row in reader.since(0) if isinstance(row.entry, Settled))
+
+
+@pytest.mark.parametrize("field", ["cost", "overrun", "saved"])
+def test_a_journal_that_gives_money_back_is_not_gone_on_with(sent: Project, field: str) -> None:
+    more: dict[str, Any] = {field: -(10**12), "hold_id": 10**6}
+    journal = JournalWriter(sent.path("it") / JOURNAL_NAME)
+    journal.append([settled_of(sent)._replace(**more)])
+    journal.close()
+    path = sent.path("it") / "run.json"
+    said = json.loads(path.read_text())
+    path.write_text(json.dumps({**said, "status": "incomplete", "end_reason": "died"}))
+    done = sent.matrix("resume", "it", "--in-process", "--max-cost", "0.5")
+    assert done.code == 1, done
+    assert "nano-dollars, which no call can cost" in done.err
+    assert "Traceback" not in done.err
+    shown = sent.matrix("show", "it")
+    assert "Traceback" not in shown.err
+
+
+def test_sums_that_none_can_be_are_made_again(sent: Project) -> None:
+    path = sent.path("it") / JOURNAL_NAME
+    before = money_in(sent.path("it")).charged
+    journal = JournalWriter(path)
+    money = money_so_far(journal).to_json()
+    journal.keep("money", {**money, "settled_by_role": {"counter": -(10**12)}})
+    journal.close()
+    assert money_in(sent.path("it")).charged == before
+
+
+def test_a_repair_that_fails_leaves_the_tables_as_they_were(sent: Project) -> None:
+    rows = sent.matrix("report", "it", "--format", "csv").out
+    journal = JournalWriter(sent.path("it") / JOURNAL_NAME)
+    journal.append([settled_of(sent)._replace(at=1e300, hold_id=10**6)])
+    journal.close()
+    done = sent.matrix("repair", "it")
+    assert done.code == 1, done
+    assert "Traceback" not in done.err
+    assert sent.matrix("report", "it", "--format", "csv").out == rows
+    assert not list(sent.path("it").glob(".before-repair-*"))

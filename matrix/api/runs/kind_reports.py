@@ -106,6 +106,7 @@ def ended_run(run: Run) -> EndedRun:
         lambda: spent_in(run),
         _judge(run),
         file.simulation,
+        file.branched is not None and file.branched.mode == "rejudge",
     )
 
 

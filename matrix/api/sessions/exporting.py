@@ -216,21 +216,45 @@ def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def diff(
-    a: str, b: str, *, run: str | Path | None = None, results: str | Path = RESULTS
+    a: str = "", b: str = "", *, run: str | Path | None = None, results: str | Path = RESULTS
 ) -> Difference:
     """Two sessions and where they part.
 
     Args:
-        a: A session of ``run``, or ``RUN:SESSION``.
+        a: A session of ``run``, or ``RUN:SESSION``; without any, two of ``run`` are taken that
+            share a round and a scenario: those whose scores lie furthest apart.
         b: Another.
         run: The run of names without one; the newest if left out.
         results: Folder of runs.
 
     Raises:
         RunNotFound, SessionNotFound: No such run or session.
+        BadInput: No two sessions of the run share a round and a scenario.
     """
+    if not a and not b:
+        a, b = _furthest_apart(open_run(run or NEWEST, results=results))
     one, two = (_session(name, run, results) for name in (a, b))
     return difference_of(one, two)
+
+
+def _furthest_apart(run: Run) -> tuple[str, str]:
+    """Two sessions of one round and scenario, the lower score first; or any two without scores."""
+    frame = run.sessions()
+    frame = frame[frame["outcome"].isin(["completed", "timeout", "failed"])]
+    best: tuple[float, str, str] | None = None
+    for _, group in frame.groupby(["round", "scenario"], observed=True):
+        rows = group.sort_values("score", na_position="first")
+        if len(rows) < 2:
+            continue
+        first, last = rows.iloc[0], rows.iloc[-1]
+        gap = float(last["score"]) - float(first["score"])
+        gap = gap if gap == gap else -1.0
+        if best is None or gap > best[0]:
+            best = (gap, str(first["session_id"]), str(last["session_id"]))
+    if best is None:
+        told = "has no two sessions of one round and scenario; name two, such as best and worst"
+        raise BadInput([Mistake(run.id, None, "", told)])
+    return best[1], best[2]
 
 
 def _session(name: str, run: str | Path | None, results: str | Path) -> Transcript:

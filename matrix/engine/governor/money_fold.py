@@ -53,15 +53,21 @@ class MoneyFold:
         self._playing = False
 
     def take(self, entries: Iterable[Entry]) -> None:
-        """Take in more entries."""
+        """Take in more entries.
+
+        Raises:
+            StoreError: One has an amount that none can be; a cap would not hold by it.
+        """
         for entry in entries:
             match entry:
                 case Held():
+                    _require_amounts(entry, entry.amount, entry.bound)
                     self.attempts.hold(entry)
                     self._last_hold_id = max(self._last_hold_id, entry.hold_id)
                     self._attempts += 1
                     self._retries += entry.attempt > 1
                 case Settled():
+                    _require_amounts(entry, entry.cost, entry.held, entry.overrun, entry.saved)
                     self._take_end(entry)
                 case Opened():
                     self._playing = self._playing or entry.plan.part == "play"
@@ -160,6 +166,12 @@ class MoneyFold:
         money._settled, money._presumed = found["settled_by_role"], found["presumed_by_role"]
         money._overrun, money._counts = found["overrun"], found["counts"]
         money._playing = found["playing"]
+        sums = (*money._settled.values(), *money._presumed.values(), money._overrun)
+        for amount in (*sums, *money._counts.values(), *found["numbers"]):
+            if not _is_amount(amount):
+                raise ValueError(f"{amount!r} is no sum")
+        for held in money.attempts.open.values():
+            _require_amounts(held, held.amount, held.bound)
         numbers = found["numbers"]
         money._last_hold_id, money._attempts, money._retries, money._turns = numbers
         return money
@@ -190,6 +202,25 @@ def money_in(run_dir: Path) -> MoneyFold:
 def charged_in(run_dir: Path) -> NanoUSD:
     """What a run has spent according to its journal, open holds counted as spent."""
     return money_in(run_dir).charged
+
+
+_MOST: Final = 10**18
+"""A billion dollars: no entry is about more."""
+
+
+def _is_amount(found: object) -> bool:
+    return isinstance(found, int) and 0 <= found <= _MOST
+
+
+def _require_amounts(entry: Held | Settled, *amounts: object) -> None:
+    """See that what an entry says of money can be; it may be somebody else's journal."""
+    for amount in amounts:
+        if not _is_amount(amount):
+            raise StoreError(
+                f"the journal is damaged: an entry of session {session_of(entry)[:16]} is about "
+                f"{str(amount)[:40]} nano-dollars, which no call can cost; get the run anew, or "
+                "restore it from a backup"
+            )
 
 
 def _out(entry: Held | Settled) -> JSON:

@@ -403,15 +403,15 @@ def _run(
     roles, params = _roles(file, given), _params(file, spec, settings, agents)
     counted = {"per_cell", "sessions"} & spec.keys() and RUNS not in settings
     runs = {} if counted else {"per_cell": int(settings.get(RUNS, 1))}
-    several = {"factors": {"scaffold": list(scaffolds)}} if len(scaffolds) > 1 else {}
+    several = {"scaffold": list(scaffolds)} if len(scaffolds) > 1 else {}
     longest = turns * settings.get(TURN_TIMEOUT, file.turn_timeout_s) / 60
     return {
         "name": TRAJECTORY,
         "kind": TRAJECTORY,
         "scenarios": list(packs),
         "at_cap": "spend-all",
-        **several,
         **spec,
+        **({"factors": {**several, **(spec.get("factors") or {})}} if several else {}),
         **runs,
         "agents": dict(agents),
         "limits": {

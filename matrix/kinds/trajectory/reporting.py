@@ -104,7 +104,7 @@ class Rate(NamedTuple):
 def report_of(run: EndedRun) -> RunReport:
     """The files about a run, and what is said after its summary."""
     options = TrajectoryOptions.model_validate(dict(run.options))
-    sessions = [_session(one) for one in run.sessions]
+    sessions = [_session(one, judged_again=run.judged_again) for one in run.sessions]
     rates = [*_rates(sessions)]
     unplayed = [one for one in sessions if one["outcome"] in ("", "errored", "censored")]
     lost = [one for one in rates if one.holds is False]
@@ -235,13 +235,12 @@ def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[s
     return pins, why
 
 
-def _session(session: EndedSession) -> dict[str, Any]:
+def _session(session: EndedSession, *, judged_again: bool) -> dict[str, Any]:
     said = [orjson.loads(text) for text in session.reported]
     whole = next((one for one in reversed(said) if "results" in one and "turn" not in one), None)
     begun: Mapping[str, Any] = next((one for one in said if "begun" in one), {})
     turns = [one for one in said if "turn" in one]
     results = [r for one in turns for r in one["results"]] if whole is None else whole["results"]
-    played_on = any(one["turn"] > session.parent_turn for one in turns)  # else it is judged again
     return {
         "scenario": session.scenario,
         "run": session.round + 1,
@@ -252,7 +251,7 @@ def _session(session: EndedSession) -> dict[str, Any]:
         "inputs": begun.get("inputs", ""),
         "layers": begun.get("layers", {}),
         "turns": len(turns),
-        "inherited": session.parent_turn if played_on else 0,
+        "inherited": 0 if judged_again else session.parent_turn,
         "final": bool(whole and whole["final"]),
         "thresholds": begun.get("thresholds") or (whole or {}).get("thresholds"),
         "results": results,

@@ -35,10 +35,10 @@ from matrix.report.study.study_text import verdict_facts
 from matrix.report.text import noted, number
 
 
-def page_of(run: RunFacts) -> Page:
-    """The whole page."""
+def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
+    """The whole page, or one without what was said."""
     frame = run.tables.frame("sessions")
-    wanted = _wanted(run, frame)
+    wanted = _wanted(run, frame) if transcripts else []
     file = run.summary.run
     chapters = [
         Chapter("verdict", "Verdict", list(_verdict(run))),
@@ -70,7 +70,7 @@ def page_of_session(run: RunFacts, session_id: str) -> Page:
         [
             TableCell(str(name)),
             TableCell("-" if value != value or value is None else number(float(value), 3)),
-            TableCell(str(reason or "")),
+            TableCell(reason if isinstance(reason, str) else ""),
         ]
         for name, value, reason in zip(own["name"], own["value"], own["reason"], strict=True)
     ]

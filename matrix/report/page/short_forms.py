@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 from xml.etree import ElementTree as ET
@@ -16,11 +17,13 @@ from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, verdict_line
 from matrix.report.text import interval, number
+from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 MOST_LINES: Final = 12
 """Of a comment: it has to be read without scrolling."""
 _MOST_VARIANTS: Final = 4
 _TURNS: Final = 3
+_NO_XML: Final = re.compile("[^\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"}
 
 
@@ -28,6 +31,8 @@ def as_github(run: RunFacts) -> str:
     """A comment for a pull request: verdict, cost, variants, and the three turns to look at."""
     summary = run.summary
     lines = [f"**{escaped(verdict_line(summary))}**", ""]
+    if not is_made_here(summary.run_dir, summary.run):
+        lines.append(f"Received: {escaped(NOT_MADE_HERE)}")
     lines.append(
         f"{escaped(head_line(summary))}; {show_usd(summary.spent_nano)} of "
         f"{show_usd(summary.run.cap_nano)} spent"
@@ -50,7 +55,8 @@ def as_github(run: RunFacts) -> str:
         lines.append(told)
     lines.append("")
     lines += _turns(run)
-    return "\n".join(lines[:MOST_LINES]) + "\n"
+    text = "\n".join(lines[:MOST_LINES]) + "\n"
+    return text.replace("@", "@\u200b")  # nobody is called by the name of a variant
 
 
 def _turns(run: RunFacts) -> Iterator[str]:
@@ -81,6 +87,8 @@ def as_junit(run: RunFacts) -> str:
         outcome = "failed" if gate.failed else "passed"
         suites["gates"] = [ReportedCase("gates", "gate", outcome, "\n".join(gate.lines))]
     root = ET.Element("testsuites", name=_xml(run.summary.run.run_id))
+    if not is_made_here(run.summary.run_dir, run.summary.run):
+        suites["received"] = [ReportedCase("received", "run", "skipped", NOT_MADE_HERE)]
     for name, cases in suites.items():
         suite = ET.SubElement(root, "testsuite", name=_xml(name), tests=str(len(cases)))
         for word, attribute in (
@@ -134,4 +142,4 @@ def _cell(value: Any) -> Any:
 
 def _xml(text: str) -> str:
     """Text without characters that no XML may hold."""
-    return "".join(c if c in "\t\n" or 0x20 <= ord(c) < 0xFFFE else " " for c in text)
+    return _NO_XML.sub(" ", in_line(text) if "\n" in text else text)

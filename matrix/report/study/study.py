@@ -39,7 +39,7 @@ from matrix.report.study.settling import Settling, advice_of, settling_of
 from matrix.stats import Verdict
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Study:
     """A comparison with all its sections.
 
@@ -81,6 +81,10 @@ class Study:
     standing: Standing | None
     people: ByPeople | None
     risk: Risk | None
+
+    def __repr__(self) -> str:
+        """The verdict in one line; all that it rests on is in the attributes."""
+        return f"<study of {self.factor} on {self.metric}: {self.sentence}>"
 
     @property
     def factor(self) -> str:

@@ -20,7 +20,7 @@ class SessionNotFound(StoreError):
     exit_code = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Transcript:
     """Everything needed to show a session.
 
@@ -40,6 +40,15 @@ class Transcript:
     calls: tuple[Settled, ...]
     in_flight: tuple[Held, ...]
     ended: Ended | None
+
+    def __repr__(self) -> str:
+        """One line: a session may have megabytes of words."""
+        how = "open" if self.ended is None else self.ended.outcome
+        plan = self.plan
+        return (
+            f"<session {plan.session_id[:16]} of {plan.scenario}, round {plan.round}: {how}, "
+            f"{len(self.turns)} checkpoints, {len(self.calls)} calls>"
+        )
 
     @property
     def session_id(self) -> str:

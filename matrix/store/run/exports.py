@@ -17,11 +17,15 @@ def write_files(
     """Write files into a folder, each durably and in one step, and made when its turn comes.
 
     Raises:
-        BadInput: Some are there already and ``force`` is not given; nothing was written.
+        BadInput: Some are there already and ``force`` is not given, or are no plain files; nothing
+            was written.
         StoreError: The folder cannot be written; no half-written file is left.
     """
     disk = disk or Disk()
     paths = {folder / name: made for name, made in files.items()}
+    if odd := [path for path in paths if path.exists() and not path.is_file()]:
+        told = "is no plain file, and is not replaced; choose another name"
+        raise BadInput(Mistake(str(path), None, "", told) for path in odd)
     taken = [path for path in paths if path.exists()]
     if taken and not force:
         told = "is there already; choose another name, or --force to replace it"

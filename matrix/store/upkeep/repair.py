@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -68,7 +70,7 @@ def repair_tables(
         for name in TABLES:
             if (run_dir / name).exists() and not (run_dir / name).is_dir():
                 (run_dir / name).unlink()
-        with Publisher(run_dir, run.info) as publisher:
+        with _kept_aside(run_dir), Publisher(run_dir, run.info) as publisher:
             publisher.rebuild()
             if run.status in ("complete", "incomplete"):
                 publisher.finalize(planned(), why_unfinished(run.end_reason))
@@ -76,6 +78,25 @@ def repair_tables(
         held.close()
     turns = RunTables(run_dir).turns_played()
     return Repaired(found, {name: _rows(run_dir / name) for name in TABLES}, entries, turns)
+
+
+@contextmanager
+def _kept_aside(run_dir: Path) -> Iterator[None]:
+    """The tables as they are, put aside until there are new ones; back in their place if not."""
+    aside = run_dir / f".before-repair-{uuid4().hex}"
+    aside.mkdir()
+    there = [name for name in TABLES if (run_dir / name).is_dir()]
+    for name in there:
+        (run_dir / name).rename(aside / name)
+    try:
+        yield
+    except BaseException:
+        for name in there:
+            shutil.rmtree(run_dir / name, ignore_errors=True)
+            (aside / name).rename(run_dir / name)
+        raise
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def inspected(folder: Path) -> str:

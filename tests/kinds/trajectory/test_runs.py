@@ -496,6 +496,20 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
 
 
+def test_scaffolds_and_agents_are_crossed(tmp_path: Path) -> None:
+    own = {name: item for name, item in ADAPTER.items() if name != "agent"}
+    agents = {**ADAPTER["agents"], "other": ADAPTER["agents"]["mine"]}
+    more = {"scaffold": {"one": "one", "two": "two"}, "factors": {"agent": ["mine", "other"]}}
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    made = project(tmp_path, {**own, **more, "agents": agents})
+    scenario(tmp_path, "07", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    done = made.matrix("plan", "scenarios/07", "--json")
+    assert done.code == 0, done
+    factors = json.loads(done.out)["factors"]
+    assert factors == {"scaffold": ["one", "two"], "agent": ["mine", "other"]}
+
+
 def test_a_model_is_given_where_one_plays(tmp_path: Path) -> None:
     levels = {"factors": {"agent": ["mine", "other"]}}
     own = {name: item for name, item in ADAPTER.items() if name != "agent"}

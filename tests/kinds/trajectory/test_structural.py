@@ -12,6 +12,7 @@ import pytest
 
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
+from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, with_marked_headings
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.notes.paths import hits
@@ -147,6 +148,58 @@ def test_a_file_is_modified_by_what_this_turn_does_to_it(
 
 
 @pytest.mark.parametrize("stars", ["*" * 300, "**/" * 100, "*a" * 100, "{a,b}*" * 50])
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("Never, this one is final.", False), ("Irreversible: the data is gone.", False),
+        ("Not reversible, the old tool is shut.", False), ("To do: ask Lena about it.", False),
+        ("We do not see a reason to reverse it", False), ("??? fill this in, please ???", False),
+        ("We have not thought about this yet", False),
+        ("TODO ask the others about this", False), ("If fewer than 3 of 10 stay by May.", True),
+        ("Never before May 3, and only if 5 shops ask for it.", True),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", ["## Reversal condition\n\n{}", "Reversal condition\n---\n\n{}"])
+def test_what_says_that_it_is_never_taken_back_is_no_condition(
+    tmp_path: Path, condition: str, holds: bool, form: str
+) -> None:
+    text = f"# D1\n\n{form.format(condition)}\n"
+    found = ask(look(tmp_path, {"decisions/d1.md": text}), "all_decisions_have_reversal_condition")
+    assert found.holds is holds, found
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "What would be evidence against", "Evidence against we would accept", "No evidence against",
+        "Missing evidence against", "Possible evidence against", "How to find evidence against",
+        "Evidence against (to be sought)", "Evidence against the alternative",
+        "Rejected evidence for", "Not evidence for", "Evidence for the opposite",
+    ],
+)  # fmt: skip
+def test_a_heading_of_evidence_that_is_none_has_no_rows(tmp_path: Path, heading: str) -> None:
+    text = (
+        f"# H-V1\n\nstatus: demoted\n\n## Evidence for\n\n{ROW}\n### {heading}\n\n- five say no\n"
+    )
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    (one,) = hypotheses_of(view, Layout())
+    assert (one.count(against=False), one.count(against=True)) == (1, 0)
+    assert ask(view, "no_silent_hypothesis_demotion").holds is False
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        "Status\n------\n\ndemoted", "**Status** - demoted", "- **Status** \u2014 demoted",
+        "__Status__ \u2013 demoted",
+    ],
+)  # fmt: skip
+def test_a_status_is_read_below_a_line_and_behind_a_dash(tmp_path: Path, status: str) -> None:
+    text = f"# H-V1\n\n{status}\n\n## Evidence for\n\n{ROW}\n"
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    assert ask(view, "no_silent_hypothesis_demotion").holds is False
+
+
 def test_no_pattern_takes_longer_than_its_path(stars: str) -> None:
     assert hits(f"{stars}x", ["a" * 200, "b/" * 50 + "c"]) == []
     assert hits(f"{'*' * 300}x", ["a" * 200 + "x"]) == ["a" * 200 + "x"]

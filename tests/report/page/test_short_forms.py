@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+import os
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
+from matrix.api.opened import open_run
 from matrix.model.lines import no_formula
 from tests.executors.programs import Project, counter_spec
 from tests.kinds.trajectory import folders
@@ -86,7 +89,42 @@ def test_one_session_is_a_page_or_markdown(played: Project) -> None:
     assert "a session is told as html or md" in wrong.err
 
 
+def test_no_file_is_replaced_unasked(played: Project) -> None:
+    (played.folder / "mine.txt").write_text("mine")
+    os.mkfifo(played.folder / "pipe")
+    for name, told in (
+        ("mine.txt", "is there already"), ("pipe", "is no plain file"), ("", "name a file"),
+    ):  # fmt: skip
+        done = played.matrix("report", "it", "--format", "csv", "-o", name)
+        assert done.code == 2, done
+        assert told in done.err
+    assert (played.folder / "mine.txt").read_text() == "mine"
+    forced = ("report", "it", "--format", "csv", "--force", "-o")
+    assert played.matrix(*forced, "mine.txt").code == 0
+    assert "is no plain file" in played.matrix(*forced, "pipe").err
+
+
 def test_an_unknown_form_is_told_with_those_there_are(played: Project) -> None:
     done = played.matrix("report", "it", "--format", "pdf")
     assert done.code == 2
     assert "--format: found 'pdf'; a report is one of html, md, github, junit, csv" in done.err
+
+
+def test_what_notebooks_show_is_short_and_framed(played: Project) -> None:
+    run = open_run(played.path("it"))
+    shown = run._repr_html_()
+    assert shown.startswith("<iframe sandbox srcdoc=")
+    assert len(shown) < 400_000
+    for one in (run, run.compare(), run.session("best")):
+        assert len(repr(one)) < 400
+        assert "\n" not in repr(one)
+    assert run.report("csv") == played.matrix("report", "it", "--format", "csv").out
+
+
+def test_two_sessions_that_share_a_draw_are_taken_where_none_are_named(played: Project) -> None:
+    done = played.matrix("diff", "it", "--json")
+    assert done.code == 0, done
+    frame = played.tables("it").frame("sessions").set_index("session_id")
+    one, two = (json.loads(done.out)[side]["session_id"] for side in ("a", "b"))
+    assert frame.loc[one, "round"] == frame.loc[two, "round"]
+    assert frame.loc[one, "score"] <= frame.loc[two, "score"]

@@ -15,6 +15,8 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     front_matter,
     is_nothing,
     prose,
+    with_marked_headings,
+    with_marked_labels,
 )
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
@@ -34,7 +36,7 @@ def _reversal_in(text: str, layout: Layout) -> str:
     for key, value in front_matter(text):
         if value and not is_nothing(value) and _names(key, layout.reversal):
             return value
-    lines = list(prose(text))
+    lines = list(with_marked_labels(with_marked_headings(prose(text))))
     for number, line in enumerate(lines):
         if (heading := HEADING.match(line)) and _names(heading[2], layout.reversal):
             depth, below = len(heading[1]), [_after_colon(heading[2], layout)]
@@ -128,7 +130,11 @@ _NONE: Final = re.compile(
     r"(?:still |yet )?to be (?:discussed|defined|agreed|decided|determined|set|specified|confirmed|"
     r"added|filled)\b|(?:tbd|tba|todo|n/a)\b|"
     r"(?:this|the|it)(?: decision| one)? (?:is|stays|remains) (?:final|irreversible)\b|"
-    r"(?:final|irreversible|never)\W*$|"
+    r"(?:final|irreversible|never)\b(?! (?:before|until|unless|after))|"
+    r"(?:is |it is |this is )?not (?:reversible|to be (?:reversed|revisited|undone))\b|to[- ]?do\b|"
+    r"(?:we|i) (?:do not|don'?t|cannot|can'?t) (?:yet )?(?:see|know|expect|plan)\b|"
+    r"(?:we|i) (?:have not|haven'?t) (?:yet )?(?:thought|decided|discussed|agreed|defined)\b|"
+    r"\?{2,}|"
     r"(?:(?:we|i|it|this)(?: decision)? )?(?:(?:will|shall|would|can|'ll) )?"
     r"(?:never(?: again| ever)? (?:be |to be )?"
     r"(?:take|reverse|revisit|undo|reconsider|change|go back|come back)|"

@@ -17,6 +17,10 @@ FRONT = re.compile(r"\A---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
 _BEGINS_ITEM = re.compile(r" {0,3}(?:[-*+]\s|\d{1,9}[.)]\s|\[\^)")
 LABEL = re.compile(r"^(?:[-*+]\s+)?[*_]{0,3}([A-Za-z][^:*|]{0,60}?)[*_]{0,3}\s*:[*_]{0,3}\s*(.*)$")
+_DASHED: Final = re.compile(
+    r"^(\s*(?:[-*+]\s+)?)(\*\*|__)([^*_|\n]{1,60})\2\s*[-\u2013\u2014]\s+(?=\S)"
+)
+"""A bold label, with a dash for its colon."""
 _OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|final|overall) ")
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
@@ -67,7 +71,7 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
     for key, value in front_matter(text):
         if bare(key) in requested:
             return value
-    lines = prose(text)
+    lines = list(with_marked_labels(with_marked_headings(prose(text))))
     for number, line in enumerate(lines):
         label = LABEL.match(line.strip().lstrip("># "))
         if label and label[2] and _OF_NOW.sub("", bare(label[1])) in requested:
@@ -210,6 +214,11 @@ def target_of(link: str, path: str) -> str | None:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def with_marked_labels(lines: Iterable[str]) -> Iterator[str]:
+    """Lines in which a bold label with a dash has a colon: ``**Status** - demoted``."""
+    return (_DASHED.sub(r"\1\2\3\2: ", line) for line in lines)
 
 
 def with_marked_headings(lines: Iterable[str]) -> Iterator[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Final
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -85,6 +85,17 @@ class Layout(BaseModel):
         description="Words in the name of what says when a decision is taken back.",
     )
 
+
+Way = bool | Literal["neither"] | None
+"""Whether rows speak against (true) or for; that they do neither; nothing if it is not said."""
+
+_NOT_THERE: Final = re.compile(
+    r"^(?:no|not|missing|possible|potential|hypothetical|needed|wanted|rejected|former|withdrawn|"
+    r"what (?:would|could|might|will)|how (?:to|we))\b|\b(?:would (?:accept|be|count|speak)|"
+    r"to be (?:sought|found|gathered|collected|added)|withdrawn|for later|"
+    r"the (?:opposite|alternative))\b"
+)
+"""How headings speak of evidence that is none of this hypothesis's, or none yet."""
 
 PLAIN_LAYOUT: Final = Layout()
 
@@ -230,8 +241,8 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
     A table may say it in a column of its own instead. A heading inside another one takes it over
     until a heading of the same depth as that one.
     """
-    way: list[tuple[int, bool | None]] = []
-    label: bool | None = None
+    way: list[tuple[int, Way]] = []
+    label: Way = None
     table: list[str] = []
     for line in [*_whole_rows(with_marked_headings(prose(text))), ""]:
         if line.lstrip().startswith("|"):
@@ -251,13 +262,13 @@ def _evidence(path: str, text: str, layout: Layout) -> Iterator[EvidenceRow]:
             if (own := _labelled(line, layout)) is not None and _is_none(own[1]):
                 label = own[0]
                 continue
-            direction = own[0] if own is not None else _way(way, label)
+            direction = _said(own[0]) if own is not None else _way(way, label)
             if direction is not None and not _is_none(said):
                 yield EvidenceRow(path, said, direction)
         elif (own := _labelled(line, layout)) is not None:
-            label = own[0]
-            if not _is_none(own[1]):
-                yield EvidenceRow(path, own[1], own[0])
+            label, direction = own[0], _said(own[0])
+            if direction is not None and not _is_none(own[1]):
+                yield EvidenceRow(path, own[1], direction)
 
 
 def _whole_rows(lines: Iterable[str]) -> Iterator[str]:
@@ -306,19 +317,27 @@ def _leads(cells: Sequence[str]) -> bool:
     return any(map(places_in, cells))
 
 
-def _way(headings: Sequence[tuple[int, bool | None]], label: bool | None) -> bool | None:
+def _way(headings: Sequence[tuple[int, Way]], label: Way) -> bool | None:
     """Which way rows speak here: ``None`` if nothing says so."""
     if label is not None:
-        return label
-    return next((way for _, way in reversed(headings) if way is not None), None)
+        return _said(label)
+    return _said(next((way for _, way in reversed(headings) if way is not None), None))
 
 
-def _direction(text: str, layout: Layout) -> bool | None:
-    """Whether a heading is of evidence against (true), of evidence for, or of neither."""
+def _said(way: Way) -> bool | None:
+    return None if way == "neither" else way
+
+
+def _direction(text: str, layout: Layout) -> Way:
+    """Whether a heading is of evidence against (true), of evidence for, or of neither.
+
+    One that speaks of evidence which is not there, or would be some, says so of its rows as well.
+    """
     low = bare(text)
-    if _any_of(layout.evidence_against).search(low):
-        return True
-    return False if _any_of(layout.evidence_for).search(low) else None
+    against = _any_of(layout.evidence_against).search(low) is not None
+    if not against and not _any_of(layout.evidence_for).search(low):
+        return None
+    return "neither" if _NOT_THERE.search(low) else against
 
 
 @lru_cache(maxsize=64)
@@ -333,7 +352,7 @@ def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
     )
 
 
-def _labelled(line: str, layout: Layout) -> tuple[bool, str] | None:
+def _labelled(line: str, layout: Layout) -> tuple[Way, str] | None:
     """``**Evidence for:** ...``: which way, and what follows."""
     found = LABEL.match(line.strip())
     if found is None:
@@ -369,4 +388,4 @@ def _sign(cell: str, layout: Layout) -> bool | None:
         return False
     if bare in ("-", "--", "\u2212"):
         return True
-    return _direction(bare, layout) if len(bare) <= 40 else None
+    return _said(_direction(bare, layout)) if len(bare) <= 40 else None
