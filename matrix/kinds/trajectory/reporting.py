@@ -272,7 +272,10 @@ def _rates(sessions: Sequence[Mapping[str, Any]]) -> Iterator[Rate]:
     for one in sessions:
         if one["outcome"] in ("completed", "timeout", "failed"):
             groups.setdefault((one["scenario"], _variant(one["levels"])), []).append(one)
-    for (scenario, variant), runs in groups.items():
+    order = list(expected)
+    for (scenario, variant), runs in sorted(
+        groups.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
+    ):
         given: Mapping[str, float] = next((o["thresholds"] for o in runs if o["thresholds"]), {})
         layers = dict(expected[scenario])
         for one in runs:

@@ -130,7 +130,8 @@ def _judges(run: RunFacts) -> Iterator[Block]:
     if run.study is not None:
         facts += [pair for pair in verdict_facts(run.study) if pair[0] == "judge"]
     if facts:
-        yield Facts(list(dict.fromkeys(facts)))
+        said = {text: label for label, text in reversed(facts)}  # each once, as it is said first
+        yield Facts([(label, text) for label, text in facts if said.pop(text, None) is not None])
     if summary.rubrics:
         rows = [
             [
