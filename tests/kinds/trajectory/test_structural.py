@@ -147,7 +147,6 @@ def test_a_file_is_modified_by_what_this_turn_does_to_it(
     assert ask(view, name, pattern).holds is holds
 
 
-@pytest.mark.parametrize("stars", ["*" * 300, "**/" * 100, "*a" * 100, "{a,b}*" * 50])
 @pytest.mark.parametrize(
     ("condition", "holds"),
     [
@@ -195,11 +194,12 @@ def test_a_heading_of_evidence_that_is_none_has_no_rows(tmp_path: Path, heading:
     ],
 )  # fmt: skip
 def test_a_status_is_read_below_a_line_and_behind_a_dash(tmp_path: Path, status: str) -> None:
-    text = f"# H-V1\n\n{status}\n\n## Evidence for\n\n{ROW}\n"
+    text = f"# H-V1\n\n{status}\n\n## Evidence for\n\n- she said so\n"
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
     assert ask(view, "no_silent_hypothesis_demotion").holds is False
 
 
+@pytest.mark.parametrize("stars", ["*" * 300, "**/" * 100, "*a" * 100, "{a,b}*" * 50])
 def test_no_pattern_takes_longer_than_its_path(stars: str) -> None:
     assert hits(f"{stars}x", ["a" * 200, "b/" * 50 + "c"]) == []
     assert hits(f"{'*' * 300}x", ["a" * 200 + "x"]) == ["a" * 200 + "x"]
