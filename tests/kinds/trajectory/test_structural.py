@@ -177,9 +177,8 @@ def test_what_says_that_it_is_never_taken_back_is_no_condition(
     ],
 )  # fmt: skip
 def test_a_heading_of_evidence_that_is_none_has_no_rows(tmp_path: Path, heading: str) -> None:
-    text = (
-        f"# H-V1\n\nstatus: demoted\n\n## Evidence for\n\n{ROW}\n### {heading}\n\n- five say no\n"
-    )
+    said = f"## Evidence for\n\n- she said so\n\n### {heading}\n\n- five say no\n"
+    text = f"# H-V1\n\nstatus: demoted\n\n{said}"
     view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
     (one,) = hypotheses_of(view, Layout())
     assert (one.count(against=False), one.count(against=True)) == (1, 0)
