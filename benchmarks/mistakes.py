@@ -14,11 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import orjson
-
 from matrix import api
+from matrix.api.runs.kind_reports import kind_report
 from matrix.kinds.library import shipped_root
-from matrix.kinds.protocol import REPORTED
 
 SCAFFOLD: Final = "scenarios/trajectory/scaffolds/notebook"
 INSTRUCTIONS: Final = "NOTEBOOK.md"
@@ -115,11 +113,13 @@ def failures_of(mistake: str | None, folder: Path) -> set[str]:
     shutil.copyfile(shipped_root() / "scenarios" / "runs" / "trajectory.yaml", spec)
     prepared = api.plan(spec, settings={"options.scaffold": "planted"})
     run = api.start(prepared, results=folder / "results", executor="in-process")
-    said = run.frame("messages", ["channel", "text"])
-    texts = said[said.channel == REPORTED].text
-    whole = [one for text in texts if "thresholds" in (one := orjson.loads(text))]
+    told = kind_report(run)
+    assert told is not None
     return {
-        result["name"] for one in whole for result in one["results"] if result["word"] != "PASS"
+        result["name"]
+        for one in told.data["runs"]
+        for result in one["results"]
+        if result["word"] != "PASS"
     }
 
 
