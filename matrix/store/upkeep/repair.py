@@ -86,17 +86,18 @@ def _kept_aside(run_dir: Path) -> Iterator[None]:
     aside = run_dir / f".before-repair-{uuid4().hex}"
     aside.mkdir()
     there = [name for name in TABLES if (run_dir / name).is_dir()]
-    for name in there:
-        (run_dir / name).rename(aside / name)
     try:
+        for name in there:
+            (run_dir / name).rename(aside / name)
         yield
     except BaseException:
         for name in there:
-            shutil.rmtree(run_dir / name, ignore_errors=True)
-            (aside / name).rename(run_dir / name)
+            if (aside / name).is_dir():
+                shutil.rmtree(run_dir / name, ignore_errors=True)
+                (aside / name).rename(run_dir / name)
+        aside.rmdir()  # only if all are back: what cannot be put back stays there
         raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def inspected(folder: Path) -> str:
