@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from matrix.model.entries import Ended
 from matrix.model.money import to_usd
-from matrix.model.records import Outcome
+from matrix.model.records import PLAYED, Outcome
 
 _OF_SESSION: Final[Mapping[str, Callable[[Ended], float | None]]] = {
     "score": lambda ended: ended.score,
@@ -47,8 +47,6 @@ def name_of(metric: str) -> str:
     return "" if metric == "score" else metric
 
 
-_CAME_TO_AN_END: Final = ("completed", "timeout", "failed")
-
 TurnLimit = Literal["keep", "fail"]
 """What a limit of turns makes of a session: ``compare.turn_limit`` of the run spec."""
 
@@ -75,8 +73,8 @@ def measured(metric: str, ended: Ended, turn_limit: TurnLimit = "keep") -> float
     """A session's value of a metric, if it came so far that it has one."""
     outcome = judged_outcome(ended.outcome, ended.error_class, turn_limit)
     if metric == FAILED:
-        return float(outcome != "completed") if outcome in _CAME_TO_AN_END else None
-    has_one = _CAME_TO_AN_END if metric in OF_FAILURES_TOO else ("completed", "timeout")
+        return float(outcome != "completed") if outcome in PLAYED else None
+    has_one = PLAYED if metric in OF_FAILURES_TOO else ("completed", "timeout")
     if outcome not in has_one:
         return None
     read = _OF_SESSION.get(metric)

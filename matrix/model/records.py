@@ -37,6 +37,8 @@ PHASES: tuple[Phase, ...] = ("start", "turn", "finish")
 """In their order. Journals hold places in this list: it is only ever added to at the end."""
 Outcome = Literal["completed", "timeout", "failed", "errored", "censored"]
 OUTCOMES: tuple[Outcome, ...] = ("completed", "timeout", "failed", "errored", "censored")
+PLAYED: tuple[Outcome, ...] = ("completed", "timeout", "failed")
+"""How sessions end that were played to an end, good or bad."""
 
 
 class Tool(NamedTuple):

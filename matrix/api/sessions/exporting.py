@@ -18,7 +18,7 @@ from matrix.kinds.protocol import Kind
 from matrix.kinds.reporting import file_name
 from matrix.model.errors import BadInput, Mistake, StoreError
 from matrix.model.moments.checkpoint_file import MAX_BYTES, CheckpointFile, from_bytes, to_bytes
-from matrix.model.records import JSON
+from matrix.model.records import JSON, PLAYED
 from matrix.report.session.checkpoints import (
     RunContent,
     checkpoint_of,
@@ -240,7 +240,7 @@ def diff(
 def _furthest_apart(run: Run) -> tuple[str, str]:
     """Two sessions of one round and scenario, the lower score first; or any two without scores."""
     frame = run.sessions()
-    frame = frame[frame["outcome"].isin(["completed", "timeout", "failed"])]
+    frame = frame[frame["outcome"].isin(PLAYED)]
     best: tuple[float, str, str] | None = None
     for _, group in frame.groupby(["round", "scenario"], observed=True):
         rows = group.sort_values("score", na_position="first")

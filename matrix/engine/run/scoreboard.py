@@ -9,7 +9,7 @@ from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.pilot import CostPilot
 from matrix.engine.run.progress import VariantSoFar
 from matrix.model.money import NanoUSD, show_usd
-from matrix.model.records import OUTCOMES, Outcome, SessionPlan
+from matrix.model.records import OUTCOMES, PLAYED, Outcome, SessionPlan
 from matrix.stats.estimates.running import RunningMean
 
 
@@ -51,7 +51,7 @@ class Scoreboard:
             self._variants.setdefault(plan.levels[factor], RunningMean()).add(score)
         if not self._first_round:
             return None
-        played = outcome in ("completed", "timeout", "failed")
+        played = outcome in PLAYED
         seen = (self._prepared.plan.cell_index(plan.order), cost) if played else None
         self._rounds.setdefault(plan.round, []).append(seen)
         self._first_round.discard(plan.session_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -158,25 +157,25 @@ _OUTCOMES: Final = {"PASS": "passed", "FAIL": "failed", "skipped": "skipped"}
 
 def _grids(played: Sequence[Cell]) -> Iterator[Grid]:
     """Agents by inputs, of each variant."""
-    for variant, rows in _grid_data(played).items():
+    for variant, rows in _words(played).items():
         inputs = list(dict.fromkeys(name for row in rows.values() for name in row))
         yield Grid(
             f"Agents by inputs{f', {variant}' if variant else ''}",
             tuple(inputs),
             tuple(
-                (agent, tuple(GridCell(row.get(one, "-"), _share(row.get(one))) for one in inputs))
+                (agent, tuple(_grid_cell(row.get(one, ())) for one in inputs))
                 for agent, row in rows.items()
             ),
         )
 
 
-def _share(word: str | None) -> float | None:
-    """How good a cell's word is, where it says so."""
-    if word is None:
-        return None
-    if found := re.match(r"(\d+)/(\d+) pass", word):
-        return int(found[1]) / int(found[2])
-    return {"PASS": 1.0, "FAIL": 0.0}.get(word.split(" ")[0])
+def _grid_cell(words: Sequence[str]) -> GridCell:
+    """A cell of what an agent's runs on one input came to."""
+    if not words:
+        return GridCell("-")
+    passed, judged = _passed(words)
+    known = judged and "not judged" not in words
+    return GridCell(_together(words), passed / judged if known else None)
 
 
 def _criteria(tested: Sequence[Cell]) -> Iterator[Grid]:
@@ -238,7 +237,18 @@ def _by_category(counted: Sequence[Cell]) -> dict[str, dict[str, int]]:
 
 
 def _grid_data(played: Sequence[Cell]) -> dict[str, dict[str, dict[str, str]]]:
-    """Variant -> agent -> input -> verdict, or how many of its runs passed.
+    """Variant -> agent -> input -> verdict, or how many of its runs passed."""
+    return {
+        variant: {
+            agent: {name: _together(words) for name, words in row.items()}
+            for agent, row in rows.items()
+        }
+        for variant, rows in _words(played).items()
+    }
+
+
+def _words(played: Sequence[Cell]) -> dict[str, dict[str, dict[str, list[str]]]]:
+    """Variant -> agent -> input -> the verdict of each run.
 
     Agents that only make what others read are in it as well, not judged.
     """
@@ -246,13 +256,7 @@ def _grid_data(played: Sequence[Cell]) -> dict[str, dict[str, dict[str, str]]]:
     for cell in played:
         variant = found.setdefault(_variant(cell["levels"]), {})
         variant.setdefault(cell["agent"], {}).setdefault(cell["input"], []).append(_short(cell))
-    return {
-        variant: {
-            agent: {name: _together(words) for name, words in row.items()}
-            for agent, row in rows.items()
-        }
-        for variant, rows in found.items()
-    }
+    return found
 
 
 def _variant(levels: Mapping[str, str]) -> str:
@@ -265,16 +269,21 @@ def _short(cell: Cell) -> str:
     return str(cell["verdict"])
 
 
+def _passed(words: Sequence[str]) -> tuple[int, int]:
+    """How many of an agent's runs passed, of how many that were judged."""
+    judged = [word for word in words if word.split(" ")[0] in _JUDGED]
+    return judged.count("PASS"), len(judged)
+
+
 def _together(words: Sequence[str]) -> str:
     """One run's verdict; of several, how many of those that were judged passed, and the others."""
     if len(words) == 1:
         return words[0]
-    ran = [word for word in words if word != "skipped"]
-    if "not judged" in ran:
+    if "not judged" in words:
         return "not judged"
-    others = Counter(word for word in ran if word in ("ERROR", "blocked"))
-    judged = len(ran) - others.total()
-    told = [f"{ran.count('PASS')}/{judged} pass"] * bool(judged)
+    others = Counter(word for word in words if word in ("ERROR", "blocked"))
+    passed, judged = _passed(words)
+    told = [f"{passed}/{judged} pass"] * bool(judged)
     told += [f"{count} {word}" for word, count in sorted(others.items())]
     return ", ".join(told) or "skipped"
 

@@ -31,6 +31,7 @@ from matrix.kinds.trajectory.state import (
     TURN_ENDED,
     UNJUDGED,
 )
+from matrix.model.records import PLAYED
 from matrix.stats.estimates.proportions import wilson
 
 REPORTS: Final = Path("reports") / TRAJECTORY
@@ -159,7 +160,7 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
             one["session_id"]
             for one in sessions
             if (one["scenario"], _variant(one["levels"])) == (scenario, variant)
-            and one["outcome"] in ("completed", "timeout", "failed")
+            and one["outcome"] in PLAYED
         ][:_MOST_COLUMNS]
         rows = [
             (
@@ -176,13 +177,13 @@ def _grids(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iter
             for one in sorted(own, key=lambda one: (one.holds is True, -one.flaky, one.id))
         ]
         columns = ("passed", "threshold", *(f"run {n}" for n in range(1, len(runs) + 1)))
-        yield Grid(f"{scenario}{f' ({variant})' if variant else ''}", columns, tuple(rows))
+        yield Grid(_where(scenario, variant), columns, tuple(rows))
 
 
 def _cases(rates: Sequence[Rate], unplayed: Sequence[Mapping[str, Any]]) -> Iterator[ReportedCase]:
     words = {True: "passed", False: "failed", None: "error"}
     for one in rates:
-        group = f"{one.scenario}{f' ({one.variant})' if one.variant else ''}"
+        group = _where(one.scenario, one.variant)
         told = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}"
         lost = next((w for word, w in zip(one.words, one.whys, strict=True) if word != PASS), "")
         yield ReportedCase(group, one.id, words[one.holds], f"{told}; {lost}" if lost else told)
@@ -270,7 +271,7 @@ def _rates(sessions: Sequence[Mapping[str, Any]]) -> Iterator[Rate]:
         expected.setdefault(one["scenario"], {}).update(one["layers"])
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for one in sessions:
-        if one["outcome"] in ("completed", "timeout", "failed"):
+        if one["outcome"] in PLAYED:
             groups.setdefault((one["scenario"], _variant(one["levels"])), []).append(one)
     order = list(expected)
     for (scenario, variant), runs in sorted(
@@ -421,14 +422,17 @@ def _with_failed_turns(rates: Sequence[Rate]) -> Iterator[str]:
         named = ", ".join(
             f"{one.id} {one.passed} of {one.runs}" if one.runs > 1 else one.id for one in own
         )
-        where = scenario + (f" ({variant})" if variant else "")
-        yield f"{_HEADS[holds]} {where}, where turns failed (above): {named}"
+        yield f"{_HEADS[holds]} {_where(scenario, variant)}, where turns failed (above): {named}"
+
+
+def _where(place: str, variant: str) -> str:
+    return f"{place} ({variant})" if variant else place
 
 
 def _lost(one: Rate) -> Iterator[str]:
     words = Counter(word for word in one.words if word != PASS)
     told = ", ".join(f"{count} {word}" if one.runs > 1 else word for word, count in words.items())
-    where = f"{one.scenario} {one.id}" + (f" ({one.variant})" if one.variant else "")
+    where = _where(f"{one.scenario} {one.id}", one.variant)
     head = _HEADS[one.holds]
     rate = f"{one.passed} of {one.runs} runs, threshold {one.threshold:g}; " if one.runs > 1 else ""
     why = next(why for word, why in zip(one.words, one.whys, strict=True) if word != PASS)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from matrix.model.metrics import OF_FAILURES_TOO
+from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.unscored import unscored_of, unscored_told
@@ -103,7 +104,7 @@ def _values(judged: MatchupVerdict) -> Iterator[str]:
     values = matchup.values(judged.metric)
     ended = np.isin(matchup.outcomes, ("completed", "timeout"))
     if judged.metric in OF_FAILURES_TOO:
-        ended = np.isin(matchup.outcomes, ("completed", "timeout", "failed"))
+        ended = np.isin(matchup.outcomes, PLAYED)
     infinite = int(np.isinf(values[ended]).sum())
     if infinite:
         yield (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from matrix.model.records import PLAYED
 from matrix.store.run.run_folder import RunFile, list_runs
 
 
@@ -52,4 +53,4 @@ def newest_complete(results_dir: Path, run: RunFile) -> Namesake | None:
 def _has_ends(run: RunFile) -> bool:
     """Whether any session came to an end of its own, and not only to an error around it."""
     outcomes = {} if run.totals is None else run.totals.outcomes
-    return any(outcomes.get(outcome, 0) for outcome in ("completed", "timeout", "failed"))
+    return any(outcomes.get(outcome, 0) for outcome in PLAYED)
