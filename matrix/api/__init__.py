@@ -11,6 +11,7 @@ from matrix.api.opened import NEWEST, RESULTS, Run, list_runs, open_run
 from matrix.api.planning import plan, validate
 from matrix.api.powering import pilot_for, power
 from matrix.api.project import init, schema
+from matrix.api.reporting import report
 from matrix.api.runs.budget_draws import budgets
 from matrix.api.runs.lifecycle import resume, start
 from matrix.api.runs.running import run
@@ -66,6 +67,7 @@ __all__ = [
     "repair",
     "replay",
     "replay_checkpoint",
+    "report",
     "restore_run",
     "resume",
     "run",

@@ -43,11 +43,9 @@ class Run:
         """What a notebook shows: its page without transcripts, in a frame of its own."""
         from html import escape
 
-        from matrix.api.reporting import facts_of
-        from matrix.report.page.chapters import page_of
-        from matrix.report.page.rendering import page_as_html
+        from matrix import api
 
-        page = escape(page_as_html(page_of(facts_of(self), transcripts=False)), quote=True)
+        page = escape(api.report(self, transcripts=False), quote=True)
         return f'<iframe sandbox srcdoc="{page}" width="100%" height="640"></iframe>'
 
     def report(self, form: str = "html", *, session: str = "") -> str:
@@ -61,9 +59,9 @@ class Run:
             BadInput: No such form.
             SessionNotFound: No such session.
         """
-        from matrix.api.reporting import report
+        from matrix import api
 
-        return report(self, form=form, session=session)
+        return api.report(self, form=form, session=session)
 
     @property
     def id(self) -> str:

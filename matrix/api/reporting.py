@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
+from matrix.api.runs.kind_reports import kind_report
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.store.run.run_folder import write_whole
 
 if TYPE_CHECKING:
+    from matrix.kinds.reporting import RunReport
     from matrix.report.page.known import RunFacts
 
 ReportFormat = Literal["html", "md", "github", "junit", "csv"]
@@ -23,6 +25,7 @@ def report(
     *,
     form: str = "html",
     session: str = "",
+    transcripts: bool = True,
     results: str | Path = RESULTS,
 ) -> str:
     """A report of a run, or of one of its sessions, as text.
@@ -33,6 +36,7 @@ def report(
             comment for a pull request, in 12 lines at most; ``junit``: what passed and what did
             not, as XML; ``csv``: a line of each session.
         session: Only this session (html and md): its id, its beginning, ``best``, ``worst`` ...
+        transcripts: Whether the page of a run has what was said in sessions.
         results: Folder of runs.
 
     Raises:
@@ -47,48 +51,71 @@ def report(
     opened = run if isinstance(run, Run) else open_run(run, results=results)
     if session:
         return _of_session(opened, session, form)
+    if form == "csv":
+        from matrix.report.page.short_forms import as_csv
+        from matrix.store.reading.reader import RunTables
+
+        return as_csv(RunTables(opened.path))
+    of_kind = kind_report(opened)
     if form == "md":
         from matrix.report.run.report_file import report_as_markdown
 
-        facts = facts_of(opened)
-        return report_as_markdown(facts.summary, () if facts.told is None else facts.told.lines)
+        return report_as_markdown(opened.summary(), () if of_kind is None else of_kind.lines)
     if form == "html":
-        from matrix.report.page.chapters import page_of
-        from matrix.report.page.rendering import page_as_html
+        return _page(opened, of_kind, transcripts=transcripts)
+    from matrix.report.page.short_forms import as_github, as_junit
 
-        return page_as_html(page_of(facts_of(opened)))
-    from matrix.report.page.short_forms import as_csv, as_github, as_junit
-
-    make = {"github": as_github, "junit": as_junit, "csv": as_csv}[form]
-    return make(facts_of(opened))
+    make = {"github": as_github, "junit": as_junit}[form]
+    return make(_facts_of(opened, of_kind))
 
 
-def write_page(run: Run) -> Path:
-    """Write ``report.html`` into a run's folder; where it is.
+def write_page(run: Run, session: str = "", *, told: RunReport | None = None) -> Path:
+    """Write the page of a run, or of one of its sessions, into the run's folder; where it is.
+
+    Args:
+        run: The run.
+        session: Only this session.
+        told: What the run's kind says of it, for those who have asked it already.
 
     Raises:
+        SessionNotFound: No such session.
         StoreError: A table cannot be read, or the page not be written.
     """
-    write_whole(run.path, PAGE_NAME, report(run))
-    return run.path / PAGE_NAME
+    if session:
+        found = run.session(session).session_id
+        name, text = f"session-{found[:16]}.html", _page_of_session(run, found)
+    else:
+        name, text = PAGE_NAME, _page(run, told or kind_report(run))
+    write_whole(run.path, name, text)
+    return run.path / name
 
 
-def facts_of(run: Run) -> RunFacts:
-    """All that is known of a run."""
-    from matrix.api.runs.kind_reports import kind_report
+def _page(run: Run, told: RunReport | None, *, transcripts: bool = True) -> str:
+    from matrix.report.page.chapters import page_of
+    from matrix.report.page.rendering import page_as_html
+
+    return page_as_html(page_of(_facts_of(run, told), transcripts=transcripts))
+
+
+def _page_of_session(run: Run, session_id: str) -> str:
+    from matrix.report.page.chapters import page_of_session
+    from matrix.report.page.rendering import page_as_html
+    from matrix.store.reading.reader import RunTables
+
+    return page_as_html(page_of_session(RunTables(run.path), session_id))
+
+
+def _facts_of(run: Run, told: RunReport | None) -> RunFacts:
     from matrix.report.page.known import RunFacts
     from matrix.store.reading.reader import RunTables
 
     study = None
     with suppress(BadInput):  # it has nothing to compare
         study = run.compare()
-    return RunFacts(run.summary(), RunTables(run.path), study, kind_report(run))
+    return RunFacts(run.summary(), RunTables(run.path), study, told)
 
 
 def _of_session(run: Run, session: str, form: str) -> str:
-    from matrix.report.page.chapters import page_of_session
-    from matrix.report.page.rendering import page_as_html
-
     if form not in ("html", "md"):
         told = f"found {form!r}; a session is told as html or md"
         raise BadInput([Mistake("--format", None, "", told)])
@@ -96,5 +123,4 @@ def _of_session(run: Run, session: str, form: str) -> str:
         from matrix.api.sessions.exporting import session_report
 
         return session_report(run, session)
-    found = run.session(session).session_id
-    return page_as_html(page_of_session(facts_of(run), found))
+    return _page_of_session(run, run.session(session).session_id)

@@ -79,12 +79,12 @@ def finish(
     json: bool,
     gates: Gates | None = None,
     untouched: bool = False,
-    report: bool = True,
+    report: bool | None = None,
 ) -> None:
     """Print what a run came to, and what its gates did.
 
     ``untouched`` says that nothing was played or written: it was complete already. ``report`` has
-    its page written as well.
+    its page written as well; ``None`` is for commands without such a flag: the variable says it.
 
     Raises:
         BadInput: No session has what a gate asks about; the rest was printed.
@@ -118,7 +118,8 @@ def finish(
     lost = [] if untouched else _lost(told, run)
     if told is not None and not json:
         say("\n".join([*([""] * (not quiet)), *placed_lines(told, run, lost)]))
-    page = _written_page(run) if report and not untouched else ""
+    wanted = _page_wanted() if report is None else report
+    page = _written_page(run, told) if wanted and not untouched else ""
     if page and not quiet and not json:
         say(f"report: {page} (opens in any browser)")
     for name in lost:
@@ -142,16 +143,18 @@ def finish(
         raise CommandEnded(INCOMPLETE if ended.capped else ended.exit_code)
 
 
-def _written_page(run: Run) -> str:
-    """Where the run's page is; empty if none is wanted, or it could not be written."""
+def _page_wanted() -> bool:
+    return os.environ.get(REPORT, "").casefold() not in ("0", "no", "off", "false")
+
+
+def _written_page(run: Run, told: RunReport | None) -> str:
+    """Where the run's page is; empty if it could not be written."""
     from matrix.api.reporting import write_page
     from matrix.model.errors import MatrixError
     from matrix.store.run.run_folder import from_here
 
-    if os.environ.get(REPORT, "").casefold() in ("0", "no", "off", "false"):
-        return ""
     try:
-        return str(from_here(write_page(run)))
+        return str(from_here(write_page(run, told=told)))
     except MatrixError as error:
         say(f"no report.html could be written: {error}", err=True)
         return ""

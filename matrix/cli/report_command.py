@@ -52,25 +52,21 @@ def report(
 ) -> None:
     """Write a report."""
     from matrix.api.opened import open_run
-    from matrix.api.reporting import PAGE_NAME
     from matrix.api.reporting import report as made
+    from matrix.api.reporting import write_page
     from matrix.model.errors import BadInput, Mistake
     from matrix.store.run.exports import write_files
+    from matrix.store.run.run_folder import from_here
 
     if output is not None and not output.name:
         raise BadInput([Mistake("--output", None, "", f"found {str(output)!r}; name a file")])
     found = open_run(run, results=results)
+    if output is None and form == "html":
+        say(f"{from_here(write_page(found, session))} written")
+        return
     text = made(found, form=form, session=session)
-    if output is not None:
+    if output is None:
+        say(text.rstrip("\n"))
+    else:
         (written,) = write_files(output.parent, {output.name: text.encode}, force=force)
         say(f"{written} written")
-    elif form == "html":
-        from matrix.store.run.run_folder import from_here, write_whole
-
-        name = PAGE_NAME
-        if session:
-            name = f"session-{found.session(session).session_id[:16]}.html"
-        write_whole(found.path, name, text)
-        say(f"{from_here(found.path / name)} written")
-    else:
-        say(text.rstrip("\n"))

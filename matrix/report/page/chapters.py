@@ -20,19 +20,19 @@ from matrix.report.page.blocks import (
     shade,
 )
 from matrix.report.page.failures import (
-    MOST_CAUSES,
-    MOST_OF_A_CAUSE,
+    examples_of,
     failures_of,
     looked_at_of,
     to_look_at_of,
 )
-from matrix.report.page.known import RunFacts, level_columns
+from matrix.report.page.known import RunFacts
 from matrix.report.page.scores import noise_of, scenarios_of, variants_of
 from matrix.report.page.spending import money_of
 from matrix.report.page.transcripts import picked, shown_sessions, sizes_of
 from matrix.report.run.summary_text import head_line, labelled_facts, verdict_line
 from matrix.report.study.study_text import verdict_facts
 from matrix.report.text import noted, number
+from matrix.store.reading.reader import RunTables
 
 
 def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
@@ -58,13 +58,10 @@ def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
     return Page(file.name, subtitle, [one for one in chapters if one.blocks])
 
 
-def page_of_session(run: RunFacts, session_id: str) -> Page:
+def page_of_session(tables: RunTables, session_id: str) -> Page:
     """A page of one session: how it ended, and all that was said in it."""
-    frame = run.tables.frame("sessions")
-    names = list(level_columns(run).values())
-    (shown,) = shown_sessions(run.tables, frame, [session_id], names)
-    file = run.summary.run
-    scores = run.tables.frame("scores", ["session_id", "turn", "name", "value", "reason"])
+    (shown,) = shown_sessions(tables, tables.frame("sessions"), [session_id])
+    scores = tables.frame("scores", ["session_id", "turn", "name", "value", "reason"])
     own = scores[(scores["session_id"] == session_id) & scores["turn"].isna()]
     rows = [
         [
@@ -80,7 +77,7 @@ def page_of_session(run: RunFacts, session_id: str) -> Page:
         Chapter("session", "Session", blocks),
         Chapter("transcript", "Transcript", [shown]),
     ]
-    subtitle = f"a session of run {file.run_id}{noted(file.simulation)}"
+    subtitle = f"a session of run {tables.run.run_id}{noted(tables.run.simulation)}"
     return Page(shown.title, subtitle, chapters)
 
 
@@ -171,10 +168,8 @@ def _plain(value: Any) -> Any:
 
 def _wanted(run: RunFacts, frame: Any) -> list[str]:
     first = [session for _, session in looked_at_of(run, frame)]
-    for one in (*run.summary.endings.errors, *run.summary.endings.losses)[:MOST_CAUSES]:
-        own = frame[(frame["error_class"] == one.name) | (frame["outcome"] == one.name)]
-        own = own.sort_values("seq", ascending=False)
-        first += [str(session) for session in own["session_id"]][:MOST_OF_A_CAUSE]
+    for _, own in examples_of(run, frame):
+        first += [str(row["session_id"]) for row in own]
     return picked(frame, sizes_of(run.tables), first)
 
 
@@ -187,5 +182,4 @@ def _transcripts(run: RunFacts, frame: Any, wanted: Sequence[str]) -> Iterator[B
             "of each kind, and a sample of the rest. "
             f"`matrix show {run.summary.run.run_id} SESSION` has any other."
         )
-    names = list(level_columns(run).values())
-    yield from shown_sessions(run.tables, frame, wanted, names)
+    yield from shown_sessions(run.tables, frame, wanted)

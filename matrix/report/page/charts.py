@@ -107,6 +107,26 @@ def _interval_told(row: Row) -> str:
     return f"{row['name']} {row['mean']:.4g}{bounds}"
 
 
+class Spread(NamedTuple):
+    """How far values go; of an even number of them the median is the upper one of the middle."""
+
+    sessions: int
+    low: float
+    median: float
+    high: float
+
+
+def spreads_of(rows: Sequence[Row]) -> dict[str, Spread]:
+    """Name -> how far the values of its sessions go, from rows of ``name`` and ``value``."""
+    values: dict[str, list[float]] = {}
+    for row in rows:
+        values.setdefault(str(row["name"]), []).append(float(row["value"]))
+    return {
+        name: Spread(len(own), min(own), sorted(own)[len(own) // 2], max(own))
+        for name, own in values.items()
+    }
+
+
 def distributions(rows: Sequence[Row], metric: str) -> Chart:
     """Scores of single sessions: rows of ``name`` and ``value``."""
     spec = _chart(
@@ -132,13 +152,10 @@ def distributions(rows: Sequence[Row], metric: str) -> Chart:
             },
         ],
     )
-    values: dict[str, list[float]] = {}
-    for row in rows:
-        values.setdefault(str(row["name"]), []).append(float(row["value"]))
     told = "; ".join(
-        f"{name}: {len(found)} sessions, from {min(found):.4g} to {max(found):.4g}, "
-        f"median {sorted(found)[len(found) // 2]:.4g}"
-        for name, found in values.items()
+        f"{name}: {one.sessions} sessions, from {one.low:.4g} to {one.high:.4g}, "
+        f"median {one.median:.4g}"
+        for name, one in spreads_of(rows).items()
     )
     return Chart(spec, f"{metric} of single sessions, by variant", told)
 

@@ -7,31 +7,28 @@ from typing import Any, Final
 
 from matrix.report.page.blocks import Block, DataTable, Facts, TableCell, anchor_of
 from matrix.report.page.known import RunFacts, levels_of
+from matrix.report.run.endings import ErrorClass
 from matrix.report.text import number, plural
 from matrix.store.reading.reader import RunTables
 
-MOST_CAUSES: Final = 12
-MOST_OF_A_CAUSE: Final = 8
+_MOST_CAUSES: Final = 12
+_MOST_OF_A_CAUSE: Final = 8
 
 
 def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     """What went wrong, by cause, with where it can be read."""
-    endings = run.summary.endings
-    for one in (*endings.errors, *endings.losses)[:MOST_CAUSES]:
-        own = frame[(frame["error_class"] == one.name) | (frame["outcome"] == one.name)]
-        own = own.sort_values("seq", ascending=False)
-        ids = [str(session) for session in own["session_id"]][:MOST_OF_A_CAUSE]
+    for one, own in examples_of(run, frame):
         rows = [
             [
                 TableCell(session[:16], anchor_of(session) if session in shown else ""),
                 TableCell(str(row["scenario"])),
-                TableCell(levels_of(run, row)),
+                TableCell(levels_of(run.summary.run, row)),
                 TableCell(f"{int(row['turns']):,}"),
                 TableCell(str(row["end_reason"] or "")[:300]),
             ]
-            for session, row in zip(ids, own.to_dict("records"), strict=False)
+            for session, row in ((str(row["session_id"]), row) for row in own)
         ]
-        more = f" ({len(ids)} of {one.sessions:,} shown)" if one.sessions > len(ids) else ""
+        more = f" ({len(own)} of {one.sessions:,} shown)" if one.sessions > len(own) else ""
         yield DataTable(
             f"{one.name}: {plural(one.sessions, 'session')}{more}",
             ["session", "scenario", "variant", "turns", "why"],
@@ -41,6 +38,17 @@ def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     cut = [(name, f"{count:,} sessions") for name, count in run.summary.censored.items()]
     if cut:
         yield Facts([("cut short or not begun", ""), *cut])
+
+
+def examples_of(run: RunFacts, frame: Any) -> list[tuple[ErrorClass, list[dict[str, Any]]]]:
+    """What went wrong, the most frequent first, each with its newest sessions (rows)."""
+    endings = run.summary.endings
+    found = []
+    for one in (*endings.errors, *endings.losses)[:_MOST_CAUSES]:
+        own = frame[(frame["error_class"] == one.name) | (frame["outcome"] == one.name)]
+        newest = own.sort_values("seq", ascending=False).head(_MOST_OF_A_CAUSE)
+        found.append((one, newest.to_dict("records")))
+    return found
 
 
 def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
@@ -56,7 +64,7 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
                 TableCell(word),
                 TableCell(session[:16], anchor_of(session) if session in shown else ""),
                 TableCell(str(row["scenario"])),
-                TableCell(levels_of(run, row)),
+                TableCell(levels_of(run.summary.run, row)),
                 TableCell("-" if score != score else number(float(score), 2)),
                 TableCell(
                     f"turn {turn}",

@@ -12,6 +12,7 @@ from matrix.report.page.drawing import draw
 from matrix.report.run.summary import Summary
 from matrix.report.study.study import Study
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import RunFile
 from matrix.store.tables.tables import factor_columns
 
 
@@ -27,12 +28,12 @@ class RunFacts(NamedTuple):
     told: RunReport | None
 
 
-def level_columns(run: RunFacts) -> dict[str, str]:
+def level_columns(run: RunFile) -> dict[str, str]:
     """Factor -> its column in ``sessions``."""
-    return factor_columns(run.summary.run.spec.get("factors") or {})
+    return factor_columns(run.spec.get("factors") or {})
 
 
-def levels_of(run: RunFacts, row: Any) -> str:
+def levels_of(run: RunFile, row: Any) -> str:
     """The levels of a row of ``sessions``, in one line."""
     names = level_columns(run).values()
     return ", ".join(str(row[name]) for name in names if isinstance(row.get(name), str))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from matrix.report.page.blocks import Block, DataTable, Facts, Figure, TableCell, shade
-from matrix.report.page.charts import bars, distributions, intervals
+from matrix.report.page.charts import bars, distributions, intervals, spreads_of
 from matrix.report.page.drawing import draw
 from matrix.report.page.known import RunFacts, figure, level_columns
 from matrix.report.run.summary_text import variant_table
@@ -60,7 +60,7 @@ def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
 
 
 def _distribution(run: RunFacts, frame: Any, factor: str) -> Iterator[Block]:
-    column = level_columns(run).get(factor, factor)
+    column = level_columns(run.summary.run).get(factor, factor)
     scored = frame[frame["score"].notna()]
     if scored.empty or run.summary.run.plan.metric != "score":
         return
@@ -74,21 +74,16 @@ def _distribution(run: RunFacts, frame: Any, factor: str) -> Iterator[Block]:
     if run.study is not None:
         order = {one.level: place for place, one in enumerate(run.study.rows)}
         rows.sort(key=lambda row: order.get(str(row["name"]), len(order)))
-    found: dict[str, list[float]] = {}
-    for row in rows:
-        found.setdefault(str(row["name"]), []).append(float(str(row["value"])))
     yield figure(
         distributions(rows, "score"),
         [factor or "sessions", "sessions", "lowest", "median", "highest"],
         [
             [
                 name,
-                str(len(values)),
-                number(min(values), 2),
-                number(sorted(values)[len(values) // 2], 2),
-                number(max(values), 2),
+                str(one.sessions),
+                *(number(value, 2) for value in (one.low, one.median, one.high)),
             ]
-            for name, values in found.items()
+            for name, one in spreads_of(rows).items()
         ],
     )
 
@@ -97,7 +92,8 @@ def scenarios_of(run: RunFacts, frame: Any) -> Iterator[Block]:
     """Scores by scenario."""
     scored = frame[frame["score"].notna()]
     study = run.study
-    column = level_columns(run).get(study.factor, study.factor) if study is not None else ""
+    columns = level_columns(run.summary.run)
+    column = columns.get(study.factor, study.factor) if study is not None else ""
     if study is not None and column in frame and frame["scenario"].nunique() > 1:
         yield _heat(scored, frame, column, [one.level for one in study.rows])
     elif frame["scenario"].nunique() > 1 and not scored.empty:

@@ -17,6 +17,7 @@ from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, verdict_line
 from matrix.report.text import interval, number
+from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 MOST_LINES: Final = 12
@@ -68,7 +69,7 @@ def _turns(run: RunFacts) -> Iterator[str]:
     for word, session in found[:_TURNS]:
         row = rows[session]
         turn = marks.get(session, int(row["turns"]))
-        levels = levels_of(run, row)
+        levels = levels_of(run.summary.run, row)
         where = f"{row['scenario']}{f', {levels}' if levels else ''}"
         command = f"`matrix show {run.summary.run.run_id} {session[:12]}`"
         yield f"- {word}: turn {turn} of {escaped(where)} ({command})"
@@ -91,11 +92,7 @@ def as_junit(run: RunFacts) -> str:
         suites["received"] = [ReportedCase("received", "run", "skipped", NOT_MADE_HERE)]
     for name, cases in suites.items():
         suite = ET.SubElement(root, "testsuite", name=_xml(name), tests=str(len(cases)))
-        for word, attribute in (
-            ("failed", "failures"),
-            ("error", "errors"),
-            ("skipped", "skipped"),
-        ):
+        for word, attribute in _COUNTED.items():
             suite.set(attribute, str(sum(case.outcome == word for case in cases)))
         for case in cases:
             element = ET.SubElement(suite, "testcase", name=_xml(case.name), classname=_xml(name))
@@ -111,7 +108,7 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         "completed": "passed", "timeout": "passed", "failed": "failed", "errored": "error",
     }  # fmt: skip
     for row in run.tables.frame("sessions").to_dict("records"):
-        levels = levels_of(run, row)
+        levels = levels_of(run.summary.run, row)
         name = f"{levels or 'session'}, round {row['round']}"
         why = row["end_reason"] if isinstance(row["end_reason"], str) else ""
         told = f"{row['outcome']}: {why} (session {row['session_id']})"
@@ -119,15 +116,15 @@ def _sessions(run: RunFacts) -> Iterator[ReportedCase]:
         yield ReportedCase(str(row["scenario"]), name, outcome, told)
 
 
-def as_csv(run: RunFacts) -> str:
+def as_csv(tables: RunTables) -> str:
     """A line of each session, for a spreadsheet."""
-    factors = level_columns(run)
+    factors = level_columns(tables.run)
     columns = ["session_id", "scenario", "round", *factors.values(), "outcome", "score", "turns"]
     columns += ["calls", "cost_usd", "duration_s", "end_reason"]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(columns)
-    for row in run.tables.frame("sessions", columns).to_dict("records"):
+    for row in tables.frame("sessions", columns).to_dict("records"):
         lines.writerow([_cell(row[column]) for column in columns])
     return text.getvalue()
 

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any, Final
 from matrix.kinds.protocol import is_read
 from matrix.model.records import Message
 from matrix.report.page.blocks import Said, ShownSession, ShownTurn, anchor_of, known
+from matrix.report.page.known import levels_of
 from matrix.report.text import aside_of, number, plural
 
 if TYPE_CHECKING:
     from matrix.store.reading.reader import RunTables
+    from matrix.store.run.run_folder import RunFile
 
 MOST_CHARS: Final = 2_500_000
 """Characters of transcripts on one page: with markup, some four megabytes."""
 MOST_SESSIONS: Final = 400
-_BEGINNING: Final = "Before the first turn"
 MOST_OF_ONE: Final = 20_000
 """Characters of one message that are shown."""
 
@@ -52,22 +53,20 @@ def sizes_of(tables: RunTables) -> dict[str, int]:
     return found
 
 
-def shown_sessions(
-    tables: RunTables, frame: Any, wanted: Sequence[str], factors: Sequence[str]
-) -> list[ShownSession]:
+def shown_sessions(tables: RunTables, frame: Any, wanted: Sequence[str]) -> list[ShownSession]:
     """The wanted sessions with all that was said in them.
 
     Args:
         tables: The run's tables.
         frame: The ``sessions`` table.
         wanted: Session ids, in the order in which they are shown.
-        factors: Columns of ``frame`` that hold levels.
     """
     messages = _of_each(tables, "messages", wanted)
     events = _of_each(tables, "events", wanted)
     rows = {str(row["session_id"]): row for row in frame.to_dict("records")}
     return [
-        _session(rows[one], factors, messages.get(one, []), events.get(one, [])) for one in wanted
+        _session(rows[one], tables.run, messages.get(one, []), events.get(one, []))
+        for one in wanted
     ]
 
 
@@ -90,15 +89,16 @@ def _of_each(
 
 def _session(
     row: Mapping[str, Any],
-    factors: Sequence[str],
+    run: RunFile,
     messages: Sequence[Mapping[str, Any]],
     events: Sequence[Mapping[str, Any]],
 ) -> ShownSession:
     session = str(row["session_id"])
-    levels = ", ".join(str(row[one]) for one in factors if isinstance(row.get(one), str))
     score = row.get("score")
     told = "no score" if score is None or score != score else f"score {number(float(score), 3)}"
-    title = " - ".join(filter(None, [str(row["scenario"]), levels, f"round {row['round']}", told]))
+    title = " - ".join(
+        filter(None, [str(row["scenario"]), levels_of(run, row), f"round {row['round']}", told])
+    )
     facts = known(
         {
             "session": session,

@@ -36,6 +36,17 @@ def test_a_comment_is_short_and_begins_with_the_verdict(played: Project) -> None
     assert sum("matrix show it " in line for line in lines) == 3
 
 
+@pytest.mark.parametrize(("flags", "written"), [((), False), (("--report",), True)])
+def test_a_flag_says_more_than_the_variable(
+    tmp_path: Path, flags: tuple[str, ...], written: bool
+) -> None:
+    project = Project(tmp_path, {"MATRIX_REPORT": "0"})
+    project.write(counter_spec(options={"turns": 1}, per_cell=2))
+    done = project.matrix("run", *flags, "--in-process", "--run-id", "it")
+    assert ("report: results/it/report.html" in done.out) is written, done
+    assert (project.path("it") / "report.html").is_file() is written
+
+
 def test_junit_has_a_case_for_each_session_and_the_gate(played: Project) -> None:
     done = played.matrix("report", "it", "--format", "junit")
     root = ET.fromstring(done.out)
