@@ -119,7 +119,7 @@ class Job:
             *("--sessions", str(self.sessions)),
             *(["--open-sessions", str(self.open_sessions), *_NO_CAP] if self.open_sessions else []),
             *(["--max-turns", str(self.max_turns)] if self.max_turns else []),
-            *(["--in-process"] if self.in_process else []),
+            *("--executor", "in-process" if self.in_process else "ray"),
         ]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from matrix.api.opened import RESULTS
 from matrix.api.planning import plan
 from matrix.api.runs.budget_draws import budget_of, budgets, least_needed
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.prepare import checkup
 from matrix.engine.prepare.checkup import Finding
 from matrix.engine.prepare.keys import env_variables, handed, sendings
@@ -42,7 +42,7 @@ def doctor(
     *,
     models: Mapping[str, str] | None = None,
     results: str | Path = RESULTS,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     overrides: Iterable[Override] = (),
 ) -> Checkup:
     """Say what is missing for a run of this spec; nothing is paid for and no request is sent.

@@ -10,7 +10,7 @@ from matrix.cli.options import (
     AddressOption,
     BudgetOption,
     CacheOption,
-    InProcessOption,
+    ExecutorOption,
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
@@ -93,7 +93,7 @@ def branch(
     trust: TrustOption = False,
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
-    in_process: InProcessOption = False,
+    executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
     yes: YesOption = False,
@@ -126,8 +126,8 @@ def branch(
     )
     if not dry_run and not yes:
         _confirm(planned)
-    executor = executor_of(in_process, address, workers)
-    see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+    choice = executor_of(executor, address, workers)
+    see_through(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
 
 
 def _confirm(planned: Branching) -> None:

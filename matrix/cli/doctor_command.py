@@ -6,7 +6,7 @@ import typer
 
 from matrix.cli.options import (
     AddressOption,
-    InProcessOption,
+    ExecutorOption,
     JsonOption,
     ModelOption,
     ResultsOption,
@@ -26,7 +26,7 @@ model.
 \b
     matrix doctor                    ./matrix.yaml, or the built-in matrix
     matrix doctor smoke              a shipped spec on real models
-    matrix doctor --model narrator=opus-4.5 --in-process
+    matrix doctor --model narrator=opus-4.5 --executor in-process
 
 Exit code 2 if anything is missing.
 """
@@ -42,7 +42,7 @@ def doctor(
     model: ModelOption = None,
     settings: SetOption = None,
     results: ResultsOption = "results",
-    in_process: InProcessOption = False,
+    executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
     json: JsonOption = False,
@@ -56,7 +56,7 @@ def doctor(
     found = api.doctor(
         spec,
         results=results,
-        executor=executor_of(in_process, address, workers),
+        executor=executor_of(executor, address, workers),
         overrides=overrides_of(settings, model),
     )
     if json:

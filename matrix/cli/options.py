@@ -170,9 +170,13 @@ CacheOption = Annotated[
         show_default=False,
     ),
 ]
-InProcessOption = Annotated[
-    bool,
-    typer.Option("--in-process", help="Run everything in this process, without Ray."),
+ExecutorOption = Annotated[
+    str,
+    typer.Option(
+        "--executor",
+        metavar="NAME",
+        help="auto, in-process (everything in this process), or ray.",
+    ),
 ]
 AddressOption = Annotated[
     str | None,
@@ -195,11 +199,11 @@ WorkersOption = Annotated[
 ]
 
 
-def executor_of(in_process: bool, address: str | None, workers: int | None) -> ExecutorChoice:
+def executor_of(name: str, address: str | None, workers: int | None) -> ExecutorChoice:
     """What the three options choose; an executor that takes no such option refuses it."""
     from matrix.engine.executors.executor import ExecutorChoice
 
-    return ExecutorChoice("in-process" if in_process else "ray", address, workers)
+    return ExecutorChoice(name, address, workers)
 
 
 def say_if_built_in(spec: str | None) -> None:

@@ -10,7 +10,7 @@ from matrix.cli.options import (
     AddressOption,
     BudgetOption,
     CacheOption,
-    InProcessOption,
+    ExecutorOption,
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
@@ -92,7 +92,7 @@ def replay(
     run_id: NewRunOption = None,
     results: ResultsOption = "results",
     dry_run: DryRunOption = False,
-    in_process: InProcessOption = False,
+    executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
     quiet: QuietOption = False,
@@ -138,8 +138,8 @@ def replay(
             results=results,
             overrides=layers,
         )
-    executor = executor_of(in_process, address, workers)
-    see_through(planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json)
+    choice = executor_of(executor, address, workers)
+    see_through(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
 
 
 def _check_place(

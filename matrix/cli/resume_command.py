@@ -10,7 +10,7 @@ from matrix.cli.options import (
     AddressOption,
     BudgetOption,
     CacheOption,
-    InProcessOption,
+    ExecutorOption,
     JsonOption,
     MaxCostOption,
     OpenSessionsOption,
@@ -74,7 +74,7 @@ def resume(
     trust: TrustOption = False,
     results: ResultsOption = "results",
     cache: CacheOption = None,
-    in_process: InProcessOption = False,
+    executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
     redo_turn: Annotated[
@@ -108,12 +108,12 @@ def resume(
         open_sessions=open_sessions,
         cache=cache,
     )
-    executor = executor_of(in_process, address, workers)
+    choice = executor_of(executor, address, workers)
     resume_run(
         run,
         results,
         layers,
-        executor,
+        choice,
         quiet=quiet,
         json=json,
         redo_turn=redo_turn,

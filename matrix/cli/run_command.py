@@ -21,7 +21,7 @@ from matrix.cli.options import (
     AtCapOption,
     BudgetOption,
     CacheOption,
-    InProcessOption,
+    ExecutorOption,
     JsonOption,
     MaxCostOption,
     MaxTurnsOption,
@@ -113,7 +113,7 @@ def run(
     allow_outside: OutsideOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
     cache: CacheOption = None,
-    in_process: InProcessOption = False,
+    executor: ExecutorOption = "auto",
     address: AddressOption = None,
     workers: WorkersOption = None,
     report: ReportOption = True,
@@ -145,14 +145,14 @@ def run(
         cache=cache,
         name=name,
     )
-    executor = executor_of(in_process, address, workers)
+    choice = executor_of(executor, address, workers)
     wished = (baseline, margin, threshold or [], fail_on or [], allow_errored, results)
     if resume is not None:
         _refuse_both(finish_last)
         gates = gates_of(wanted_gates(*wished), api.open_run(resume, results=results).file, results)
         _refuse_of_file(ctx)
         flags = {"quiet": quiet, "json": json, "report": report}
-        resume_run(resume, results, layers, executor, gates=gates, **flags)
+        resume_run(resume, results, layers, choice, gates=gates, **flags)
         return
     say_if_built_in(spec)
     prepared, wish = together(
@@ -165,7 +165,7 @@ def run(
         gates_of(wish, prepared, results)
         print_plan(prepared, json=json)
         return
-    play = Playing(results, executor, ctx.obj or time.time, quiet, json, report)
+    play = Playing(results, choice, ctx.obj or time.time, quiet, json, report)
     with alone(finish_last or baseline == LATEST, results, prepared.spec.name):
         before = last_finished(prepared, wish, play) if finish_last else 0
         gates = gates_of(wish, prepared, results)

@@ -38,7 +38,7 @@ class Playing:
 
     Attributes:
         results: Folder of runs.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         clock: Unix time in seconds.
         quiet: Print only the verdict.
         json: Print JSON instead of text.

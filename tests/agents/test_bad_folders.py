@@ -35,7 +35,7 @@ def test_what_cannot_be_kept_is_the_agents_failure_and_costs_what_it_says(tmp_pa
         form["answer"] = {"text": "text"}
     good = {"good": agent("true", max_usd=0.5)}
     project = project_of(tmp_path, spec_of({**held, **metered, **good}, limits={"cost_usd": 999}))
-    project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert_books(project.path("it"))
     sessions = project.tables("it").frame("sessions").set_index("counter")
     calls = project.tables("it").frame("calls")

@@ -33,7 +33,7 @@ def play(tmp_path: Path) -> Play:
             **spec,
         }
         (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(whole))
-        return run_program(tmp_path, "run", "--in-process", "--run-id", "it", *args)
+        return run_program(tmp_path, "run", "--executor", "in-process", "--run-id", "it", *args)
 
     return run
 
@@ -183,7 +183,7 @@ def test_validate_finds_what_the_project_lacks_and_doctor_what_the_machine_lacks
     assert (said.code, len(said.stderr.splitlines())) == (2, len(PROJECTS)), said.stderr
     for told in PROJECTS:
         assert told in said.stderr
-    found = run_program(tmp_path, "doctor", "--in-process", "--json")
+    found = run_program(tmp_path, "doctor", "--executor", "in-process", "--json")
     assert found.code == 2
     rows = [row for row in json.loads(found.stdout)["findings"] if row["what"].startswith("agent ")]
     missing = {row["what"]: row["found"] for row in rows if row["state"] == "missing"}

@@ -178,7 +178,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
                     "limits": {"cost_usd": 100, "attempts": 2},
                 }
             )
-            command = ["run", "--in-process", "--quiet", "--run-id", "it"]
+            command = ["run", "--executor", "in-process", "--quiet", "--run-id", "it"]
             done = await asyncio.to_thread(project.matrix, *command)
             assert done.code == 0, done.err
 

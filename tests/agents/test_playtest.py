@@ -31,7 +31,7 @@ def test_a_narrator_may_be_an_agent_beside_one_that_is_a_model(tmp_path: Path) -
             per_cell=1,
         )
     )
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet")
     assert done.code == 0, done.err
     tables = project.tables("it")
     messages = tables.frame("messages")
@@ -68,7 +68,7 @@ def test_players_may_be_agents_beside_those_that_are_models(tmp_path: Path) -> N
             per_cell=1,
         )
     )
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet")
     assert done.code == 0, done.err
     tables = project.tables("it")
     messages, calls = tables.frame("messages"), tables.frame("calls")

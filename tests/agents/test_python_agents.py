@@ -153,7 +153,7 @@ def played(
     }
     (folder / "selftest.yaml").write_text(yaml.safe_dump(file))
     project = Project(folder, {"OPENAI_API_KEY": KEY, "MY_TOKEN": TOKEN})
-    executor = [] if ray else ["--in-process"]
+    executor = ["--executor", "ray" if ray else "in-process"]
     done = project.matrix("run", "selftest.yaml", *executor, "--run-id", "it", *more)
     return project, done
 
@@ -289,15 +289,15 @@ async def reply(turn):
 
 
 @pytest.mark.parametrize(
-    ("flags", "names"),
+    ("executor", "names"),
     [
-        (("--in-process",), [*HERE, "click", "yaml", "ray"]),
-        pytest.param((), ["cmd", "imaplib", "statistics", "click"], marks=pytest.mark.slow),
+        ("in-process", [*HERE, "click", "yaml", "ray"]),
+        pytest.param("ray", ["cmd", "imaplib", "statistics", "click"], marks=pytest.mark.slow),
     ],
     ids=["in-process", "on-ray"],
 )
 def test_files_of_the_project_stand_in_for_no_module_of_python_or_its_packages(
-    flags: tuple[str, ...], names: list[str], tmp_path: Path
+    executor: str, names: list[str], tmp_path: Path
 ) -> None:
     for name in names:
         (tmp_path / f"{name}.py").write_text("raise SystemExit(7)")
@@ -312,7 +312,7 @@ def test_files_of_the_project_stand_in_for_no_module_of_python_or_its_packages(
         "limits": {"cost_usd": 1, "turns": 1},
     }
     (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
-    done = run_program(tmp_path, "run", *flags, "--run-id", "it", variables=STARTED)
+    done = run_program(tmp_path, "run", "--executor", executor, "--run-id", "it", variables=STARTED)
     assert done.code == 0, done
     said = Project(tmp_path).tables("it").frame("messages").text.str.cat()
     assert "20" in said, done
@@ -334,6 +334,8 @@ def test_a_module_that_cannot_be_the_agents_is_told_before_anything_starts(
     (tmp_path / "cmd.py").write_text("async def reply(turn): ...")
     (tmp_path / "leaves.py").write_text("raise SystemExit(7)\nasync def reply(turn): ...")
     played(tmp_path, "it", agents={"it": {"python": f"{module}:reply", "free": True}})
-    done = run_program(tmp_path, "run", "selftest.yaml", "--in-process", variables=STARTED)
+    done = run_program(
+        tmp_path, "run", "selftest.yaml", "--executor", "in-process", variables=STARTED
+    )
     assert done.code == 2
     assert told in " ".join(done.stderr.split())

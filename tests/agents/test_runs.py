@@ -38,14 +38,13 @@ async def played(project: Project, *arguments: str) -> Any:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["--in-process", pytest.param("--ray", marks=pytest.mark.ray)])
+@pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 async def test_every_form_plays_and_every_cent_is_the_agents_own(
     tmp_path: Path, executor: str
 ) -> None:
     async with served(Service(tmp_path).handle) as port:
         project = project_of(tmp_path, spec_of(agents(port)))
-        flags = [executor] if executor == "--in-process" else []
-        done = await played(project, "run", *flags, "--quiet", "--run-id", "it")
+        done = await played(project, "run", "--executor", executor, "--quiet", "--run-id", "it")
     assert done.code == 0, done.err
     run_dir = project.path("it")
     assert_books(run_dir)
@@ -103,11 +102,11 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
     hurt.mkdir()
     async with served(Service(undisturbed).handle) as port:
         whole = project_of(undisturbed, spec_of(agents(port)))
-        done = await played(whole, "run", "--in-process", "--quiet", "--run-id", "it")
+        done = await played(whole, "run", "--executor", "in-process", "--quiet", "--run-id", "it")
         assert done.code == 0, done.err
     async with served(Service(hurt).handle) as port:
         project = project_of(hurt, spec_of(agents(port)))
-        command = ["run", "--in-process", "--quiet", "--run-id", "it"]
+        command = ["run", "--executor", "in-process", "--quiet", "--run-id", "it"]
         for moment in sorted(rng.sample(range(1, PLAYED), kills)):
             process = project.start(*command)
             try:
@@ -115,7 +114,7 @@ async def test_killed_at_random_moments_nothing_is_lost_and_every_cent_is_in_the
                 process.send_signal(signal.SIGKILL)
             finally:
                 await asyncio.to_thread(process.communicate, timeout=LONGEST_WAIT_S)
-            command = ["resume", "it", "--in-process", "--quiet"]
+            command = ["resume", "it", "--executor", "in-process", "--quiet"]
         kept = [e for e in entries_in(project.path("it")) if isinstance(e, Settled) and e.answer]
         done = await played(project, *command)
     assert done.code == 0, done.err
@@ -136,13 +135,13 @@ def test_dollars_of_a_subscription_count_and_are_told_apart(tmp_path: Path) -> N
     mine = {"python": "mine:reply", "max_usd": 0.03}
     both = {"mine": mine, "flat": {**mine, "billing": "equivalent"}}
     project = project_of(tmp_path, spec_of(both))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done.err
     assert "equivalent  flat $0.04: under a subscription" in done.out
     assert "spent       $0.08 of" in done.out
     free = {"mine": mine, "gift": {"python": "mine:reply", "free": True}}
     project.write(spec_of(free))
-    assert project.matrix("run", "--in-process", "--run-id", "free").code == 0
+    assert project.matrix("run", "--executor", "in-process", "--run-id", "free").code == 0
     assert costs(project, "free") == {"mine": PLAYED * 5_000_000, "gift": 0}
 
 
@@ -173,12 +172,14 @@ def test_an_agent_that_was_refused_money_and_went_on_is_no_completed_session(
     spec = spec_of({"metered": agent, "again": agent}, at_cap="spend-all")
     project = project_of(tmp_path, spec | {"limits": {"cost_usd": 0.0115}})
     (tmp_path / "asks.py").write_text(ASKS_ON)
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet")
     assert done.code == 4, done
     sessions = project.tables("it").frame("sessions").set_index("counter")
     assert set(sessions.outcome) == {"censored"}
     assert set(sessions.error_class) == {"cap"}
-    resumed = project.matrix("resume", "it", "--max-cost", "20", "--in-process", "--quiet")
+    resumed = project.matrix(
+        "resume", "it", "--max-cost", "20", "--executor", "in-process", "--quiet"
+    )
     assert resumed.code == 0, resumed.err
     assert set(project.tables("it").frame("sessions").outcome) == {"completed"}
     assert_books(project.path("it"))
@@ -224,7 +225,7 @@ def test_an_agent_that_finds_no_model_behind_its_address_has_not_been_tried(tmp_
     }
     project = project_of(tmp_path, spec_of(forms))
     (tmp_path / "asks.py").write_text(ASKS_FOR)
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     sessions = project.tables("it").frame("sessions").set_index("counter")
     assert set(sessions.loc["never"].outcome) == {"failed"}
     assert set(sessions.loc[["once", "not"]].outcome) == {"completed"}
@@ -247,7 +248,7 @@ def test_nor_has_one_whose_every_request_is_refused(
     agent = {**agents()["metered"], "command": ["python3", "{project}/asks.py"]}
     project = project_of(tmp_path, spec_of({"asks": agent}))
     (tmp_path / "asks.py").write_text(asks)
-    project.matrix("run", "--in-process", "--run-id", "it")
+    project.matrix("run", "--executor", "in-process", "--run-id", "it")
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"failed"}
     assert sessions.end_reason.str.contains(told).all(), list(sessions.end_reason)
@@ -261,7 +262,7 @@ def test_an_agent_whose_provider_answered_nothing_is_errored_whatever_it_prints(
     more = {"simulation": {"faults": faults}, "limits": {"cost_usd": 5, "attempts": 1}}
     project = project_of(tmp_path, spec_of({"asks": asks, "again": asks}, **more))
     (tmp_path / "asks.py").write_text(ASKS_FOR)
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 1, done  # more errored than were scored
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"errored"}
@@ -273,7 +274,7 @@ def test_why_agents_failed_is_told_with_the_newest_session(tmp_path: Path) -> No
     script = "echo no such tool >&2; exit 3"
     broken = {"command": ["sh", "-c", script], "max_usd": 0.05, "sandbox": "none"}
     project = project_of(tmp_path, spec_of({"broken": broken, "mine": agents()["mine"]}))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done.err
     sessions = project.tables("it").frame("sessions").set_index("counter")
     assert set(sessions.loc["broken"].outcome) == {"failed"}

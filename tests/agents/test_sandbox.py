@@ -205,7 +205,7 @@ async def test_a_sandbox_that_cannot_be_made_is_missing_and_no_failure(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("executor", ["--in-process", pytest.param("", marks=pytest.mark.ray)])
+@pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 def test_its_requests_come_through_the_only_port_that_it_reaches(
     tmp_path: Path, executor: str
 ) -> None:
@@ -215,7 +215,7 @@ def test_its_requests_come_through_the_only_port_that_it_reaches(
         "expected_usd": 0.001,
     }
     project = project_of(tmp_path, spec_of({"boxed": agent}))
-    done = project.matrix("run", *[executor] * bool(executor), "--run-id", "it")
+    done = project.matrix("run", "--executor", executor, "--run-id", "it")
     assert done.code == 0, done.err
     assert_books(project.path("it"))
     calls = project.tables("it").frame("calls")
@@ -262,7 +262,7 @@ def test_what_it_cannot_do_in_its_sandbox_is_told_before_the_start(
         "limits": {"cost_usd": 9, "turns": 2},
     }
     (folder / "matrix.yaml").write_text(json.dumps(spec))
-    result = run_program(folder, "run", "--in-process", "--run-id", "it")
+    result = run_program(folder, "run", "--executor", "in-process", "--run-id", "it")
     if told is None:
         assert result.code == 0, result
         return
@@ -278,7 +278,7 @@ def test_an_agent_that_shuts_its_own_folder_works_on_in_it(tmp_path: Path, mode:
     says = f"cat > /dev/null; echo x >> notes; chmod {mode} .; echo 7"
     agent = {"command": ["sh", "-c", says], "free": True}
     project = project_of(tmp_path, spec_of({"shut": agent}))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"completed"}
@@ -297,7 +297,7 @@ def test_a_kept_home_that_is_none_any_more_is_the_agents_failure_and_costs_nothi
         "max_usd": 0.01,
     }
     project = project_of(tmp_path, spec_of({"homeless": agent}))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     sessions = project.tables("it").frame("sessions")
     assert set(sessions.outcome) == {"failed"}, done
     assert sessions.end_reason.str.contains("has left its kept home").all()
@@ -321,7 +321,7 @@ def test_without_bubblewrap_nothing_is_started_and_the_remedy_is_named(tmp_path:
     (tmp_path / "matrix.yaml").write_text(json.dumps(spec))
     path = str(tmp_path / "bin")
     result = run_program(
-        tmp_path, "run", "--in-process", "--run-id", "it", variables={"PATH": path}
+        tmp_path, "run", "--executor", "in-process", "--run-id", "it", variables={"PATH": path}
     )
     assert result.code == 2, result
     assert "apt-get install bubblewrap" in result.stderr

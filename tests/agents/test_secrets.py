@@ -39,7 +39,7 @@ print("7, and my token is", token)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["answers", "fails"])
-@pytest.mark.parametrize("executor", ["--in-process", pytest.param("", marks=pytest.mark.ray)])
+@pytest.mark.parametrize("executor", ["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 def test_an_agent_that_tells_its_token_tells_it_nobody(
     tmp_path: Path, how: str, executor: str
 ) -> None:
@@ -52,7 +52,7 @@ def test_an_agent_that_tells_its_token_tells_it_nobody(
     forms = {"teller": agent, "mine": agents()["mine"]}
     project = project_of(tmp_path, spec_of(forms), SOME_TOKEN=CANARY)
     (tmp_path / "tells.py").write_text(TELLS)
-    flags = [executor] if executor else []
+    flags = ["--executor", executor]
     done = project.matrix("run", *flags, "--run-id", "it")
     session = project.tables("it").frame("sessions").session_id[0]
     shown = [done, project.matrix("show", "it"), project.matrix("show", "it", session)]
@@ -205,7 +205,7 @@ def test_a_key_of_several_lines_is_nowhere_in_what_a_run_leaves(tmp_path: Path, 
     project = project_of(tmp_path, spec_of(forms), SOME_TOKEN=PEM)
     tells = f"import os, sys\nsys.stdin.read()\ntoken = os.environ['SOME_TOKEN']\n{ends}\n"
     (tmp_path / "tells.py").write_text(tells)
-    project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     sessions = project.tables("it").frame("sessions").set_index("counter")
     assert (sessions.loc["teller"].error_class == "AgentFailed").all()
     reader = JournalReader(project.path("it") / JOURNAL_NAME)
@@ -242,7 +242,7 @@ def test_a_value_that_json_holds_in_one_spelling_and_says_in_another_is_taken_ou
     forms = {"teller": agent, "mine": agents()["mine"]}
     project = project_of(tmp_path, spec_of(forms), SOME_TOKEN=token)
     (tmp_path / "tells.py").write_text(SPELLS)
-    project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     reader = JournalReader(project.path("it") / JOURNAL_NAME)
     said = repr([row.entry for row in reader.rows(0, reader.last_seq())])
     reader.close()
@@ -283,7 +283,7 @@ def test_a_token_that_an_agent_writes_into_its_files_is_in_no_file_that_is_kept(
     spec = spec_of({"writer": agent, "mine": agents()["mine"]})
     project = project_of(tmp_path, spec, SOME_TOKEN=CANARY)
     (tmp_path / "writes.py").write_text(WRITES)
-    done = project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done.err
     run_dir = project.path("it")
     sessions = project.tables("it").frame("sessions").set_index("counter")
@@ -317,8 +317,8 @@ def test_a_rotated_token_changes_nothing_on_resume(tmp_path: Path) -> None:
     }
     spec = spec_of({"one": agent, "mine": agents()["mine"]}, limits={"cost_usd": 0.12}, per_cell=5)
     first = project_of(tmp_path, spec | {"at_cap": "spend-all"}, SOME_TOKEN=CANARY)
-    assert first.matrix("run", "--in-process", "--quiet", "--run-id", "it").code == 4
+    assert first.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it").code == 4
     second = project_of(tmp_path, spec, SOME_TOKEN=CANARY[::-1])
-    done = second.matrix("resume", "it", "--max-cost", "9", "--in-process", "--quiet")
+    done = second.matrix("resume", "it", "--max-cost", "9", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     assert set(second.tables("it").frame("sessions").outcome) == {"completed"}

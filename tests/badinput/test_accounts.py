@@ -123,7 +123,7 @@ async def test_the_program_ends_with_4_and_names_provider_reason_and_remedy(
     done = await asyncio.to_thread(
         run_program,
         spec.parent,
-        *("run", "--in-process", "--yes", "--run-id", "it"),
+        *("run", "--executor", "in-process", "--yes", "--run-id", "it"),
         variables={"NARRATOR_KEY": "sk-123456789012345"},
     )
     assert done.code == 4, done.stderr

@@ -102,7 +102,9 @@ async def test_a_class_picks_its_sessions_and_an_unknown_one_is_told_what_there_
 async def test_the_command_takes_the_class_after_the_flag(hurt: Run) -> None:
     async def resume(*args: str) -> tuple[int, str]:
         folder = hurt.path.parent.parent
-        done = await asyncio.to_thread(run_program, folder, "resume", "it", "--in-process", *args)
+        done = await asyncio.to_thread(
+            run_program, folder, "resume", "it", "--executor", "in-process", *args
+        )
         return done.code, done.stdout + done.stderr
 
     code, said = await resume()

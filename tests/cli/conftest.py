@@ -51,7 +51,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     return folder, run_program(folder, *PLAY)
 
 
-PLAY = ("run", "--in-process", "--per-cell", "2", "--run-id", "first")
+PLAY = ("run", "--executor", "in-process", "--per-cell", "2", "--run-id", "first")
 
 
 @pytest.fixture

@@ -82,7 +82,7 @@ def test_a_run_is_refused_when_nobody_answers_at_a_model_s_address(
     here: Path, matrix: Matrix, closed_url: str
 ) -> None:
     (here / "matrix.yaml").write_text(OWN.format(url=closed_url))
-    done = matrix("run", "--in-process")
+    done = matrix("run", "--executor", "in-process")
     assert done.stderr.splitlines() == [
         f"matrix.yaml: models.{name}.api_base: {closed_url} cannot be reached: Connection refused; "
         "start the service, or correct the address"

@@ -27,7 +27,9 @@ SPEC = {
 def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("counted")
     (folder / "matrix.yaml").write_text(yaml.safe_dump(SPEC))
-    return folder, run_program(folder, "run", "--in-process", "--run-id", "first", "--quiet")
+    return folder, run_program(
+        folder, "run", "--executor", "in-process", "--run-id", "first", "--quiet"
+    )
 
 
 @pytest.fixture
@@ -47,7 +49,18 @@ def first_session(project: Path) -> str:
 def test_a_replay_says_where_it_starts_and_what_came_of_it(
     project: Path, golden_run: GoldenRun
 ) -> None:
-    args = ("--turn", "2", "--set", "step=3", "--times", "2", "--in-process", "--run-id", "again")
+    args = (
+        "--turn",
+        "2",
+        "--set",
+        "step=3",
+        "--times",
+        "2",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "again",
+    )
     result = golden_run("replay", "replay", "first", first_session(project), *args)
     assert result.code == 0
 
@@ -56,14 +69,16 @@ def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
     project: Path, matrix: Matrix
 ) -> None:
     parent = first_session(project)
-    args = ("replay", "first", parent, "--turn", "2", "--in-process", "--run-id")
+    args = ("replay", "first", parent, "--turn", "2", "--executor", "in-process", "--run-id")
     same = json.loads(matrix(*args, "same", "--json").stdout)["replayed"]
     before = api.open_run("first", results=project / "results").sessions()
     score = float(before.set_index("session_id")["score"][parent])
     assert (same["parent"], same["parent_score"]) == (parent, score)
     assert list(same["scores"].values()) == [score], "nothing was changed"
     assert matrix("export", "first", parent, "--turn", "2", "-o", "2.json").code == 0
-    file = matrix("replay", "--checkpoint", "2.json", "--in-process", "--run-id", "file").stdout
+    file = matrix(
+        "replay", "--checkpoint", "2.json", "--executor", "in-process", "--run-id", "file"
+    ).stdout
     assert f"  score     {score:.1f}; the parent had {score:.1f}\n" in file
     told = matrix(*args, "again", "--times", "3", "--set", "step=30").stdout
     scores = api.open_run("again", results=project / "results").sessions()["score"]
@@ -72,7 +87,16 @@ def test_a_replay_says_the_scores_of_its_sessions_and_of_their_parent(
 
 
 def test_a_branch_ends_in_a_verdict_on_its_moment(project: Path, golden_run: GoldenRun) -> None:
-    args = ("--turn", "2", "--variants", "step=1,30", "--in-process", "--run-id", "apart")
+    args = (
+        "--turn",
+        "2",
+        "--variants",
+        "step=1,30",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "apart",
+    )
     assert golden_run("branch", "branch", "first", first_session(project), *args).code == 0
 
 
@@ -80,7 +104,16 @@ def test_a_branch_from_many_moments_ends_in_a_verdict_on_moments(
     project: Path, golden_run: GoldenRun
 ) -> None:
     where = ("--where", 'events.kind == "counted" and events.turn > 1')
-    args = ("--variants", "step=1,30", "--times", "3", "--in-process", "--run-id", "apart")
+    args = (
+        "--variants",
+        "step=1,30",
+        "--times",
+        "3",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "apart",
+    )
     assert golden_run("branch-where", "branch", "first", *where, *args).code == 0
 
 
@@ -88,7 +121,7 @@ def test_a_short_branch_says_how_many_repeats_its_plan_says_that_a_winner_takes(
     project: Path, matrix: Matrix
 ) -> None:
     args = ("branch", "first", first_session(project), "--turn", "2", "--variants", "step=1,30")
-    done = matrix(*args, "--times", "3", "--in-process", "--quiet")
+    done = matrix(*args, "--times", "3", "--executor", "in-process", "--quiet")
     assert "= 52 repeats" in matrix(*args, "--dry-run").stdout
     assert done.stdout.splitlines()[-1] == (
         "Not enough data to name a winner: 3 complete repeats so far, and at least 10 are needed "
@@ -107,7 +140,16 @@ def test_the_plan_of_a_branch_is_shown_and_nothing_started(
 def test_lineage_is_in_the_json_of_a_run_and_of_a_session(project: Path, matrix: Matrix) -> None:
     parent = first_session(project)
     done = matrix(
-        "replay", "first", parent, "--turn", "2", "--in-process", "--json", "--run-id", "again"
+        "replay",
+        "first",
+        parent,
+        "--turn",
+        "2",
+        "--executor",
+        "in-process",
+        "--json",
+        "--run-id",
+        "again",
     )
     branched = json.loads(done.stdout)["branched"]
     assert branched["run_id"] == "first"
@@ -120,7 +162,7 @@ def test_lineage_is_in_the_json_of_a_run_and_of_a_session(project: Path, matrix:
 def test_a_continued_session_says_what_it_goes_on_from(
     project: Path, matrix: Matrix, golden_run: GoldenRun
 ) -> None:
-    args = ("--turn", "2", "--set", "step=3", "--in-process", "--run-id", "again")
+    args = ("--turn", "2", "--set", "step=3", "--executor", "in-process", "--run-id", "again")
     matrix("replay", "first", first_session(project), *args)
     golden_run("show-continued", "show", "again", "best")
 
@@ -160,7 +202,7 @@ def test_a_replay_from_a_file_needs_no_run(
         matrix("export", "first", first_session(project), "--turn", "2", "-o", "2.json").code == 0
     )
     shutil.rmtree(project / "results")
-    args = ("--set", "step=3", "--times", "2", "--in-process", "--run-id", "again")
+    args = ("--set", "step=3", "--times", "2", "--executor", "in-process", "--run-id", "again")
     assert golden_run("replay-file", "replay", "--checkpoint", "2.json", *args).code == 0
     assert matrix("show", "again", "best").code == 0
 
@@ -179,15 +221,17 @@ MANY = ("branch", "first", "--where", "events.turn > 1", "--variants", "step=1,3
 
 
 def test_a_large_branch_is_not_started_unasked(project: Path, golden_run: GoldenRun) -> None:
-    result = golden_run("branch-unasked", *MANY, "--times", "4", "--in-process")
+    result = golden_run("branch-unasked", *MANY, "--times", "4", "--executor", "in-process")
     assert (result.code, result.stdout) == (2, "")
     assert [path.name for path in (project / "results").iterdir()] == ["first"]
 
 
 def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -> None:
-    args = (*MANY, "--times", "4", "--in-process", "--quiet", "--run-id", "many")
+    args = (*MANY, "--times", "4", "--executor", "in-process", "--quiet", "--run-id", "many")
     assert matrix(*args, "--yes").code == 0
-    assert matrix(*MANY, "--in-process", "--quiet", "--run-id", "once").code == 0, "32 sessions"
+    assert matrix(*MANY, "--executor", "in-process", "--quiet", "--run-id", "once").code == 0, (
+        "32 sessions"
+    )
     runs = [api.open_run(name, results=project / "results") for name in ("many", "once")]
     assert [run.file.plan.sessions for run in runs] == [128, 32]
 
@@ -195,7 +239,7 @@ def test_the_same_is_started_when_that_was_said(project: Path, matrix: Matrix) -
 @pytest.mark.slow
 @pytest.mark.parametrize(("answer", "started"), [("n\n", False), ("y\n", True)])
 def test_on_a_terminal_it_asks(project: Path, answer: str, started: bool) -> None:
-    args = (*MANY, "--times", "4", "--in-process", "--run-id", "many")
+    args = (*MANY, "--times", "4", "--executor", "in-process", "--run-id", "many")
     written, code = on_terminal(project, *args, answer=answer)
     question = " ".join(written.partition("Start it? [y/N]: ")[0].split())
     size = "This branch is 16 moments x 2 variants x 4 repeats = 128 sessions, expected to cost $"

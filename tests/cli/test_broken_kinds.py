@@ -163,7 +163,9 @@ def test_a_spec_that_is_a_broken_link_is_no_missing_file(here: Path, matrix: Mat
 
 def test_a_results_folder_that_is_a_file_is_bad_input(here: Path, matrix: Matrix) -> None:
     (here / "notes").write_text("mine", encoding="utf-8")
-    done = matrix("run", "--in-process", "--sessions", "4", "--quiet", "--results", "notes")
+    done = matrix(
+        "run", "--executor", "in-process", "--sessions", "4", "--quiet", "--results", "notes"
+    )
     assert done.code == 2
     assert done.stderr.splitlines()[-1].startswith("--results: notes is a file; name a folder")
     assert (here / "notes").read_text(encoding="utf-8") == "mine"
@@ -212,7 +214,10 @@ def test_a_pack_that_is_at_odds_with_its_guide_is_refused(project: Path, matrix:
     path = "scenarios/playtest/the-borrowed-hour/scenario.yaml"
     text = (project / path).read_text().replace("expected: 8", "expected: 9")
     (project / path).write_text(text.replace("Bilal", "Colm"))
-    for command in (("validate",), ("run", "--in-process", "--sessions", "4", "--quiet")):
+    for command in (
+        ("validate",),
+        ("run", "--executor", "in-process", "--sessions", "4", "--quiet"),
+    ):
         done = matrix(*command)
         assert (done.code, done.stdout) == (2, "")
         at = [line.partition(path)[2] for line in done.stderr.splitlines()]
@@ -227,7 +232,7 @@ def test_a_pack_that_is_at_odds_with_its_guide_is_refused(project: Path, matrix:
 
 
 @pytest.mark.parametrize(
-    "command", [("run", "--in-process"), ("plan",), ("show",), ("list",), ("resume",)]
+    "command", [("run", "--executor", "in-process"), ("plan",), ("show",), ("list",), ("resume",)]
 )
 def test_a_variable_that_sets_nothing_is_refused_before_anything_starts(
     project: Path, matrix: Matrix, command: tuple[str, ...]
@@ -269,7 +274,7 @@ def test_a_variable_of_an_installed_kind_is_known(validate: Validate) -> None:
 def test_the_built_in_matrix_is_said_to_be_that_and_a_project_s_own_is_not(
     here: Path, matrix: Matrix
 ) -> None:
-    args = ("run", "--in-process", "--sessions", "1", "--max-turns", "2", "--quiet")
+    args = ("run", "--executor", "in-process", "--sessions", "1", "--max-turns", "2", "--quiet")
     said = matrix(*args).stderr
     assert said.splitlines()[0].startswith("no matrix.yaml here: this is the built-in ")
     (here / "matrix.yaml").write_text("scenarios: [put-it-back]\n")

@@ -44,7 +44,7 @@ def test_a_run_draws_what_it_spent_and_the_next_may_spend_what_is_left(
 def test_a_run_is_refused_before_it_starts_when_the_budget_leaves_no_round(
     project: Path, golden_run: GoldenRun
 ) -> None:
-    args = ("run", "--in-process", "--budget", "nightly=0.1/day", "--yes")
+    args = ("run", "--executor", "in-process", "--budget", "nightly=0.1/day", "--yes")
     assert golden_run("budget-too-small", *args).code == 2
     assert not list((project / "results").glob("*/run.json"))
 
@@ -56,7 +56,7 @@ def test_a_resumed_run_draws_again_only_what_it_may_still_spend(
     args = (*SPEND_ALL, "--budget", "nightly=1/day", "--per-cell", "4", "--yes", "--quiet")
     assert matrix(*args, "--max-cost", "0.05", "--run-id", "one").code == 4
     assert drawn(matrix)["drawn_usd"] <= 0.05
-    assert matrix("resume", "--in-process", "--max-cost", "0.9", "--quiet").code == 0
+    assert matrix("resume", "--executor", "in-process", "--max-cost", "0.9", "--quiet").code == 0
     run = api.open_run("one", results=project / "results")
     assert drawn(matrix)["drawn_usd"] == pytest.approx(run.summary().spent_nano / 1e9)
     assert len(drawn(matrix)["draws"]) == 2
@@ -76,7 +76,7 @@ def test_a_run_is_not_resumed_on_less_than_one_call(project: Path, matrix: Matri
     before = api.open_run("one", results=project / "results").file
     assert before.totals is not None
     left = before.totals.settled_nano / 1e9 + 0.00002
-    again = ("resume", "one", "--in-process", "--max-cost", "0.9", "--quiet")
+    again = ("resume", "one", "--executor", "in-process", "--max-cost", "0.9", "--quiet")
     result = matrix(*again, "--budget", f"nightly={left:.6f}/day")
     assert result.code == 2
     assert "and one call may cost $0.0" in result.stderr
@@ -87,7 +87,7 @@ def test_a_run_is_not_resumed_under_less_than_it_has_spent(project: Path, matrix
     args = (*SPEND_ALL, "--per-cell", "4", "--yes", "--quiet", "--max-cost", "0.05")
     assert matrix(*args, "--run-id", "one").code == 4
     before = api.open_run("one", results=project / "results").file
-    result = matrix("resume", "one", "--in-process", "--max-cost", "0.01", "--quiet")
+    result = matrix("resume", "one", "--executor", "in-process", "--max-cost", "0.01", "--quiet")
     assert (result.code, result.stdout) == (2, "")
     spent = show_usd(before.totals.settled_nano) if before.totals else ""
     assert result.stderr.startswith(f"--max-cost: found $0.01, but run one has spent {spent}")
@@ -115,6 +115,6 @@ def test_a_budget_of_another_form_is_a_mistake_in_its_flag_or_line(
 def test_the_doctor_says_what_a_budget_has_left(project: Path, matrix: Matrix) -> None:
     for amount, state in (("0.01", "missing"), ("900", "ok")):
         settings = ("--set", f"limits.budget=nightly={amount}/day")
-        result = matrix("doctor", "--in-process", "--json", *settings)
+        result = matrix("doctor", "--executor", "in-process", "--json", *settings)
         found = {f["what"]: f for f in json.loads(result.stdout)["findings"]}
         assert found["budget nightly (simulated)"]["state"] == state

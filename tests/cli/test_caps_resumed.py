@@ -22,7 +22,7 @@ def capped(tmp_path: Path) -> Project:
     """A run that its cap has ended."""
     project = Project(tmp_path)
     project.write(counter_spec(at_cap="spend-all", simulation=SLOW))
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--max-cost", TIGHT)
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--max-cost", TIGHT)
     assert done.code == 4, done.err
     return project
 
@@ -31,12 +31,12 @@ def capped(tmp_path: Path) -> Project:
 def test_a_raised_cap_outlives_a_kill(capped: Project) -> None:
     run_dir = capped.path("it")
     before = entries_of(run_dir)
-    with capped.started("resume", "it", "--in-process", "--max-cost", AMPLE) as process:
+    with capped.started("resume", "it", "--executor", "in-process", "--max-cost", AMPLE) as process:
         wait_for(lambda: entries_of(run_dir) > before + 20 or process.poll() is not None)
         process.send_signal(signal.SIGKILL)
         process.wait()
     assert read_run(run_dir).status == "running", "it was killed in the middle"
-    again = capped.matrix("resume", "it", "--in-process")
+    again = capped.matrix("resume", "it", "--executor", "in-process")
     assert again.code == 0, again.err + again.out
     said = " ".join(again.err.split())
     assert "cap $5.00, as given when it was resumed at 20" in said
@@ -45,11 +45,13 @@ def test_a_raised_cap_outlives_a_kill(capped: Project) -> None:
 
 def test_the_newest_cap_holds_also_if_it_is_the_lower_one(capped: Project) -> None:
     for cap in ("0.0006", "0.0005"):
-        given = capped.matrix("resume", "it", "--in-process", "--set", f"limits.cost_usd={cap}")
+        given = capped.matrix(
+            "resume", "it", "--executor", "in-process", "--set", f"limits.cost_usd={cap}"
+        )
         assert given.code in (2, 4), given.err
         if given.code == 2:
             assert "has spent" in given.err, "below what is spent is refused, and changes nothing"
-    plain = capped.matrix("resume", "it", "--in-process")
+    plain = capped.matrix("resume", "it", "--executor", "in-process")
     assert plain.code == 4
     assert "of $0.0006" in " ".join(plain.out.split())
 

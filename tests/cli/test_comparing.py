@@ -121,7 +121,7 @@ def test_a_threshold_gates_every_variant_of_a_run(runs: Path, matrix: Matrix) ->
     high = matrix("compare", "planted", "--threshold", "score=99", "--fail-on", "threshold")
     assert high.code == 3
     one_variant = ("--set", "factors={prompt: [warmer]}", "--per-cell", "3", "--max-cost", "9")
-    one = matrix("run", "--in-process", "--quiet", "--run-id", "one", *one_variant)
+    one = matrix("run", "--executor", "in-process", "--quiet", "--run-id", "one", *one_variant)
     assert one.code == 0
     gate = ("--threshold", "score=1", "--fail-on", "threshold")
     alone = matrix("compare", "one", *gate)

@@ -24,7 +24,7 @@ models:
 
 def findings(matrix: Matrix, *args: str, **more: object) -> dict[str, Any]:
     """What was found, by the thing that was looked at."""
-    result = matrix("doctor", "--in-process", "--json", *args, **more)
+    result = matrix("doctor", "--executor", "in-process", "--json", *args, **more)
     data = json.loads(result.stdout)
     assert result.code == (0 if data["ready"] else 2)
     assert data["ready"] == all(found["state"] != "missing" for found in data["findings"])
@@ -32,7 +32,7 @@ def findings(matrix: Matrix, *args: str, **more: object) -> dict[str, Any]:
 
 
 def test_a_first_look_without_any_key(here: Path, golden_run: GoldenRun) -> None:
-    args = ("doctor", "smoke", "--in-process")
+    args = ("doctor", "smoke", "--executor", "in-process")
     assert golden_run("doctor-smoke", *args, variables=no_keys()).code == 2
     assert list(here.iterdir()) == []
 
@@ -44,7 +44,9 @@ def test_keys_in_the_file_are_found_and_no_part_of_one_is_shown(
     (here / ".env").write_text("".join(f"{name}_API_KEY={KEY}\n" for name in NAMES))
     (here / ".env").chmod(0o644)
     unset = {name: text for name, text in no_keys().items() if not name.startswith(NAMES)}
-    result = golden_run("doctor-keys", "doctor", "smoke", "--in-process", variables=unset)
+    result = golden_run(
+        "doctor-keys", "doctor", "smoke", "--executor", "in-process", variables=unset
+    )
     assert result.code == 0
     assert KEY[:9] not in result.stdout
 
@@ -52,7 +54,7 @@ def test_keys_in_the_file_are_found_and_no_part_of_one_is_shown(
 def test_a_new_project_on_simulated_models_misses_nothing(
     project: Path, golden_run: GoldenRun
 ) -> None:
-    assert golden_run("doctor-template", "doctor", "--in-process").code == 0
+    assert golden_run("doctor-template", "doctor", "--executor", "in-process").code == 0
 
 
 def test_an_address_is_reached_or_not(here: Path, matrix: Matrix) -> None:
@@ -66,7 +68,7 @@ def test_an_address_is_reached_or_not(here: Path, matrix: Matrix) -> None:
 
 def test_mistakes_in_the_spec_are_findings_beside_the_others(here: Path, matrix: Matrix) -> None:
     (here / "matrix.yaml").write_text("roles: {judge: sim/opsu, narrator: acme/unpriced}\n")
-    result = matrix("doctor", "--in-process", "--json")
+    result = matrix("doctor", "--executor", "in-process", "--json")
     spec = [f["found"] for f in json.loads(result.stdout)["findings"] if f["what"] == "spec"]
     assert result.code == 2
     assert len(spec) == 2

@@ -37,7 +37,7 @@ def flawed(here: Path, matrix: Matrix) -> Flawed:
             "limits": {"cost_usd": 1},
         }
         (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
-        play = ("run", "--in-process", "--run-id", "it", *args)
+        play = ("run", "--executor", "in-process", "--run-id", "it", *args)
         return matrix(*play, variables={"PYTHONPATH": str(PLUGINS)})
 
     return run
@@ -90,7 +90,9 @@ def test_a_run_with_fewer_errors_than_scores_ends_with_0_and_tells_of_them(
 def test_quiet_tells_how_a_run_was_cut_short_and_how_it_goes_on(here: Path, matrix: Matrix) -> None:
     spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 400, "limits": {"cost_usd": 0.002}}
     (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
-    result = matrix("run", "--in-process", "--run-id", "it", "--quiet", "--at-cap", "spend-all")
+    result = matrix(
+        "run", "--executor", "in-process", "--run-id", "it", "--quiet", "--at-cap", "spend-all"
+    )
     assert result.code == 4
     assert "run it (incomplete: cap)" in result.stderr
     assert "matrix resume it" in result.stderr
@@ -115,11 +117,11 @@ def test_sessions_that_had_all_their_turns_are_told_and_what_they_count_as(
 ) -> None:
     spec = {"kind": "counter", "scenarios": ["one"], "per_cell": 3, "limits": {"turns": 1}}
     (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
-    result = matrix("run", "--in-process", "--run-id", "it")
+    result = matrix("run", "--executor", "in-process", "--run-id", "it")
     told = " ".join(result.stdout.split())
     kept = "timeout 3 had all their turns: 1 turn; they are scored like any other (newest: "
     assert kept in told
-    counted = matrix("run", "--in-process", "--set", "compare.turn_limit=fail").stdout
+    counted = matrix("run", "--executor", "in-process", "--set", "compare.turn_limit=fail").stdout
     assert "had all their turns: 1 turn; they count as failed, too" in " ".join(counted.split())
     assert re.search(r"^all +\S+ .* 3/3 +3 ", counted, re.MULTILINE), "the table has them as failed"
     reasons = json.loads(matrix("show", "it", "--json").stdout)["reasons"]

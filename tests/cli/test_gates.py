@@ -12,7 +12,7 @@ from matrix import api
 from tests.cli.program import GoldenRun, Matrix, run_program
 
 RUN = (
-    "run", "--in-process", "--quiet", "--per-cell", "30",
+    "run", "--executor", "in-process", "--quiet", "--per-cell", "30",
     "--set", "scenarios=[the-borrowed-hour]", "--set", "options.group_size_max=2",
     "--set", "factors={prompt: [baseline]}", "--set", "compare={failure_margin: 10}",
 )  # fmt: skip
@@ -92,7 +92,7 @@ def test_a_metric_that_sessions_of_the_kind_never_have_stops_a_run_before_it_sta
 
 def test_a_run_that_is_resumed_has_gates_too(nightly: Path, matrix: Matrix) -> None:
     gate = ("--threshold", "score=99", "--fail-on", "threshold", "--quiet")
-    result = matrix("run", "--in-process", "--resume", "before", *gate)
+    result = matrix("run", "--executor", "in-process", "--resume", "before", *gate)
     assert result.stdout.splitlines()[1].startswith("gate FAILED: score at least 99.0: NOT MET: ")
     assert result.code == 3
 
@@ -101,7 +101,7 @@ def test_what_gates_came_to_is_kept_with_the_run_until_it_goes_on(
     nightly: Path, matrix: Matrix
 ) -> None:
     gate = ("--threshold", "score=99", "--fail-on", "threshold")
-    ended = matrix("run", "--in-process", "--resume", "before", *gate)
+    ended = matrix("run", "--executor", "in-process", "--resume", "before", *gate)
     (line,) = (line for line in ended.stdout.splitlines() if line.startswith("gate "))
     assert line.startswith("gate FAILED: score at least 99.0: NOT MET: ")
     assert matrix("show", "before").stdout.splitlines()[-1] == line

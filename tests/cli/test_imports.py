@@ -58,6 +58,6 @@ def test_listing_runs_loads_no_tables(finished: Path) -> None:
 
 
 def test_a_run_in_this_process_loads_neither_ray_nor_litellm(project: Path) -> None:
-    loaded = loaded_by(project, "run", "--in-process", "--sessions", "4")
+    loaded = loaded_by(project, "run", "--executor", "in-process", "--sessions", "4")
     assert loaded & {"ray", "litellm"} == set()
     assert {"pandas", "pyarrow"} <= loaded, "the test looks at the right list"

@@ -51,13 +51,13 @@ def test_a_bad_line_in_the_file_is_named_and_not_repeated(here: Path, matrix: Ma
 
 def test_simulated_models_need_no_keys_and_look_at_no_file(project: Path, matrix: Matrix) -> None:
     (project / ".env").write_text("not a line\n")
-    result = matrix("run", "--in-process", "--sessions", "1", "--quiet")
+    result = matrix("run", "--executor", "in-process", "--sessions", "1", "--quiet")
     assert (result.stderr, result.code) == ("", 0)
 
 
 @pytest.fixture(params=["in-process", pytest.param("ray", marks=pytest.mark.ray)])
 def executor(request: pytest.FixtureRequest) -> tuple[str, ...]:
-    return ("--in-process",) if request.param == "in-process" else ()
+    return ("--executor", request.param)
 
 
 @pytest.mark.slow

@@ -35,7 +35,7 @@ def compared(project: Project) -> dict[str, Any]:
 
 def test_a_declared_look_at_the_cap_is_made_once_and_its_verdict_stands(tmp_path: Path) -> None:
     project = project_of(tmp_path, look_at_cap=True)
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--max-cost", TIGHT)
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--max-cost", TIGHT)
     assert done.code == 4, done.err
     look = newest_look(project.path("it"))
     assert look is not None
@@ -49,7 +49,7 @@ def test_a_declared_look_at_the_cap_is_made_once_and_its_verdict_stands(tmp_path
     assert f"ended the plan after {look.rounds} rounds of {ROUNDS}" in first["cautions"][0]
 
     for cap, code in (("0.0005", 4), (AMPLE, 0)):
-        again = project.matrix("resume", "it", "--in-process", "--max-cost", cap)
+        again = project.matrix("resume", "it", "--executor", "in-process", "--max-cost", cap)
         assert again.code == code, again.err
         assert "looked at the cap" not in again.err
         later = compared(project)
@@ -63,18 +63,20 @@ def test_a_declared_look_at_the_cap_is_made_once_and_its_verdict_stands(tmp_path
 
 def test_nothing_is_looked_at_below_ten_rounds_nor_when_the_plan_is_over(tmp_path: Path) -> None:
     project = project_of(tmp_path, look_at_cap=True)
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--max-cost", TOO_LITTLE)
+    done = project.matrix(
+        "run", "--executor", "in-process", "--run-id", "it", "--max-cost", TOO_LITTLE
+    )
     assert done.code == 4, done.err
     assert newest_look(project.path("it")) is None
     assert compared(project)["verdict"] == "not_enough_data"
-    assert project.matrix("resume", "it", "--in-process", "--max-cost", AMPLE).code == 0
+    assert project.matrix("resume", "it", "--executor", "in-process", "--max-cost", AMPLE).code == 0
     assert newest_look(project.path("it")) is None
     assert compared(project)["rounds"]["used"] == ROUNDS
 
 
 def test_a_cap_is_no_reason_for_a_verdict_where_none_was_declared(tmp_path: Path) -> None:
     project = project_of(tmp_path)
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--max-cost", TIGHT)
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--max-cost", TIGHT)
     assert done.code == 4, done.err
     assert newest_look(project.path("it")) is None
     assert compared(project)["reasons"][0] == "plan not over"

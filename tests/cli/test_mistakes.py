@@ -161,7 +161,7 @@ def test_a_run_and_a_plan_say_the_same_and_start_nothing(broken: Path, matrix: M
     said = matrix("plan", "many.yaml")
     assert said.code == 2
     assert said.stderr.splitlines() == [str(one) for one in api.validate(broken / "many.yaml")]
-    assert matrix("run", "--in-process", "many.yaml") == said
+    assert matrix("run", "--executor", "in-process", "many.yaml") == said
     assert not (broken / "results").exists()
 
 

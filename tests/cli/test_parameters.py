@@ -28,7 +28,9 @@ SPEC = {
 def counted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("counted")
     (folder / "matrix.yaml").write_text(yaml.safe_dump(SPEC))
-    return folder, run_program(folder, "run", "--in-process", "--run-id", "first", "--quiet")
+    return folder, run_program(
+        folder, "run", "--executor", "in-process", "--run-id", "first", "--quiet"
+    )
 
 
 def cost_of(folder: Path, run: str, factor: str) -> dict[str, float]:
@@ -61,7 +63,7 @@ def test_what_effort_costs_is_expected_before_the_start(
 
 def test_a_moment_is_played_again_with_another_parameter(counted: tuple[Path, Result]) -> None:
     folder, _ = counted
-    args = ("first", "worst", "--turn", "2", "--in-process", "--quiet", "--run-id")
+    args = ("first", "worst", "--turn", "2", "--executor", "in-process", "--quiet", "--run-id")
     result = run_program(folder, "replay", *args, "more", "--set", "counter.effort=xhigh")
     assert result.code == 0, result.stderr
     sessions = api.open_run("more", results=folder / "results").sessions()

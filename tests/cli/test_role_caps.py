@@ -21,7 +21,7 @@ SPEC = {
     "at_cap": "spend-all",
     "limits": {"cost_usd": 5, "role_usd": {"counter": 0.0004}, "open_sessions": 4},
 }
-RUN = ("run", "--in-process", "--run-id", "it")
+RUN = ("run", "--executor", "in-process", "--run-id", "it")
 REMEDY = "matrix resume it --set limits.role_usd.counter=USD"
 
 
@@ -49,7 +49,7 @@ def test_a_run_says_which_role_has_no_money_left_and_starts_nothing_more(
 
 def test_the_remedy_goes_on_to_the_end(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
-    again = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=1")
+    again = matrix("resume", "it", "--executor", "in-process", "--set", "limits.role_usd.counter=1")
     assert again.code == 0
     assert set(api.open_run("it", results=capped / "results").sessions()["outcome"]) == {
         "completed"
@@ -72,7 +72,7 @@ def test_no_round_is_begun_whose_roles_cannot_be_paid(capped: Path, matrix: Matr
         told,
     )
     assert (done.code, f"{REMEDY} " in f"{told} ") == (4, True)
-    again = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=1")
+    again = matrix("resume", "it", "--executor", "in-process", "--set", "limits.role_usd.counter=1")
     assert again.code == 0
     assert "WARNING Role" not in matrix("plan", "--set", "limits.role_usd.counter=1").stdout
 
@@ -85,14 +85,16 @@ def test_a_cap_of_a_role_that_pays_for_no_round_is_a_mistake(capped: Path, matri
 
 def test_a_role_is_given_no_cap_below_what_it_has_spent(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
-    done = matrix("resume", "it", "--in-process", "--set", "limits.role_usd.counter=0.0002")
+    done = matrix(
+        "resume", "it", "--executor", "in-process", "--set", "limits.role_usd.counter=0.0002"
+    )
     assert done.code == 2
     assert "found $0.0002, but role counter has spent $0.000" in done.stderr
 
 
 def test_nothing_but_limits_can_be_set_when_a_run_is_resumed(capped: Path, matrix: Matrix) -> None:
     matrix(*RUN, "--quiet")
-    done = matrix("resume", "it", "--in-process", "--set", "options.turns=3")
+    done = matrix("resume", "it", "--executor", "in-process", "--set", "options.turns=3")
     assert done.code == 2
     assert "cannot change when a run is resumed" in done.stderr
 

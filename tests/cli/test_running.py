@@ -28,7 +28,7 @@ from tests.cli.program import (
 from tests.executors.programs import wait_for
 from tests.waiting import LONGEST_WAIT_S
 
-SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]",
+SMALL = ("run", "--executor", "in-process", "--set", "scenarios=[the-borrowed-hour]",
          "--set", "options.group_size_max=2")  # fmt: skip
 """A run of one short story with groups of two: the cheapest there is."""
 
@@ -163,8 +163,8 @@ def test_a_round_that_the_cap_has_no_room_for_is_told_with_the_figures(
         assert "(its own cap is $30.00): with a budget of $0.4" in said
     for told in (result.stdout, matrix("show", "capped").stdout):
         assert "matrix resume capped --budget nightly=USD/day\n" in told, "what gets it further"
-    assert matrix("resume", "capped", "--in-process", "--max-cost", "50").code == 4
-    again = matrix("resume", "capped", "--in-process", "--budget", "nightly=50/day")
+    assert matrix("resume", "capped", "--executor", "in-process", "--max-cost", "50").code == 4
+    again = matrix("resume", "capped", "--executor", "in-process", "--budget", "nightly=50/day")
     assert (again.code, "of $50.00" in again.stdout) == (0, True)
 
 
@@ -183,7 +183,7 @@ def test_a_cap_that_ends_a_run_in_whole_rounds_is_told_with_one_that_is_enough(
     rounds = api.open_run("capped", results=project / "results").sessions()["outcome"]
     before = int((rounds == "completed").sum())
     assert 0 < before < 24
-    matrix("resume", "capped", "--in-process", "--max-cost", told[3])
+    matrix("resume", "capped", "--executor", "in-process", "--max-cost", told[3])
     after = api.open_run("capped", results=project / "results").sessions()["outcome"]
     assert int((after == "completed").sum()) > before
 
@@ -208,7 +208,7 @@ def test_what_was_cut_short_makes_no_completed_session_dearer(
 def test_a_run_at_its_cap_goes_on_with_a_higher_one(project: Path, matrix: Matrix) -> None:
     args = ("--per-cell", "4", "--at-cap", "spend-all", "--open-sessions", "2")
     assert matrix(*SMALL, *args, "--max-cost", "0.05", "--quiet", "--yes").code == 4
-    result = matrix("resume", "--in-process", "--max-cost", "5", "--json")
+    result = matrix("resume", "--executor", "in-process", "--max-cost", "5", "--json")
     summary = json.loads(result.stdout)
     assert (result.code, summary["status"], summary["cap_usd"]) == (0, "complete", 5)
     assert summary["sessions"]["completed"] == summary["sessions"]["planned"] == 8
@@ -239,7 +239,7 @@ def test_resuming_a_run_that_is_over_says_so_and_changes_nothing(
 
 
 def test_only_limits_change_when_a_run_is_resumed(finished: Path, matrix: Matrix) -> None:
-    result = matrix("run", "--in-process", "--resume", "first", "--seed", "2")
+    result = matrix("run", "--executor", "in-process", "--resume", "first", "--seed", "2")
     assert result.code == 2
     said = "--seed: cannot change when a run is resumed; limits, cache and more sessions can\n"
     assert result.stderr == said
@@ -249,7 +249,9 @@ def test_variables_for_new_runs_do_not_stand_in_the_way_of_resuming(
     finished: Path, matrix: Matrix
 ) -> None:
     variables = {"MATRIX_SEED": "2", "MATRIX_SESSIONS": "99"}
-    result = matrix("run", "--in-process", "--resume", "first", "--quiet", variables=variables)
+    result = matrix(
+        "run", "--executor", "in-process", "--resume", "first", "--quiet", variables=variables
+    )
     assert (result.stderr, result.code) == ("", 0)
 
 
@@ -282,7 +284,7 @@ def test_a_run_id_can_only_name_a_folder_in_the_results(project: Path, run_id: s
 
 def test_results_that_cannot_be_written_are_named(project: Path, golden_run: GoldenRun) -> None:
     (project / "taken").write_text("a file")
-    args = ("run", "--in-process", "--results", "taken/runs")
+    args = ("run", "--executor", "in-process", "--results", "taken/runs")
     result = golden_run("results-unwritable", *args, "--quiet")
     assert result.code == 1
     assert (project / "taken").read_text() == "a file"
@@ -293,7 +295,7 @@ def test_results_that_cannot_be_written_are_named(project: Path, golden_run: Gol
 
 @pytest.mark.slow
 def test_an_interrupt_leaves_a_run_that_can_be_read_and_resumed(project: Path) -> None:
-    args = ("run", "--in-process", "--per-cell", "300", "--run-id", "stopped", "--yes")
+    args = ("run", "--executor", "in-process", "--per-cell", "300", "--run-id", "stopped", "--yes")
     with subprocess.Popen(
         [PROGRAM, *args, "--max-cost", "1000"],
         cwd=project,

@@ -32,7 +32,7 @@ SPEC: dict[str, Any] = {
     "limits": {"cost_usd": 10},
 }
 GATE = ("--baseline", "latest", "--fail-on", "regression")
-RUN = ("run", "--in-process", "--quiet")
+RUN = ("run", "--executor", "in-process", "--quiet")
 SERIES = (*RUN, *GATE, "--finish-last")
 CUT_OFF = ("--max-cost", "0.00002", "--yes")
 """Ends a run before its plan, which a later start with the cap of the spec can finish."""
@@ -83,7 +83,9 @@ def test_latest_is_the_newest_complete_run_of_the_name_and_no_replay(
     for more in (("--run-id", "a"), ("--run-id", "b"), ("--run-id", "other", "--name", "else")):
         assert matrix(*RUN, *more).code == 0
     session = api.open_run("b", results=tally / "results").sessions().session_id[0]
-    replayed = matrix("replay", "b", session, "--turn", "1", "--in-process", "--run-id", "again")
+    replayed = matrix(
+        "replay", "b", session, "--turn", "1", "--executor", "in-process", "--run-id", "again"
+    )
     assert replayed.code == 0, replayed.stderr
     assert matrix(*RUN, *CUT_OFF, "--run-id", "short").code == 4
     result = matrix(*RUN, *GATE, "--run-id", "c")

@@ -17,7 +17,15 @@ from tests.cli.program import PROGRAM, environment
 from tests.waiting import LONGEST_WAIT_S
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-SMALL = ("run", "--in-process", "--set", "scenarios=[the-borrowed-hour]", "--run-id", "seen")
+SMALL = (
+    "run",
+    "--executor",
+    "in-process",
+    "--set",
+    "scenarios=[the-borrowed-hour]",
+    "--run-id",
+    "seen",
+)
 
 
 def on_terminal(folder: Path, *args: str, columns: int = 80, answer: str = "") -> tuple[str, int]:

@@ -84,7 +84,7 @@ def test_a_verdict_and_its_plan_name_one_number_of_rounds_for_a_winner(
     (here / "matrix.yaml").write_text(yaml.safe_dump(spec))
     needed = fewest_to_win(json.loads(matrix("plan", "--json").stdout))
     assert f"= {needed} rounds" in " ".join(matrix("plan").stdout.split())
-    matrix("run", "--in-process", "--quiet", "--run-id", "one")
+    matrix("run", "--executor", "in-process", "--quiet", "--run-id", "one")
     told = json.loads(matrix("show", "one", "--json").stdout)["comparison"]
     rounds = told["rounds"]
     assert rounds["complete"] + rounds["still_needed_for_a_winner"] == needed

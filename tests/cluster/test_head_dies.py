@@ -55,7 +55,7 @@ def assert_goes_on(project: Project, done: Done, whole: Path) -> None:
     assert read_run(run_dir).status == "incomplete"
     repaired = project.matrix("repair", "hurt")
     assert repaired.code == 0, repaired.err
-    again = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    again = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     assert compare_tables(run_dir, whole) == []
     assert_books(run_dir)

@@ -207,7 +207,7 @@ def test_a_head_that_dies_ends_the_run_soon_with_the_line_that_goes_on(
     assert "`matrix resume hurt`" in done.err
     assert "Traceback" not in done.err
     assert read_run(run_dir).status == "incomplete"
-    again = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    again = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     assert compare_tables(run_dir, whole) == []
     assert_books(run_dir)

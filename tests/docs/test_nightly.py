@@ -24,7 +24,7 @@ PROJECT = "/srv/prompts"
 
 FIRST_NIGHT = datetime(2026, 11, 1, 1, 30, tzinfo=UTC)
 
-SMALL = ("--in-process", "--per-cell", "12", "--set", "options.group_size_max=2")
+SMALL = ("--executor", "in-process", "--per-cell", "12", "--set", "options.group_size_max=2")
 """On top of the page's own flags: a sweep that does not take all night."""
 
 WORSE = ",".join(

@@ -39,8 +39,8 @@ def lines() -> list[str]:
 
 def played(folder: Path, line: str, variables: dict[str, str]) -> Result:
     name, *args = shlex.split(line)
-    if any("--in-process" in option.opts for option in COMMANDS[name].params):
-        args.append("--in-process")
+    if any("--executor" in option.opts for option in COMMANDS[name].params):
+        args.extend(["--executor", "in-process"])
     return run_program(folder, name, *args, variables=no_keys() | variables)
 
 

@@ -58,7 +58,9 @@ class References:
         if name not in self._made:
             project = Project(self._folders.mktemp(f"reference-{name}"))
             project.write(SPECS[name])
-            done = project.matrix("run", "--in-process", "--quiet", "--run-id", "reference")
+            done = project.matrix(
+                "run", "--executor", "in-process", "--quiet", "--run-id", "reference"
+            )
             assert done.code == 0, done.err
             self._made[name] = project.path("reference")
         return self._made[name]

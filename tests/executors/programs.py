@@ -173,7 +173,7 @@ def undisturbed(folder: Path, spec: Mapping[str, Any]) -> Path:
     """Play a run to its end, undisturbed; its folder, to compare disturbed ones with."""
     project = Project(folder)
     project.write(spec)
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "whole", "--quiet")
     assert done.code == 0, done.err
     return project.path("whole")
 

@@ -97,7 +97,7 @@ async def test_a_cache_that_cannot_be_used_is_said_once_and_the_run_goes_on(
     (project.folder / "results" / ANSWERS_NAME).write_text("a letter to a friend " * 100)
     async with SimServer() as server:
         project.write(served_spec(server.url, **ONE_CELL))
-        done = project.matrix("run", "--in-process", "--run-id", "it", "--yes")
+        done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--yes")
     assert done.code == 0, done.err
     assert done.err.count("not a database") == 1
     assert "kept answers cannot be used" in done.err
@@ -113,13 +113,22 @@ async def test_killed_and_resumed_a_run_pays_for_nothing_twice(seed: int, projec
         await play(project, server, "half", per_cell=5)
         before = bill(await server.stats())
         project.write(served_spec(server.url, **(ONE_CELL | {"per_cell": 10, "cache": False})))
-        command = ["run", "--in-process", "--run-id", "hurt", "--quiet", "--yes", "--cache"]
+        command = [
+            "run",
+            "--executor",
+            "in-process",
+            "--run-id",
+            "hurt",
+            "--quiet",
+            "--yes",
+            "--cache",
+        ]
         for moment in sorted(rng.sample(range(20, 200), 2)):
             with project.started(*command) as process:
                 wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)  # noqa: B023
                 process.send_signal(signal.SIGKILL)
                 process.wait(LONGEST_WAIT_S)
-            command = ["resume", "hurt", "--in-process", "--quiet", "--cache"]
+            command = ["resume", "hurt", "--executor", "in-process", "--quiet", "--cache"]
         done = project.matrix(*command)
         billed = bill(await server.stats()) - before
     assert done.code == 0, done.err
@@ -141,7 +150,9 @@ async def test_the_processes_of_a_run_share_the_file(tmp_path: Path, shared_ray:
     async with SimServer() as server:
         project.write(served_spec(server.url, **(ONE_CELL | {"cache": False})))
         for run_id, cached in (("first", 0), ("again", 40)):
-            done = project.matrix("run", "--cache", "--run-id", run_id, "--yes")
+            done = project.matrix(
+                "run", "--executor", "ray", "--cache", "--run-id", run_id, "--yes"
+            )
             assert done.code == 0, done.err
             calls = project.tables(run_id).frame("calls")
             assert (calls.disposition == "cached").sum() == cached
@@ -164,7 +175,16 @@ async def test_a_rejudging_does_not_pay_again_for_what_the_run_judged(project: P
         for run_id, same in (("again", True), ("once-more", True), ("paid", False)):
             done = await asyncio.to_thread(
                 project.matrix,
-                *("rejudge", "first", "--rubric", "ends.md", "--run-id", run_id, "--in-process"),
+                *(
+                    "rejudge",
+                    "first",
+                    "--rubric",
+                    "ends.md",
+                    "--run-id",
+                    run_id,
+                    "--executor",
+                    "in-process",
+                ),
                 *([] if same else ["--no-cache"]),
             )
             assert done.code == 0, done

@@ -83,7 +83,7 @@ def test_sessions_with_working_folders_go_from_node_to_node_and_leave_the_same_f
     reference, project = scribe_project(tmp_path / "whole"), scribe_project(tmp_path / "hurt")
     for each in (reference, project):
         each.write(spec)
-    done = reference.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    done = reference.matrix("run", "--executor", "in-process", "--run-id", "whole", "--quiet")
     assert done.code == 0, done.err
     places, gate = tmp_path / "places", project.folder / GATE
     more = {"SCRIBE_PLACES": str(places), "SCRIBE_GATE": str(gate)}

@@ -41,7 +41,7 @@ def test_a_run_stops_when_its_scores_decide_and_says_what_that_saved(
     environment = request.getfixturevalue("shared_ray").environment if on_ray else {}
     project = Project(tmp_path, environment)
     project.write(SPECS["deciding"])
-    where = [] if on_ray else ["--in-process"]
+    where = ["--executor", executor]
     done = project.matrix("run", "--run-id", "it", *where)
     assert done.code == 0, done.err
     run_dir = project.path("it")
@@ -75,11 +75,13 @@ def test_killed_and_resumed_it_decides_the_same(
     project.write(SPECS["deciding"])
     run_dir = project.path("hurt")
     moment = int(share * entries_of(whole))
-    with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
+    with project.started(
+        "run", "--executor", "in-process", "--run-id", "hurt", "--quiet"
+    ) as process:
         wait_for(lambda: entries_of(run_dir) >= moment or process.poll() is not None)
         process.kill()
         process.wait(LONGEST_WAIT_S)
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     assert compare_tables(run_dir, whole) == []
     assert decisions(run_dir) == decisions(whole)
@@ -90,21 +92,30 @@ def test_rounds_are_added_only_to_a_comparison_that_allows_it(tmp_path: Path) ->
     project = Project(tmp_path)
     equal = {"factors": {"step": [1]}, "options": {"turns": 2}, "per_cell": 12}
     project.write(deciding_spec() | equal | {"factors": {"width": [1, 2]}})
-    assert project.matrix("run", "--in-process", "--quiet", "--run-id", "planned").code == 0
-    refused = project.matrix("resume", "planned", "--in-process", "--per-cell", "20")
+    assert (
+        project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "planned").code
+        == 0
+    )
+    refused = project.matrix("resume", "planned", "--executor", "in-process", "--per-cell", "20")
     assert refused.code == 2
     assert "planned for 24 sessions (planned engine)" in refused.err
     assert read_run(project.path("planned")).plan.sessions == 24
-    same = project.matrix("resume", "planned", "--in-process", "--quiet", "--per-cell", "12")
+    same = project.matrix(
+        "resume", "planned", "--executor", "in-process", "--quiet", "--per-cell", "12"
+    )
     assert same.code == 0, same.err
 
     open_ended = {"engine": "open-ended", "failure_margin": 20}
     project.write(deciding_spec() | equal | {"factors": {"width": [1, 2]}, "compare": open_ended})
-    assert project.matrix("run", "--in-process", "--quiet", "--run-id", "open").code == 0
-    fewer = project.matrix("resume", "open", "--in-process", "--per-cell", "11")
+    assert (
+        project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "open").code == 0
+    )
+    fewer = project.matrix("resume", "open", "--executor", "in-process", "--per-cell", "11")
     assert fewer.code == 2
     assert "never taken back" in fewer.err
-    more = project.matrix("resume", "open", "--in-process", "--quiet", "--per-cell", "20")
+    more = project.matrix(
+        "resume", "open", "--executor", "in-process", "--quiet", "--per-cell", "20"
+    )
     assert more.code == 0, more.err
     run, sessions = read_run(project.path("open")), project.tables("open").frame("sessions")
     assert run.plan.sessions == len(sessions) == 40

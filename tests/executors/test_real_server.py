@@ -82,7 +82,9 @@ async def play(project: Project, executor: str = "in-process") -> None:
     if executor == "in-process":
         await driving.drive(project.folder, "it", InProcessExecutor())
         return
-    done = await asyncio.to_thread(project.matrix, "run", "--quiet", "--yes", "--run-id", "it")
+    done = await asyncio.to_thread(
+        project.matrix, "run", "--executor", "ray", "--quiet", "--yes", "--run-id", "it"
+    )
     assert done.code == 0, done.err
     assert "(simulated)" not in done.out, "as far as the run can tell, these models are real"
 

@@ -104,7 +104,7 @@ def go_on(project: Project, chaos: Chaos, whole: Path) -> None:
     """Resume the run, which does nothing if it came to its end: then everything must hold."""
     run_dir = project.path("hurt")
     before = entries_in(run_dir)
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     chaos.resumed()
     assert_kept(run_dir, before)

@@ -29,7 +29,7 @@ def project(executor: str, tmp_path: Path, request: pytest.FixtureRequest) -> Pr
 
 
 def run(project: Project, executor: str, *arguments: str, run_id: str = "it") -> Done:
-    where = ["--in-process"] if executor == "in-process" else []
+    where = ["--executor", executor]
     return project.matrix("run", "--quiet", "--run-id", run_id, *where, *arguments)
 
 

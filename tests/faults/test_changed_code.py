@@ -28,7 +28,9 @@ def stopped(tmp_path: Path) -> Project:
     path = os.pathsep.join([str(tmp_path / "plugins"), os.environ.get("PYTHONPATH", "")])
     project.environment = {"PYTHONPATH": path}
     run_dir = project.path("hurt")
-    with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
+    with project.started(
+        "run", "--executor", "in-process", "--run-id", "hurt", "--quiet"
+    ) as process:
         wait_for(lambda: len(tally(run_dir)) >= SESSIONS * TURNS)
         process.send_signal(signal.SIGKILL)
         process.wait(LONGEST_WAIT_S)
@@ -43,7 +45,7 @@ def edit(project: Project, old: str, new: str) -> None:
 
 
 def resume(project: Project, *more: str) -> Done:
-    return project.matrix("resume", "hurt", "--in-process", "--quiet", *more)
+    return project.matrix("resume", "hurt", "--executor", "in-process", "--quiet", *more)
 
 
 def assert_redone(project: Project) -> None:

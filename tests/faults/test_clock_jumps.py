@@ -35,10 +35,13 @@ def jumping(tmp_path: Path) -> Project:
 @pytest.mark.parametrize(
     ("seed", "where"),
     [
-        (1, ["--in-process"]),
-        *(pytest.param(seed, ["--in-process"], marks=pytest.mark.long) for seed in range(10, 16)),
-        pytest.param(20, [], marks=[pytest.mark.long, pytest.mark.ray]),
-        pytest.param(21, [], marks=[pytest.mark.long, pytest.mark.ray]),
+        (1, ["--executor", "in-process"]),
+        *(
+            pytest.param(seed, ["--executor", "in-process"], marks=pytest.mark.long)
+            for seed in range(10, 16)
+        ),
+        pytest.param(20, ["--executor", "ray"], marks=[pytest.mark.long, pytest.mark.ray]),
+        pytest.param(21, ["--executor", "ray"], marks=[pytest.mark.long, pytest.mark.ray]),
     ],
 )
 def test_a_wall_clock_that_jumps_changes_nothing_but_times(
@@ -57,7 +60,7 @@ def test_a_wall_clock_that_jumps_changes_nothing_but_times(
     before = entries_in(run_dir)
     at = [entry.at for entry in before if isinstance(entry, Settled)]
     assert max(abs(b - a) for a, b in pairwise(at)) > DAY_S, "no clock has jumped"
-    done = jumping.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = jumping.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     chaos.resumed()
     assert_kept(run_dir, before)

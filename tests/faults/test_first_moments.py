@@ -29,7 +29,7 @@ def test_a_run_that_is_killed_in_its_first_moment_is_there_whole_or_not_at_all(
     project = Project(tmp_path)
     project.write(SPEC | {"per_cell": 2000, "limits": {"cost_usd": 5}, "options": {"turns": 50}})
     staging, whole = project.path(".new-it"), project.path("it")
-    process = project.start("run", "--in-process", "--quiet", "--run-id", "it", "--yes")
+    process = project.start("run", "--executor", "in-process", "--quiet", "--run-id", "it", "--yes")
     wait_for(lambda: staging.exists() or whole.exists() or process.poll() is not None)
     process.send_signal(how)
     process.wait()
@@ -37,7 +37,9 @@ def test_a_run_that_is_killed_in_its_first_moment_is_there_whole_or_not_at_all(
     if whole.exists():
         assert project.matrix("show", "it").code == 0
     else:
-        done = project.matrix("run", "--in-process", "--quiet", "--run-id", "it", "--yes")
+        done = project.matrix(
+            "run", "--executor", "in-process", "--quiet", "--run-id", "it", "--yes"
+        )
         assert done.code in (0, 1), done
     assert not staging.exists()
 
@@ -46,7 +48,9 @@ def test_a_run_that_is_killed_in_its_first_moment_is_there_whole_or_not_at_all(
 def test_what_a_kill_leaves_of_a_set_up_is_no_run_and_its_budget_is_free(tmp_path: Path) -> None:
     project = Project(tmp_path)
     project.write(SPEC)
-    assert project.matrix("run", "--in-process", "--quiet", "--run-id", "first").code in (0, 4)
+    assert project.matrix(
+        "run", "--executor", "in-process", "--quiet", "--run-id", "first"
+    ).code in (0, 4)
     spent = project.matrix("budgets").out
     dead = tmp_path / "results" / ".new-dead"
     dead.mkdir()
@@ -57,7 +61,7 @@ def test_what_a_kill_leaves_of_a_set_up_is_no_run_and_its_budget_is_free(tmp_pat
     reserve(project, "dead")
     assert project.matrix("budgets").out == spent
     done = project.matrix(
-        "run", "--in-process", "--quiet", "--run-id", "second", "--finish-last", "--yes"
+        "run", "--executor", "in-process", "--quiet", "--run-id", "second", "--finish-last", "--yes"
     )
     assert done.code in (0, 4), done
     assert not dead.exists()

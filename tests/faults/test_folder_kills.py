@@ -73,7 +73,7 @@ def told_of_files(run_dir: Path) -> dict[tuple[str, int], set[str]]:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of an undisturbed run."""
     project = scribe_project(tmp_path_factory.mktemp("whole"))
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "whole", "--quiet")
     assert done.code == 0, done.err
     return project.path("whole")
 
@@ -99,13 +99,13 @@ def test_killed_at_random_moments_a_run_leaves_the_same_folders(
     project, rng = scribe_project(tmp_path), random.Random(seed)
     run_dir = project.path("hurt")
     commands = SESSIONS * TURNS * 2
-    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    command = ["run", "--executor", "in-process", "--run-id", "hurt", "--quiet"]
     for moment in sorted(rng.sample(range(1, commands - 2), kills)):
         with project.started(*command) as process:
             # commands tell when they begin: the moment is in the middle of one
             assert kill_at(process, lambda moment=moment: len(tally(run_dir)) >= moment)  # type: ignore[misc]
         chaos.hurt("driver", "SIGKILL")
-        command = ["resume", "hurt", "--in-process", "--quiet"]
+        command = ["resume", "hurt", "--executor", "in-process", "--quiet"]
     kept = entries_in(run_dir)
     recorded = {entry.key for entry in kept if isinstance(entry, Acted)}
     before = tally(run_dir)
@@ -134,10 +134,20 @@ def test_a_replay_that_is_killed_goes_on_from_the_folder_that_it_brought_along(
     project = scribe_project(tmp_path)
     (parent, *_) = sorted({e.session_id for e in entries_in(whole) if isinstance(e, TurnDone)})
     run_dir = project.path("again")
-    replay = ["replay", str(whole), parent, "--turn", "2", "--in-process", "--run-id", "again"]
+    replay = [
+        "replay",
+        str(whole),
+        parent,
+        "--turn",
+        "2",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "again",
+    ]
     with project.started(*replay, "--quiet") as process:
         assert kill_at(process, lambda: len(tally(run_dir)) >= 3)
-    done = project.matrix("resume", "again", "--in-process", "--quiet")
+    done = project.matrix("resume", "again", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     found = {(key.phase, key.turn, key.slot): tree for key, tree in trees(run_dir).items()}
     expected = {
@@ -153,6 +163,6 @@ def test_on_ray_with_its_workers_where_the_journal_is_the_same_folders_come_out(
     tmp_path: Path, whole: Path
 ) -> None:
     project = scribe_project(tmp_path)
-    done = project.matrix("run", "--run-id", "ray", "--quiet")
+    done = project.matrix("run", "--executor", "ray", "--run-id", "ray", "--quiet")
     assert done.code == 0, done.err
     assert trees(project.path("ray")) == trees(whole)

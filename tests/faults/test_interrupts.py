@@ -33,11 +33,11 @@ from tests.executors.programs import (
 )
 from tests.faults.laws import assert_books, assert_whole
 
-RUN = ("run", "--in-process", "--run-id", "hurt", "--quiet")
+RUN = ("run", "--executor", "in-process", "--run-id", "hurt", "--quiet")
 
 
 RAY, LONG = pytest.mark.ray, pytest.mark.long
-IN_PROCESS = ["--in-process"]
+IN_PROCESS, ON_RAY = ["--executor", "in-process"], ["--executor", "ray"]
 
 
 def to_group(run: subprocess.Popen[str], number: signal.Signals) -> None:
@@ -56,11 +56,11 @@ def to_itself(run: subprocess.Popen[str], number: signal.Signals) -> None:
         (IN_PROCESS, signal.SIGINT, to_group),
         (IN_PROCESS, signal.SIGTERM, to_itself),
         (IN_PROCESS, signal.SIGHUP, to_group),
-        pytest.param([], signal.SIGINT, to_group, marks=[RAY, LONG]),
-        pytest.param([], signal.SIGTERM, to_group, marks=RAY),
-        pytest.param([], signal.SIGTERM, to_itself, marks=[RAY, LONG]),
-        pytest.param([], signal.SIGHUP, to_group, marks=[RAY, LONG]),
-        pytest.param([], signal.SIGHUP, to_itself, marks=[RAY, LONG]),
+        pytest.param(ON_RAY, signal.SIGINT, to_group, marks=[RAY, LONG]),
+        pytest.param(ON_RAY, signal.SIGTERM, to_group, marks=RAY),
+        pytest.param(ON_RAY, signal.SIGTERM, to_itself, marks=[RAY, LONG]),
+        pytest.param(ON_RAY, signal.SIGHUP, to_group, marks=[RAY, LONG]),
+        pytest.param(ON_RAY, signal.SIGHUP, to_itself, marks=[RAY, LONG]),
     ],
 )
 def test_a_run_that_is_asked_to_end_leaves_tables_that_add_up_and_can_be_gone_on_with(
@@ -87,7 +87,7 @@ def test_a_run_that_is_asked_to_end_leaves_tables_that_add_up_and_can_be_gone_on
     censored = sessions[sessions.outcome == "censored"]
     assert len(censored)
     assert set(censored.error_class) == {"interrupted"}
-    again = project.matrix("resume", "last", "--in-process", "--quiet")
+    again = project.matrix("resume", "last", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     assert_whole(run_dir, undisturbed)
 
@@ -96,7 +96,7 @@ def interrupted_twice(project: Project, number: signal.Signals) -> Done:
     """How a run ends whose models take an hour to answer, when it is asked to end twice."""
     endless = {"time": "real", "latency": {"first_token_s": 3600.0}}
     project.write(counter_spec(simulation=endless))
-    with project.started("run", "--in-process", "--run-id", "hurt") as process:
+    with project.started("run", "--executor", "in-process", "--run-id", "hurt") as process:
         wait_for(lambda: entries_of(project.path("hurt")) >= 20)
         process.send_signal(number)
         assert process.stderr is not None
@@ -126,7 +126,7 @@ def test_asked_twice_it_does_not_wait_for_calls_in_flight_and_names_the_remedy(
 def test_asked_to_end_while_ray_starts_it_ends_in_order_without_having_played(
     project: Project, number: signal.Signals
 ) -> None:
-    with project.started("run", "--run-id", "hurt") as process:
+    with project.started("run", "--executor", "ray", "--run-id", "hurt") as process:
         wait_for(lambda: bool(processes_of(process.pid, "/gcs/gcs_server")))
         process.send_signal(number)
         done = finished(process)
@@ -145,7 +145,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(
     run_dir = project.path("hurt")
     keeper, terminal = pty.openpty()
     process = subprocess.Popen(
-        [*PROGRAM, "run", "--in-process", "--run-id", "hurt"],
+        [*PROGRAM, "run", "--executor", "in-process", "--run-id", "hurt"],
         cwd=project.folder,
         preexec_fn=partial(_in_a_window, terminal),
     )
@@ -157,7 +157,7 @@ def test_a_terminal_that_is_closed_ends_a_run_in_order(
     run = read_run(run_dir)
     assert (run.status, run.end_reason) == ("incomplete", "interrupted")
     assert_books(run_dir)
-    again = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    again = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     assert_whole(run_dir, undisturbed)
 
@@ -215,7 +215,9 @@ def test_a_live_run_is_not_resumed_and_not_disturbed_by_who_tries(
         wait_for(lambda: entries_of(run_dir) >= length // 4)
         process.send_signal(signal.SIGSTOP)  # alive, but it will not be done too soon
         before = (run_dir / "run.json").read_bytes()
-        tried = project.matrix("resume", "hurt", "--in-process", "--quiet", "--max-cost", "20")
+        tried = project.matrix(
+            "resume", "hurt", "--executor", "in-process", "--quiet", "--max-cost", "20"
+        )
         assert tried.code == 1
         assert "still running" in tried.err
         assert (run_dir / "run.json").read_bytes() == before

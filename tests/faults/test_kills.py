@@ -37,12 +37,12 @@ def test_killed_at_random_moments_a_run_comes_to_the_same_tables(
 ) -> None:
     run_dir, rng = project.path("hurt"), random.Random(seed)
     moments = sorted(rng.randrange(1, length) for _ in range(kills))
-    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    command = ["run", "--executor", "in-process", "--run-id", "hurt", "--quiet"]
     for moment in moments:
         with project.started(*command) as process:
             assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
-        command = ["resume", "hurt", "--in-process", "--quiet"]
+        command = ["resume", "hurt", "--executor", "in-process", "--quiet"]
     before = entries_in(run_dir)
     done = project.matrix(*command)
     assert done.code == 0, done.err
@@ -65,12 +65,12 @@ def test_where_the_cap_binds_it_holds_and_what_came_to_its_end_is_the_same(
     # few at a time, because what is out when a process is killed is presumed
     limits = {"cost_usd": cap, "open_sessions": 4}
     project.write(slow_counter(limits=limits, at_cap="spend-all"))
-    command = ["run", "--in-process", "--run-id", "hurt", "--quiet"]
+    command = ["run", "--executor", "in-process", "--run-id", "hurt", "--quiet"]
     for moment in sorted(draw.randrange(1, length // 2) for _ in range(kills)):
         with project.started(*command) as process:
             assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
-        command = ["resume", "hurt", "--in-process", "--quiet"]
+        command = ["resume", "hurt", "--executor", "in-process", "--quiet"]
     before = entries_in(run_dir)
     done = project.matrix(*command)
     assert done.code == 4, done.err
@@ -85,10 +85,12 @@ def test_killed_while_the_tables_are_finished_a_run_comes_to_the_same_tables(
     project: Project, undisturbed: Path, length: int, chaos: Chaos
 ) -> None:
     run_dir = project.path("hurt")
-    with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
+    with project.started(
+        "run", "--executor", "in-process", "--run-id", "hurt", "--quiet"
+    ) as process:
         kill_at(process, grown_to(run_dir, length))
     chaos.hurt("driver", "SIGKILL")
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     chaos.resumed()
     chaos.whole(run_dir, undisturbed)
@@ -99,7 +101,7 @@ def test_a_run_that_is_whole_is_resumed_without_doing_anything(
 ) -> None:
     shutil.copytree(undisturbed, project.path("calm"))
     before = entries_of(project.path("calm"))
-    again = project.matrix("resume", "calm", "--in-process", "--quiet")
+    again = project.matrix("resume", "calm", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     assert entries_of(project.path("calm")) == before
     assert_whole(project.path("calm"), undisturbed)
@@ -110,12 +112,12 @@ def test_killed_with_its_driver_a_ray_run_lets_go_and_goes_on_in_one_process(
     project: Project, undisturbed: Path, length: int, chaos: Chaos
 ) -> None:
     run_dir = project.path("hurt")
-    with project.started("run", "--run-id", "hurt", "--quiet") as process:
+    with project.started("run", "--executor", "ray", "--run-id", "hurt", "--quiet") as process:
         assert kill_at(process, grown_to(run_dir, length // 3))
         # its actors notice on their own, and the governor lets go of the journal
         wait_for(lambda: not is_locked(run_dir))
     chaos.hurt("driver", "SIGKILL")
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     chaos.resumed()
     chaos.whole(run_dir, undisturbed)

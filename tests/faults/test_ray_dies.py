@@ -66,7 +66,7 @@ def test_a_run_whose_ray_dies_ends_at_once_and_is_resumed_without_a_loss(
     run_dir = project.path("hurt")
     # early, because what is left to play has to take longer than noticing does
     moment = draw.randrange(CALLS, entries_of(whole) // 4)
-    with project.started("run", "--run-id", "hurt", "--quiet") as process:
+    with project.started("run", "--executor", "ray", "--run-id", "hurt", "--quiet") as process:
         wait_for(lambda: entries_of(run_dir) >= moment)
         (pid,) = processes_of(process.pid, RAYS_OWN[victim])
         os.kill(pid, signal.SIGKILL)
@@ -83,7 +83,7 @@ def test_a_run_whose_ray_dies_ends_at_once_and_is_resumed_without_a_loss(
         wait_for(lambda: not processes_of(process.pid))
     chaos.hurt(victim, "SIGKILL")
     assert not is_locked(run_dir)
-    again = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    again = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert again.code == 0, again.err
     chaos.resumed()
     chaos.whole(run_dir, whole)

@@ -66,7 +66,9 @@ DAMAGES: dict[str, Damage] = {
 def kill(project: Project, chaos: Chaos, at: int) -> Path:
     """Kill a run once its journal has so many entries."""
     run_dir = project.path("hurt")
-    with project.started("run", "--in-process", "--run-id", "hurt", "--quiet") as process:
+    with project.started(
+        "run", "--executor", "in-process", "--run-id", "hurt", "--quiet"
+    ) as process:
         wait_for(lambda: entries_of(run_dir) >= at)
         process.send_signal(signal.SIGKILL)
         process.wait(LONGEST_WAIT_S)
@@ -91,7 +93,7 @@ def test_with_a_torn_end_of_its_log_a_run_goes_on_from_what_is_sound_and_says_so
     both = min(len(before), len(sound))
     assert sound[:both] == before[:both]
     assert damage != "torn write" or both == len(before), "an acknowledged entry was lost"
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     assert "the last write to the journal was cut off" in done.err
     assert f"goes on from entry {len(sound):,}" in done.err
@@ -111,7 +113,7 @@ def test_tables_that_say_more_than_the_journal_has_left_are_made_again(
     chaos.hurt("journal", "truncated")
     sound = entries_in(run_dir)
     assert len(sound) < len(before)
-    done = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    done = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert done.code == 0, done.err
     assert "the disk has lost the journal's end" in done.err
     chaos.resumed()
@@ -132,7 +134,7 @@ def test_a_journal_whose_last_page_is_garbage_is_refused_plainly_and_left_as_it_
         handle.write(draw.randbytes(PAGE))
     chaos.hurt("journal", "page-scribbled")
     damaged = path.read_bytes()
-    refused = project.matrix("resume", "hurt", "--in-process", "--quiet")
+    refused = project.matrix("resume", "hurt", "--executor", "in-process", "--quiet")
     assert (refused.code, refused.out) == (1, "")
     assert f"the journal results/hurt/{JOURNAL_NAME} is damaged" in refused.err
     assert "Traceback" not in refused.err

@@ -73,12 +73,12 @@ def test_killed_at_random_moments_a_run_leaves_the_same_weeks(
     project, rng = Project(tmp_path), random.Random(seed)
     project.write(spec())
     run_dir = project.path("hurt")
-    command: Sequence[str] = ("run", "--in-process", "--run-id", "hurt", "--quiet")
+    command: Sequence[str] = ("run", "--executor", "in-process", "--run-id", "hurt", "--quiet")
     for moment in sorted(rng.sample(range(1, entries_of(whole) - 20), kills)):
         with project.started(*command) as process:
             assert kill_at(process, grown_to(run_dir, moment)), "it should have been alive"
         chaos.hurt("driver", "SIGKILL")
-        command = ("resume", "hurt", "--in-process", "--quiet")
+        command = ("resume", "hurt", "--executor", "in-process", "--quiet")
     kept = entries_in(run_dir)
     done = project.matrix(*command)
     assert done.code == 0, done.err

@@ -27,7 +27,9 @@ def test_a_cut_answer_and_a_mere_quotation_are_asked_for_again_and_then_missing(
     with served_judge() as judge:
         judge.says, judge.finish = (lambda _: said), finish
         project = judged_project(tmp_path, judge.url)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         (row,) = ends_of(project, "it").itertuples()
         assert row.value != row.value
         assert row.label != "PASS"
@@ -41,7 +43,9 @@ def test_a_judge_that_quotes_first_and_then_says_its_own_is_read(tmp_path: Path)
             "VERDICT: FAIL - it lists nothing" if "could not be read" in asked else QUOTED
         )
         project = judged_project(tmp_path, judge.url)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         assert list(ends_of(project, "it").label) == ["FAIL"]
 
 
@@ -70,7 +74,7 @@ def test_an_answer_is_a_quotation_if_all_that_decides_stands_in_the_text(
     assert is_quotation(answer, [Part("Messages", text)]) is quotes
 
 
-AGAIN = ("--rubric", "ends.md", "--in-process", "--quiet", "--run-id")
+AGAIN = ("--rubric", "ends.md", "--executor", "in-process", "--quiet", "--run-id")
 PASSES = "VERDICT: PASS - it does"
 
 
@@ -82,7 +86,9 @@ def test_what_gave_no_judgement_answers_no_judging_again_and_what_gave_one_does(
         judge.says = lambda _: "lost"
         project = judged_project(tmp_path, judge.url)
         for run in ("it", "other"):
-            project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", run)
+            project.matrix(
+                "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", run
+            )
         judge.says = lambda _: PASSES
         assert project.matrix("rejudge", "it", *AGAIN, "mended").code == 0
         assert list(ends_of(project, "mended").label) == ["PASS"]
@@ -99,7 +105,9 @@ def test_judging_that_was_lost_twice_is_asked_for_a_third_time(tmp_path: Path) -
     with served_judge() as judge:
         judge.says = lambda _: "lost"
         project = judged_project(tmp_path, judge.url)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         for again in ("lost1", "lost2", "lost3"):
             project.matrix("rejudge", "it", *AGAIN, again)
             assert ends_of(project, again).value.isna().all()
@@ -115,12 +123,16 @@ def test_missing_judgements_of_a_judge_that_was_mended_are_made(tmp_path: Path) 
         judge.says = lambda _: "lost"
         own = {"judge": {"model": "served"}, "judges": []}
         project = judged_project(tmp_path, judge.url, **own)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         judge.says = lambda _: (
             '{"format_score": 1, "factuality_score": 1, "instruction_following_score": 1, '
             '"safety_score": 1, "reason": "so"}'
         )
-        done = project.matrix("rejudge", "it", "--missing", "--in-process", "--run-id", "again")
+        done = project.matrix(
+            "rejudge", "it", "--missing", "--executor", "in-process", "--run-id", "again"
+        )
         assert "nothing was scored" not in done.out + done.err
         frame = project.tables("again").frame("sessions")
         assert frame.score.notna().all()
@@ -130,7 +142,7 @@ def test_a_judged_text_with_marks_counts_once_however_many_judge_it(tmp_path: Pa
     with served_judge() as judge:
         listed = [{"rubric": "ends.md", "model": "served", "name": name} for name in ("a", "b")]
         project = judged_project(tmp_path, judge.url, judges=listed)
-        done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it")
+        done = project.matrix("run", "selftest.yaml", "--executor", "in-process", "--run-id", "it")
         assert "1 judged text contained marks" in done.out
 
 
@@ -151,7 +163,9 @@ def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path
         judge.says = says
         own = {"judge": {"model": "served"}}
         project = judged_project(tmp_path, judge.url, **own)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         assert list(ends_of(project, "it").label) == ["PASS"]
         assert len(judge.asked) == 3
         judge.says = lambda asked: "lost"
@@ -159,7 +173,9 @@ def test_a_judgement_that_was_had_at_the_second_try_is_not_bought_again(tmp_path
         ways = (rubric, served, rubric + served)
         for number, what in enumerate(ways):
             name = f"again{number}"
-            project.matrix("rejudge", "it", *what, "--in-process", "--quiet", "--run-id", name)
+            project.matrix(
+                "rejudge", "it", *what, "--executor", "in-process", "--quiet", "--run-id", name
+            )
             assert list(ends_of(project, name).label) == ["PASS"]
         assert len(judge.asked) == 3
 
@@ -171,9 +187,11 @@ def test_a_judge_by_a_rubric_does_not_take_the_place_of_the_kinds_own(tmp_path: 
         judge.says = lambda asked: PASSES
         own = {"judge": {"model": "served"}, "judges": []}
         project = judged_project(tmp_path, judge.url, **own)
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         command = ("rejudge", "it", "--rubric", "ends.md", "--judge", "sim/opus", "--run-id", "a")
-        done = project.matrix(*command, "--in-process")
+        done = project.matrix(*command, "--executor", "in-process")
         assert done.code == 3, "the kind's own case is without a score, as before"
         assert "nothing was scored" not in done.out + done.err
         calls = project.tables("a").frame("calls")
@@ -188,8 +206,12 @@ def test_a_judge_that_is_asked_again_moves_no_other_judges_records(tmp_path: Pat
     with served_judge() as judge:
         judge.says = lambda asked: "lost" if "Score it." in asked else PASSES
         project = judged_project(tmp_path, judge.url, judge={"model": "served"})
-        project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+        project.matrix(
+            "run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it"
+        )
         assert len(judge.asked) == 3
-        project.matrix("rejudge", "it", "--missing", "--in-process", "--quiet", "--run-id", "anew")
+        project.matrix(
+            "rejudge", "it", "--missing", "--executor", "in-process", "--quiet", "--run-id", "anew"
+        )
         assert len(judge.asked) == 5, "the lost one twice more, the other one from the records"
         assert list(ends_of(project, "anew").label) == ["PASS"]

@@ -59,7 +59,7 @@ def project(tmp_path: Path) -> Project:
             ],
         )
     )
-    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    done = found.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
     return found
 
@@ -132,7 +132,7 @@ def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
 ) -> None:
     filled(project, "ends", wrong=0)
     again = ("rejudge", "it", "--judge", "other", "--rubric", "ends.md", "--run-id", "again")
-    assert project.matrix(*again, "--in-process", "--quiet").code == 0
+    assert project.matrix(*again, "--executor", "in-process", "--quiet").code == 0
     assert compared(project, "again", "ends")["judge_check"]["word"] == "unchecked"
     done = project.matrix("label", "again", "--check", "--json")
     assert done.code == 0, done

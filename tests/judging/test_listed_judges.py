@@ -77,7 +77,7 @@ def project_of(folder: Path, value: dict[str, Any]) -> Project:
 
 
 def run(project: Project, *arguments: str) -> Any:
-    done = project.matrix(*arguments, "--in-process", "--quiet")
+    done = project.matrix(*arguments, "--executor", "in-process", "--quiet")
     assert done.code == 0, done
     return done
 
@@ -296,7 +296,7 @@ def test_a_mistake_in_the_list_is_told_before_anything_starts(
     judge: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     project = project_of(tmp_path, spec([judge]))
-    done = project.matrix("run", "--in-process")
+    done = project.matrix("run", "--executor", "in-process")
     assert done.code == 2, done
     assert told in done.err
     assert not (tmp_path / "results").exists()
@@ -311,7 +311,7 @@ def test_a_cap_of_the_judges_holds_for_them(tmp_path: Path) -> None:
     limits = {"cost_usd": 10, "role_usd": {"judges": 0.0005}}
     judges = [{"rubric": "tone.md", "repeats": 5}]
     project = project_of(tmp_path, spec(judges, limits=limits, at_cap="spend-all"))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 4, done
     calls = project.tables("it").frame("calls")
     assert calls[calls.role == "judges"].cost_nano.sum() <= 500_000
@@ -356,7 +356,7 @@ def test_sessions_that_lack_the_score_of_a_listed_rubric_are_judged_again(tmp_pa
     run(project, "rejudge", "it", "--missing", "--judge", "honest", "--run-id", "again")
     assert list(scores(project, "again")["ends"].value) == [1.0] * 4
     command = ("rejudge", "it", "--missing", "--rubric", "tone.md", "--run-id", "none")
-    done = project.matrix(*command, "--in-process")
+    done = project.matrix(*command, "--executor", "in-process")
     assert done.code == 2
     assert "has no session that came to its end and has no score or no tone" in done.err
 
@@ -376,7 +376,9 @@ def test_a_rejudging_that_means_nothing_is_refused(
 ) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "honest"}]))
     run(project, "run", "--run-id", "it")
-    done = project.matrix("rejudge", "it", *options, "--in-process", "--run-id", "again")
+    done = project.matrix(
+        "rejudge", "it", *options, "--executor", "in-process", "--run-id", "again"
+    )
     assert done.code == 2, done
     assert told in done.err
     assert not (tmp_path / "results" / "again").exists()
@@ -387,9 +389,9 @@ def test_kinds_with_a_judge_of_their_own_are_judged_again_at_their_end(
     kind: str, tmp_path: Path
 ) -> None:
     project = Project(tmp_path)
-    project.matrix("run", kind, "--in-process", "--run-id", "it")
+    project.matrix("run", kind, "--executor", "in-process", "--run-id", "it")
     done = project.matrix(
-        "rejudge", "it", "--judge", "sim/haiku", "--in-process", "--run-id", "again"
+        "rejudge", "it", "--judge", "sim/haiku", "--executor", "in-process", "--run-id", "again"
     )
     assert done.code in (0, 3), done
     old, new = (project.tables(name).frame("calls") for name in ("it", "again"))
@@ -403,12 +405,12 @@ def test_kinds_with_a_judge_of_their_own_are_judged_again_at_their_end(
 @pytest.mark.slow
 def test_what_is_capped_is_resumed_to_the_same_scores(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    project.matrix("run", "criteria", "--in-process", "--run-id", "it")
-    command = ("rejudge", "it", "--judge", "sim/haiku", "--in-process", "--run-id")
+    project.matrix("run", "criteria", "--executor", "in-process", "--run-id", "it")
+    command = ("rejudge", "it", "--judge", "sim/haiku", "--executor", "in-process", "--run-id")
     done = project.matrix(*command, "whole")
     done = project.matrix(*command, "cut", "--max-cost", "0.03")
     assert done.code == 4, done
-    done = project.matrix("resume", "cut", "--max-cost", "10", "--in-process")
+    done = project.matrix("resume", "cut", "--max-cost", "10", "--executor", "in-process")
     assert done.code in (0, 3), done
     whole, cut = (
         scores(project, name)["score"].sort_values("session_id").value.to_list()
@@ -547,6 +549,6 @@ def test_a_rubric_is_asked_of_who_judged_by_it_before(tmp_path: Path) -> None:
 
 def test_judges_that_all_fail_are_told_at_the_end_of_the_run(tmp_path: Path) -> None:
     project = project_of(tmp_path, spec([{"rubric": "ends.md", "model": "raises"}]))
-    done = project.matrix("run", "--run-id", "it", "--in-process")
+    done = project.matrix("run", "--run-id", "it", "--executor", "in-process")
     assert "ends: 0 of 4 sessions have a score (newest: " in done.out
     assert "ValueError" in done.out

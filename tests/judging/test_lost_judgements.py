@@ -52,7 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     (folder / "mine.py").write_text(JUDGES)
     (folder / "matrix.yaml").write_text(yaml.safe_dump(SPEC))
     project = Project(folder)
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet")
     assert done.code == 0, done
     return project
 

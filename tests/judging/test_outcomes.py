@@ -123,7 +123,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for run, numbers in enumerate(runs()):
         spec = spec_of([f"{form}{number}" for number in numbers for form in FORMS])
         (folder / f"{run}.yaml").write_text(yaml.safe_dump(spec))
-        done = project.matrix("run", f"{run}.yaml", "--in-process", "--run-id", f"it{run}")
+        done = project.matrix(
+            "run", f"{run}.yaml", "--executor", "in-process", "--run-id", f"it{run}"
+        )
         assert done.code == 0, done
     return project
 

@@ -62,7 +62,7 @@ def project(tmp_path: Path) -> Project:
     }
     (tmp_path / "matrix.yaml").write_text(yaml.safe_dump(spec))
     found = Project(tmp_path)
-    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    done = found.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
     return found
 
@@ -71,7 +71,7 @@ def beside(project: Project, judge: str, *more: str, run_id: str = "pairs") -> d
     """Judge three turns beside two; rows of the score ``which`` by turns planned."""
     done = project.matrix(
         "rejudge", "it", "--rubric", "which.md", "--judge", judge, "--against", "2", *more,
-        "--run-id", run_id, "--in-process", "--quiet",
+        "--run-id", run_id, "--executor", "in-process", "--quiet",
     )  # fmt: skip
     assert done.code == 0, done
     tables = project.tables(run_id)
@@ -134,10 +134,10 @@ def test_numbers_of_messages_do_not_tell_which_side_is_the_baseline(tmp_path: Pa
         judges=[],
     )
     (tmp_path / "which.md").write_text(WHICH)
-    project.matrix("run", "selftest.yaml", "--in-process", "--quiet", "--run-id", "it")
+    project.matrix("run", "selftest.yaml", "--executor", "in-process", "--quiet", "--run-id", "it")
     done = project.matrix(
         "rejudge", "it", "--rubric", "which.md", "--judge", "numbers", "--against", "other",
-        "--run-id", "pairs", "--in-process", "--quiet",
+        "--run-id", "pairs", "--executor", "in-process", "--quiet",
     )  # fmt: skip
     scores = project.tables("pairs").frame("scores")
     which = scores[scores.name == "which"]
@@ -161,7 +161,9 @@ def test_a_simulated_judge_compares_too(project: Project) -> None:
 def test_what_does_not_fit_together_is_refused(
     options: tuple[str, ...], told: str, project: Project
 ) -> None:
-    done = project.matrix("rejudge", "it", "--judge", "larger", *options, "--in-process")
+    done = project.matrix(
+        "rejudge", "it", "--judge", "larger", *options, "--executor", "in-process"
+    )
     assert done.code == 2, done
     assert told in done.err
 

@@ -68,7 +68,7 @@ def played(folder: Path, rounds: int, judge: str = "points") -> Project:
             ],
         )
     )
-    done = found.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    done = found.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done
     return found
 
@@ -200,7 +200,7 @@ def test_rejudging_tells_of_a_void_winner_by_the_labels_that_the_first_run_has(
 ) -> None:
     label(project, "tone", {"2": 0.0, "3": 2.0})
     again = ("rejudge", "it", "--judge", "points", "--rubric", "tone.md", "--run-id", "again")
-    text = told(project, *again, "--in-process", "--quiet")
+    text = told(project, *again, "--executor", "in-process", "--quiet")
     assert "beats" not in text
     for one in (told(project, "show", "again"), told(project, "compare", "again")):
         assert "No winner on tone on the judge's word alone" in one

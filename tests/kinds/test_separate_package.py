@@ -48,7 +48,7 @@ def project(tmp_path: Path) -> Project:
 
 def test_it_brings_a_file_form_with_options_and_a_report_of_its_runs(project: Project) -> None:
     done = project.matrix(
-        "run", "guests.yaml", "--guests", "ann,bob", "--in-process", "--run-id", "it"
+        "run", "guests.yaml", "--guests", "ann,bob", "--executor", "in-process", "--run-id", "it"
     )
     assert done.code == 0, done.err
     assert done.out.rstrip().endswith("4 guests went on air")
@@ -61,11 +61,11 @@ def test_it_brings_a_file_form_with_options_and_a_report_of_its_runs(project: Pr
 
 
 def test_its_mistakes_are_told_as_ours_are(project: Project) -> None:
-    done = project.matrix("run", "guests.yaml", "--guests", "zoe", "--in-process")
+    done = project.matrix("run", "guests.yaml", "--guests", "zoe", "--executor", "in-process")
     assert (done.code, done.out) == (2, "")
     assert done.err == "--guests: found 'zoe'; there are: ann, bob, cid\n"
     (project.folder / "guests.yaml").write_text("guests: []\nquestion: 3\n")
-    done = project.matrix("run", "guests.yaml", "--in-process")
+    done = project.matrix("run", "guests.yaml", "--executor", "in-process")
     assert done.code == 2
     assert "guests.yaml:1: guests: found []" in done.err
     assert "guests.yaml:2: question: unknown key; allowed: guests, questions" in done.err
@@ -82,11 +82,13 @@ def test_its_variables_are_known_only_where_they_are_declared(project: Project) 
 
 @pytest.mark.slow
 def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project) -> None:
-    project.matrix("run", "guests.yaml", "--guests", "bob", "--in-process", "--run-id", "it")
+    project.matrix(
+        "run", "guests.yaml", "--guests", "bob", "--executor", "in-process", "--run-id", "it"
+    )
     project.matrix("export", "it", "best", "--turn", "1", "-o", "bob.json")
     kept = json.loads((project.folder / "bob.json").read_text())
     assert (kept["guest"], kept["answers"]) == ("bob", ["2"])
-    done = project.matrix("replay", "--checkpoint", "bob.json", "--in-process")
+    done = project.matrix("replay", "--checkpoint", "bob.json", "--executor", "in-process")
     assert done.code == 0, done.err
     project.matrix("export", "it", "best", "--all", "bob")
     report = (project.folder / "bob" / "report.md").read_text()
@@ -96,7 +98,7 @@ def test_its_sessions_are_exported_with_its_words_and_played_on(project: Project
     assert "### Turn 2: Said 3" in report
     kept["answers"] = ["x" * 201]
     (project.folder / "bob.json").write_text(json.dumps(kept))
-    refused = project.matrix("replay", "--checkpoint", "bob.json", "--in-process")
+    refused = project.matrix("replay", "--checkpoint", "bob.json", "--executor", "in-process")
     assert refused.code == 2
     assert "answers" in refused.err
 

@@ -25,7 +25,9 @@ def test_a_difference_is_broken_down_by_any_field_of_the_scenarios(tmp_path: Pat
     }
     (tmp_path / "selftest.yaml").write_text(yaml.safe_dump(file))
     project = Project(tmp_path)
-    done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest.yaml", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code in (0, 3), done
     table = matrix.open_run(tmp_path / "results" / "it").scenarios()
     assert table.loc["c3"].to_dict() == {
@@ -45,7 +47,16 @@ def test_a_difference_is_broken_down_by_any_field_of_the_scenarios(tmp_path: Pat
     done = project.matrix("compare", "it", "--by", "categroy")
     assert done.code == 2
     assert "did you mean 'category'" in done.err
-    again = ("rejudge", "it", "--judge", "sim/haiku", "--in-process", "--run-id", "again")
+    again = (
+        "rejudge",
+        "it",
+        "--judge",
+        "sim/haiku",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "again",
+    )
     assert project.matrix(*again).code in (0, 3)
     assert matrix.open_run(tmp_path / "results" / "again").scenarios().equals(table)
     assert project.matrix("compare", "again", "--by", "category").code == 0

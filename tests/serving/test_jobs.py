@@ -90,7 +90,7 @@ async def test_an_agent_is_rehearsed_against_it_with_its_faults(tmp_path: Path) 
         }
         project = project_of(tmp_path, spec_of({"desk": desk}))
         done = await asyncio.to_thread(
-            project.matrix, "run", "--in-process", "--quiet", "--run-id", "it"
+            project.matrix, "run", "--executor", "in-process", "--quiet", "--run-id", "it"
         )
     assert done.code == 0, done.err
     assert_books(project.path("it"))

@@ -15,7 +15,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The project of a run called ``it``."""
     project = Project(tmp_path_factory.mktemp("played"))
     project.write(counter_spec(options={"turns": 1}, per_cell=2))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done.err
     return project.folder
 

@@ -116,7 +116,7 @@ def test_a_text_that_holds_a_key_is_neither_sent_nor_kept(project: Project, plac
     (prompts / "mine.md").write_text(f"Tell a story. Key: {KEY if place == 'prompt' else ''}")
     said = {"params": {"narrator": {"stop": [KEY]}}} if place == "spec" else {}
     project.write(play_spec(factors={}, options={"prompt": "mine"}, **said))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 2, done
     assert "holds the value of GITHUB_TOKEN: it would be sent to models" in done.err
     assert KEY not in done.err

@@ -50,7 +50,7 @@ def made(folder: Path, url: str, **more: Any) -> Project:
             **more,
         )
     )
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--quiet", "--yes")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--quiet", "--yes")
     assert done.code == 4, done
     return project
 
@@ -84,7 +84,7 @@ def test_who_made_a_run_takes_it_up_without_a_word(
     shutil.copytree(cut.folder, tmp_path / "own")
     own = replace(cut, folder=tmp_path / "own")
     asked = len(judge.asked)
-    done = own.matrix("resume", "it", "--max-cost", "1", "--in-process", "--quiet")
+    done = own.matrix("resume", "it", "--max-cost", "1", "--executor", "in-process", "--quiet")
     assert done.code == 0, done
     assert len(judge.asked) > asked
 
@@ -104,7 +104,7 @@ def test_a_key_goes_to_a_strangers_address_only_if_that_is_said(
 ) -> None:
     received, asked = sent(cut, tmp_path), len(judge.asked)
     (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
-    go = (*command, "--in-process", "--quiet")
+    go = (*command, "--executor", "in-process", "--quiet")
     sends = f"sends the key in OPENAI_API_KEY to {judge.url} (served), and comes from elsewhere"
     refused(received.matrix(*go, "--max-cost", "1"), sends, "if that is meant: --trust")
     if command[0] != "branch":  # so many sessions are beyond the run's own cap
@@ -122,9 +122,11 @@ def test_a_run_that_was_taken_up_is_its_users_own_from_then_on(
     cut: Project, tmp_path: Path
 ) -> None:
     received = sent(cut, tmp_path)
-    done = received.matrix("resume", "it", "--trust", "--max-cost", "0.0195", "--in-process")
+    done = received.matrix(
+        "resume", "it", "--trust", "--max-cost", "0.0195", "--executor", "in-process"
+    )
     assert done.code == 4, done
-    done = received.matrix("resume", "it", "--max-cost", "1", "--in-process")
+    done = received.matrix("resume", "it", "--max-cost", "1", "--executor", "in-process")
     assert done.code == 0, done
 
 
@@ -151,7 +153,9 @@ def test_a_run_that_somebody_changed_is_no_longer_its_users_own(
     shutil.copytree(cut.folder, tmp_path / "own")
     own = replace(cut, folder=tmp_path / "own")
     change(own.path("it"))
-    refused(own.matrix("resume", "it", "--max-cost", "1", "--in-process"), "from elsewhere")
+    refused(
+        own.matrix("resume", "it", "--max-cost", "1", "--executor", "in-process"), "from elsewhere"
+    )
 
 
 def test_a_text_that_somebody_changed_is_refused(cut: Project, tmp_path: Path) -> None:
@@ -160,7 +164,7 @@ def test_a_text_that_somebody_changed_is_refused(cut: Project, tmp_path: Path) -
     with closing(sqlite3.connect(own.path("it") / JOURNAL_NAME)) as db, db:
         db.execute("UPDATE resources SET body = '\"other\"'")
     for command in (("resume", "it"), ("replay", "it", "best", "--turn", "0")):
-        done = own.matrix(*command, "--max-cost", "1", "--in-process")
+        done = own.matrix(*command, "--max-cost", "1", "--executor", "in-process")
         assert done.code == 1, done
         assert "is another one" in done.err
 
@@ -177,7 +181,7 @@ def test_a_runs_own_file_of_keys_is_not_read_where_it_was_not_made(
     environment = {**received.environment, "OPENAI_API_KEY": ""}
     received = replace(received, environment=environment)
     (here / ".env").write_text(f"OPENAI_API_KEY={KEY}\n")
-    go = ("resume", "it", "--trust", "--max-cost", "1", "--in-process")
+    go = ("resume", "it", "--trust", "--max-cost", "1", "--executor", "in-process")
     refused(received.matrix(*go), "has no key", str(there / ".env"))
 
 
@@ -187,9 +191,9 @@ def test_nothing_is_asked_about_a_run_of_simulated_models(tmp_path: Path) -> Non
         folder.mkdir()
     project = Project(here, environment=at_home(here))
     project.write(counter_spec(options={"turns": 1}, per_cell=1))
-    assert project.matrix("run", "--in-process", "--run-id", "it").code == 0
+    assert project.matrix("run", "--executor", "in-process", "--run-id", "it").code == 0
     received = sent(project, there)
-    done = received.matrix("replay", "it", "best", "--turn", "0", "--in-process")
+    done = received.matrix("replay", "it", "best", "--turn", "0", "--executor", "in-process")
     assert done.code == 0, done
 
 
@@ -207,12 +211,14 @@ def test_a_strangers_program_runs_only_if_that_is_said(tmp_path: Path) -> None:
     folders.scenario(here, "01-it", {"turn-01-a.md": "one", "turn-02-b.md": "two"}, expected)
     adapter = {**folders.ADAPTER, "agents": {"mine": agent}, "agent": "mine", "judge": SIM}
     (here / "trajectory.yaml").write_text(json.dumps(adapter))
-    done = project.matrix("run", "scenarios/01-it", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "scenarios/01-it", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code in (0, 3), done
     assert ran.is_file()
     ran.unlink()
     received = sent(project, there)
-    go = ("replay", "it", "best", "--turn", "1", "--in-process", "--quiet")
+    go = ("replay", "it", "best", "--turn", "1", "--executor", "in-process", "--quiet")
     refused(received.matrix(*go), "agents.mine: runs 'python3 ", "gives it OPENAI_API_KEY")
     assert not ran.exists()
     assert received.matrix(*go, "--trust").code in (0, 3)
@@ -254,7 +260,7 @@ def test_code_of_a_strangers_scenario_runs_only_if_that_is_said(tmp_path: Path) 
     (made_at / "checks.py").write_text(code)
     adapter = {**folders.ADAPTER, "agents": {}, "agent": SIM, "judge": SIM}
     (here / "trajectory.yaml").write_text(json.dumps(adapter))
-    go = ("--in-process", "--quiet")
+    go = ("--executor", "in-process", "--quiet")
     done = project.matrix("run", "scenarios/01-it", *go, "--allow-code", "--run-id", "it")
     assert done.code in (0, 3), done
     ran.unlink()
@@ -276,7 +282,7 @@ def test_no_file_says_what_a_model_costs(
 ) -> None:
     project = Project(tmp_path, environment=at_home(tmp_path))
     project.write(counter_spec(options={"turns": 1}, per_cell=1))
-    assert project.matrix("run", "--in-process", "--run-id", "it").code == 0
+    assert project.matrix("run", "--executor", "in-process", "--run-id", "it").code == 0
     assert project.matrix("export", "it", "best", "--turn", "0", "-o", "turn.json").code == 0
     (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
     path = tmp_path / "turn.json"
@@ -287,7 +293,7 @@ def test_no_file_says_what_a_model_costs(
         value["continuation"]["plan"]["roles"], "it"
     )
     path.write_text(json.dumps(value))
-    go = ("replay", "--checkpoint", "turn.json", "--in-process")
+    go = ("replay", "--checkpoint", "turn.json", "--executor", "in-process")
     refused(project.matrix(*go), f"turn.json: models.it: counts {target} at $0", known)
     refused(project.matrix(*go, "--trust"), "say what it may cost at most: --max-cost USD")
 

@@ -247,7 +247,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of a play-test, and its best session as a file."""
     project = Project(tmp_path_factory.mktemp("played"))
     project.write(play_spec(per_cell=1))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done.err
     assert project.matrix("export", "it", "best", "-o", "best.json").code == 0
     return project.folder

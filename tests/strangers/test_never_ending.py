@@ -18,7 +18,12 @@ def refused(done: Done, told: str) -> None:
     assert len(done.err.splitlines()) == 1, done.err
 
 
-COMMANDS = [("show", "it"), ("resume", "it", "--in-process"), ("repair", "it"), ("archive", "it")]
+COMMANDS = [
+    ("show", "it"),
+    ("resume", "it", "--executor", "in-process"),
+    ("repair", "it"),
+    ("archive", "it"),
+]
 OWN = ["run.json", "plan.json", "journal.sqlite-shm", ".publish", "sessions/part-0.parquet"]
 
 
@@ -43,7 +48,7 @@ def test_a_file_that_is_larger_than_any_is_not_read(sent: Project, name: str) ->
 
 
 @pytest.mark.parametrize("how", ["pipe", "zero"])
-@pytest.mark.parametrize("command", [("plan",), ("validate",), ("run", "--in-process")])
+@pytest.mark.parametrize("command", [("plan",), ("validate",), ("run", "--executor", "in-process")])
 def test_a_spec_that_never_ends_is_no_spec(
     tmp_path: Path, how: str, command: tuple[str, ...]
 ) -> None:
@@ -57,7 +62,7 @@ def test_a_spec_that_never_ends_is_no_spec(
 
 def test_a_file_of_a_session_that_never_ends_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "it.json")
-    done = Project(tmp_path).matrix("replay", "--checkpoint", "it.json", "--in-process")
+    done = Project(tmp_path).matrix("replay", "--checkpoint", "it.json", "--executor", "in-process")
     refused(done, "cannot be read: it is no plain file")
 
 

@@ -21,7 +21,7 @@ def project(tmp_path: Path) -> Project:
     return Project(tmp_path / "there")
 
 
-COMMANDS = [("validate",), ("plan",), ("run", "--in-process", "--run-id", "it")]
+COMMANDS = [("validate",), ("plan",), ("run", "--executor", "in-process", "--run-id", "it")]
 
 
 def refused(project: Project, told: str) -> None:
@@ -98,6 +98,9 @@ def test_it_is_read_where_its_user_says_so(project: Project, tmp_path: Path) -> 
     assert project.matrix("plan", "--allow-outside").code == 0
     said = Project(project.folder, environment={"MATRIX_ALLOW_OUTSIDE": "true"})
     assert said.matrix("doctor").code == 0
-    assert project.matrix("run", "--allow-outside", "--in-process", "--run-id", "it").code == 0
-    again = ("rejudge", "it", "--rubric", "../ends.md", "--in-process")
+    assert (
+        project.matrix("run", "--allow-outside", "--executor", "in-process", "--run-id", "it").code
+        == 0
+    )
+    again = ("rejudge", "it", "--rubric", "../ends.md", "--executor", "in-process")
     assert project.matrix(*again).code == 0, "one's own run, and one's own words"

@@ -24,7 +24,7 @@ ENTRIES = [
 ]  # fmt: skip
 """What of a run's folder may be a link of the sender's."""
 COMMANDS = [
-    ("resume", "it", "--in-process"),
+    ("resume", "it", "--executor", "in-process"),
     ("repair", "it"),
     ("archive", "it"),
     ("archive", "it", "--restore"),
@@ -41,7 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project.write(counter_spec(options={"turns": 1}, per_cell=1))
     before = os.umask(0)
     try:
-        done = project.matrix("run", "--in-process", "--run-id", "it", "--cache")
+        done = project.matrix("run", "--executor", "in-process", "--run-id", "it", "--cache")
     finally:
         os.umask(before)
     assert done.code == 0, done.err
@@ -108,7 +108,9 @@ def test_an_archive_holds_what_it_says_and_says_what_it_holds(sent: Project) -> 
 
 
 def test_the_journal_of_another_run_is_none_of_this(sent: Project) -> None:
-    assert sent.matrix("run", "--in-process", "--run-id", "other", "--seed", "9").code == 0
+    assert (
+        sent.matrix("run", "--executor", "in-process", "--run-id", "other", "--seed", "9").code == 0
+    )
     for run in ("it", "other"):
         assert sent.matrix("archive", run).code == 0
     mine, theirs = sent.path("it") / ARCHIVE_NAME, sent.path("other") / ARCHIVE_NAME
@@ -126,7 +128,7 @@ def test_the_journal_of_another_run_is_none_of_this(sent: Project) -> None:
 
 def test_a_run_that_is_complete_is_left_as_it_is_wherever_it_was_made(sent: Project) -> None:
     before = {p: p.read_bytes() for p in sent.path("it").rglob("*") if p.is_file()}
-    done = sent.matrix("resume", "it", "--in-process")
+    done = sent.matrix("resume", "it", "--executor", "in-process")
     assert done.code == 0, done
     after = {p: p.read_bytes() for p in sent.path("it").rglob("*") if p.is_file()}
     assert {p.name for p in before.keys() ^ after.keys()} <= {"driver.lock", "journal.lock"}

@@ -24,7 +24,7 @@ PLANTED = [
 DRIVES = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 COMMANDS = [
     ("show", "it"), ("show", "it", "best"), ("show", "it", "--json"), ("compare", "it"),
-    ("list",), ("list", "--json"), ("resume", "it", "--in-process"), ("archive", "it"),
+    ("list",), ("list", "--json"), ("resume", "it", "--executor", "in-process"), ("archive", "it"),
     ("repair", "it"), ("export", "it", "best", "-o", "out.json"), ("diff", "it", "best", "worst"),
     ("replay", "it", "best", "--turn", "0", "--dry-run"),
 ]  # fmt: skip
@@ -48,7 +48,7 @@ def assert_ours(done: Done) -> None:
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = Project(tmp_path_factory.mktemp("played"))
     project.write(counter_spec(options={"turns": 1}, per_cell=1))
-    done = project.matrix("run", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done
     return project.folder
 
@@ -94,7 +94,7 @@ def test_no_answer_of_a_model_is_more_than_text(planted: str, tmp_path: Path) ->
     judges = [{"rubric": "ends.md", "model": "mine"}]
     spec = counter_spec(options={"turns": 1}, per_cell=1, agents=agents, judges=judges)
     project.write(spec)
-    assert_ours(project.matrix("run", "--in-process", "--run-id", "it"))
+    assert_ours(project.matrix("run", "--executor", "in-process", "--run-id", "it"))
     for command in (("show", "it"), ("show", "it", "best"), ("compare", "it", "--metric", "ends")):
         assert_ours(project.matrix(*command))
     page = (project.path("it") / "report.md").read_text()
@@ -118,7 +118,7 @@ def test_no_name_in_a_spec_is_more_than_a_name(planted: str, tmp_path: Path) -> 
         project.write(counter_spec(**change))
         for command in ("validate", "plan"):
             assert_ours(project.matrix(command))
-        done = project.matrix("run", "--in-process", "--run-id", "it")
+        done = project.matrix("run", "--executor", "in-process", "--run-id", "it")
         assert_ours(done)
         shutil.rmtree(tmp_path / "results", ignore_errors=True)
 

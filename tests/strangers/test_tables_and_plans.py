@@ -97,7 +97,9 @@ def test_a_plan_that_cannot_be_is_one_line(sent: Project, key: str, value: Any) 
     else:
         plan[key] = value
     path.write_text(json.dumps(plan))
-    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    done = sent.matrix(
+        "resume", "it", "--per-cell", "3", "--executor", "in-process", "--max-cost", "1"
+    )
     refused(done, "plan.json cannot be read (", "known: counter")
     assert "\x1b" not in done.err
 
@@ -118,7 +120,9 @@ def test_a_cell_that_is_none_of_the_plan_is_one_line(sent: Project, number: int)
     plan = json.loads(path.read_text())
     CELLS[number](plan["cells"][0])
     path.write_text(json.dumps(plan))
-    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    done = sent.matrix(
+        "resume", "it", "--per-cell", "3", "--executor", "in-process", "--max-cost", "1"
+    )
     refused(done, "plan.json cannot be read (")
 
 
@@ -128,7 +132,9 @@ def test_two_cells_that_are_the_same_are_one_line(sent: Project) -> None:
     for key in ("cells", "cell_costs"):
         plan[key] = [plan[key][0], *plan[key]]
     path.write_text(json.dumps(plan))
-    done = sent.matrix("resume", "it", "--per-cell", "3", "--in-process", "--max-cost", "1")
+    done = sent.matrix(
+        "resume", "it", "--per-cell", "3", "--executor", "in-process", "--max-cost", "1"
+    )
     refused(done, "two cells are the same")
 
 
@@ -146,7 +152,7 @@ def test_a_journal_that_gives_money_back_is_not_gone_on_with(sent: Project, fiel
     path = sent.path("it") / "run.json"
     said = json.loads(path.read_text())
     path.write_text(json.dumps({**said, "status": "incomplete", "end_reason": "died"}))
-    done = sent.matrix("resume", "it", "--in-process", "--max-cost", "0.5")
+    done = sent.matrix("resume", "it", "--executor", "in-process", "--max-cost", "0.5")
     assert done.code == 1, done
     assert "nano-dollars, which no call can cost" in done.err
     assert "Traceback" not in done.err

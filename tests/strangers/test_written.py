@@ -39,7 +39,15 @@ def trajectory(tmp_path: Path) -> Project:
     folders.scenario(here, "01", {"turn-01-a.md": "one", "turn-02-b.md": "two"}, expected)
     adapter = {"scenarios": "scenarios", "agent": SIM, "judge": SIM}
     (here / "trajectory.yaml").write_text(json.dumps(adapter))
-    flags = ("--keep-workdir", "--json-results", "--in-process", "--run-id", "it", "--quiet")
+    flags = (
+        "--keep-workdir",
+        "--json-results",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "it",
+        "--quiet",
+    )
     done = project.matrix("run", "scenarios/01", *flags)
     assert done.code in (0, 3), done
     assert project.matrix("export", "it", "best", "--turn", "1", "-o", "it.json").code == 0
@@ -63,13 +71,15 @@ def test_no_name_of_a_scenario_leads_anywhere(
     file["continuation"]["spec"]["scenarios"] = [name]
     (there / "it.json").write_text(json.dumps(file))
     victim = Project(there, environment=at_home(there))
-    done = victim.matrix("replay", "--checkpoint", "it.json", "--in-process", "--max-cost", "1")
+    done = victim.matrix(
+        "replay", "--checkpoint", "it.json", "--executor", "in-process", "--max-cost", "1"
+    )
     refused(done, "plan.scenario: found ")
     received = sent(trajectory, there)
     for one in ("run.json", "plan.json"):
         path = received.path("it") / one
         path.write_text(path.read_text().replace('"01"', json.dumps(name)))
-    go = ("resume", "it", "--in-process", "--max-cost", "1", "--per-cell", "2")
+    go = ("resume", "it", "--executor", "in-process", "--max-cost", "1", "--per-cell", "2")
     refused(received.matrix(*go), "cannot be read (", "cannot read results/it/run.json")
     assert [path.name for path in outside.rglob("*")] == ["cp-1", "mine"]
 
@@ -82,8 +92,8 @@ def test_a_kept_folder_that_never_ends_is_told(trajectory: Project, how: str) ->
     told = "it is no plain file, and no other is read"
     for command in (
         ("export", "it", "best", "--turn", "1", "-o", "out.json"),
-        ("replay", "it", "best", "--turn", "1", "--in-process"),
-        ("rejudge", "it", "--judge", SIM, "--in-process"),
+        ("replay", "it", "best", "--turn", "1", "--executor", "in-process"),
+        ("rejudge", "it", "--judge", SIM, "--executor", "in-process"),
     ):
         done = trajectory.matrix(*command)
         assert done.code in (1, 2, 3), done
@@ -106,7 +116,7 @@ def test_a_report_goes_through_no_link_out_of_the_project(
     (trajectory.folder / "reports" / "trajectory" / "it.json").unlink()
     (trajectory.folder / "reports" / "trajectory").rmdir()
     (trajectory.folder / "reports" / "trajectory").symlink_to(outside)
-    done = trajectory.matrix("run", "scenarios/01", "--in-process", "--run-id", "again")
+    done = trajectory.matrix("run", "scenarios/01", "--executor", "in-process", "--run-id", "again")
     assert done.code == 1, done
     assert "reports/trajectory/again.json leads out of " in done.err
     assert not list(outside.iterdir())
@@ -116,7 +126,7 @@ def test_who_takes_up_a_run_finds_its_report_at_home(trajectory: Project, tmp_pa
     there = tmp_path / "there"
     there.mkdir()
     received = sent(trajectory, there)
-    go = ("resume", "it", "--in-process", "--max-cost", "1", "--per-cell", "2")
+    go = ("resume", "it", "--executor", "in-process", "--max-cost", "1", "--per-cell", "2")
     done = received.matrix(*go)
     assert done.code in (0, 3), done
     assert (there / "reports" / "trajectory" / "it.json").is_file()
@@ -132,7 +142,7 @@ def test_a_plan_that_is_not_the_journals_costs_nothing(trajectory: Project, tmp_
     plan = json.loads(path.read_text())
     plan["cells"][0]["options"]["skip_content"] = True
     path.write_text(json.dumps(plan))
-    go = ("resume", "it", "--in-process", "--max-cost", "1", "--per-cell", "2")
+    go = ("resume", "it", "--executor", "in-process", "--max-cost", "1", "--per-cell", "2")
     refused(received.matrix(*go), "has sessions that its plan.json does not plan")
 
 
@@ -145,14 +155,33 @@ def test_a_strangers_recording_is_written_only_if_that_is_said(tmp_path: Path) -
         "first": {"prompt": "do it", "model": SIM, "criteria": ["it is there"]},
     }
     project = replace(project_of(here, value), environment=at_home(here))
-    command = ("run", "agents.yaml", "--record", "--in-process", "--run-id", "it", "--quiet")
+    command = (
+        "run",
+        "agents.yaml",
+        "--record",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "it",
+        "--quiet",
+    )
     done = project.matrix(*command)
     assert done.code in (0, 3), done
     received = sent(project, there)
     for name in ("run.json", "plan.json"):
         path = received.path("it") / name
         path.write_text(path.read_text().replace("agents.recorded.json", "../outside.json"))
-    go = ("resume", "it", "--in-process", "--max-cost", "5", "--per-cell", "2", "--quiet")
+    go = (
+        "resume",
+        "it",
+        "--executor",
+        "in-process",
+        "--max-cost",
+        "5",
+        "--per-cell",
+        "2",
+        "--quiet",
+    )
     refused(received.matrix(*go), "writes what its agents say to '../outside.json'")
     assert not (tmp_path / "outside.json").exists()
 
@@ -165,14 +194,16 @@ def shared(tmp_path: Path) -> Project:
     (tmp_path / "there").mkdir()
     project = Project(tmp_path / "there")
     project.write(play_spec(per_cell=1, factors={}, limits={"cost_usd": 1, "turns": 2}))
-    done = project.matrix("run", "--in-process", "--run-id", "it", "--budget", "n=50/day")
+    done = project.matrix(
+        "run", "--executor", "in-process", "--run-id", "it", "--budget", "n=50/day"
+    )
     assert done.code == 0, done
     return project
 
 
 SHARED: dict[str, list[tuple[str, ...]]] = {
     "labels.jsonl": [("show", "it"), ("label", "it", "--check")],
-    "budgets.sqlite": [("budgets",), ("run", "--in-process", "--budget", "n=50/day")],
+    "budgets.sqlite": [("budgets",), ("run", "--executor", "in-process", "--budget", "n=50/day")],
 }
 
 

@@ -25,7 +25,7 @@ def log_of(project: Project) -> list[dict[str, Any]]:
 
 
 def run(project: Project, *arguments: str) -> int:
-    return project.matrix("run", "--in-process", "--quiet", "--yes", "--run-id", "it",
+    return project.matrix("run", "--executor", "in-process", "--quiet", "--yes", "--run-id", "it",
                           *arguments).code  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def test_a_resumed_run_is_another_trace_that_names_the_one_before(tmp_path: Path
         project.write(counter_spec(per_cell=20))
         assert run(project, "--max-cost", "0.006") == 4
         before = len(collector.spans)
-        resumed = ("resume", "it", "--in-process", "--quiet", "--max-cost", "5")
+        resumed = ("resume", "it", "--executor", "in-process", "--quiet", "--max-cost", "5")
         assert project.matrix(*resumed).code == 0
         first, second = [span for span in collector.spans if span.name == "run"]
         traces = [{span.trace for span in part} for part in (
@@ -60,7 +60,7 @@ def test_a_collector_that_is_down_changes_nothing_but_costs_one_warning_a_proces
         port = taken.getsockname()[1]
     project = Project(tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"})
     project.write(counter_spec())
-    done = project.matrix("run", "--in-process", "--quiet", "--run-id", "it")
+    done = project.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
     assert done.code == 0, done.err
     assert not any(word in done.err.lower() for word in ("traceback", "export", "telemetry"))
     lost = [line["process"] for line in log_of(project) if line["event"] == "traces.lost"]

@@ -103,11 +103,10 @@ async def _run(executor: str, project: Project, collector: Collector, ray: Path)
     options = ServeOptions.model_validate({"faults": {"chances": ECHOES}})
     async with SimServer(options) as server:
         project.write(spec(server.url))
-        where = ["--in-process"] if executor == "in-process" else []
         if executor == "ray":
             (project.folder / ".env").write_text(f"STORYTELLER={KEY}\n")
             (project.folder / ".env").chmod(0o600)
-        arguments = ["run", "--yes", "--run-id", "it", *where]
+        arguments = ["run", "--yes", "--run-id", "it", "--executor", executor]
         done = await asyncio.to_thread(project.matrix, *arguments)
         stats = await server.stats()
     assert done.code in (0, 4), done.err

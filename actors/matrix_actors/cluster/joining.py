@@ -17,12 +17,10 @@ from pathlib import Path
 from socket import create_connection, socket
 from typing import Any, Final, NamedTuple
 
+from matrix.engine.executors.executor import CLUSTER_VARIABLES
 from matrix.model.errors import BadInput, MatrixError, Mistake
 from matrix_actors.cluster.fitness import EXAMINE_S, Needs, NodeFacts
 from matrix_actors.cluster.joining_probe import CLUSTER, NO_NODE, NOT_FOUND, VERSIONS
-
-VARIABLES: Final = ("MATRIX_RAY_ADDRESS", "RAY_ADDRESS")
-"""Where an address stands that no flag says; Ray sets the second one in submitted jobs."""
 
 LOCAL: Final = "local"
 """A Ray that comes and goes with the run."""
@@ -73,7 +71,7 @@ def ray_address(given: str | None, environment: Mapping[str, str]) -> tuple[str 
             f"no cluster: give HOST:PORT or auto, or {LOCAL} for a Ray of the run's own"
         )
         raise BadInput([Mistake("--address", None, "", told)])
-    origin = "--address" if given else next(filter(environment.get, VARIABLES), "")
+    origin = "--address" if given else next(filter(environment.get, CLUSTER_VARIABLES), "")
     found = given or environment.get(origin)
     return (None if found in (None, "", LOCAL) else found), origin
 

@@ -21,7 +21,15 @@ from matrix.api.runs.extending import COUNTS, extended
 from matrix.api.runs.kind_reports import kind_report, write_kind_report
 from matrix.api.runs.run_descriptions import ended_file, plan_summary, run_file
 from matrix.engine.continuation.folders_kept import keep_initial_folders
-from matrix.engine.executors.executor import AnyExecutor, Executor, Requiring, load_executor
+from matrix.engine.executors.executor import (
+    AUTO,
+    IN_PROCESS,
+    AnyExecutor,
+    Executor,
+    Requiring,
+    chosen,
+    load_executor,
+)
 from matrix.engine.governor.money_fold import money_in
 from matrix.engine.prepare.catalogue import require_local_models
 from matrix.engine.prepare.keys import (
@@ -100,7 +108,7 @@ def start(
     *,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     clock: Clock = time.time,
 ) -> Run:
@@ -131,7 +139,7 @@ def begin(
         prepared: The run.
         results: Folder of runs.
         run_id: Name of the run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         branched: For ``run.json``: what its sessions go on from.
         inherited: What the journal of the run in a folder begins with, in batches.
@@ -140,10 +148,10 @@ def begin(
     Raises:
         BadInput, RunExists, StoreError: As :func:`start`.
     """
-    engine = _executor_for(prepared, executor)
+    listener = listener or Silent()
+    engine = _executor_for(prepared, executor, listener)
     require_no_keys(prepared, os.environ)
     _require_models(prepared)
-    listener = listener or Silent()
     _require_nodes(engine, prepared, listener)
     now = datetime.fromtimestamp(clock(), UTC)
     identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
@@ -175,7 +183,7 @@ def resume(
     run: str | Path = NEWEST,
     *,
     results: str | Path = RESULTS,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     redo_turn: bool = False,
@@ -238,7 +246,7 @@ def resume(
             "are of that agent as it is now, those before of what it was; a new run has one"
         )
     require_own_disk(run_dir)
-    engine, past = _executor_for(prepared, executor), money_in(run_dir)
+    engine, past = _executor_for(prepared, executor, listener), money_in(run_dir)
     check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)
     _require_nodes(engine, prepared, listener)
     _tell_place(engine, run_dir, listener)
@@ -253,9 +261,14 @@ def resume(
         return _drive(draw, run_dir, engine, listener, caps)
 
 
-def _executor_for(prepared: Prepared, requested: AnyExecutor) -> Executor:
+def _executor_for(prepared: Prepared, requested: AnyExecutor, listener: Listener) -> Executor:
     """The executor of this name, but for a program that has the terminal: that is on no cluster."""
-    return load_executor("in-process" if isinstance(prepared.kind, OwnsTerminal) else requested)
+    if isinstance(prepared.kind, OwnsTerminal):
+        return load_executor(IN_PROCESS)
+    choice, why = chosen(prepared, requested, os.environ)
+    if why:
+        listener.remark(why)
+    return load_executor(choice)
 
 
 def _drive(

@@ -11,7 +11,7 @@ from matrix.api.opened import RESULTS, Run
 from matrix.api.planning import plan
 from matrix.api.runs.lifecycle import Clock, start
 from matrix.api.runs.series import start_after_last
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.run.progress import Listener
 from matrix.model.documents.overrides import Override
 
@@ -31,7 +31,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
     options: Mapping[str, str | bool] | None = None,
@@ -55,7 +55,7 @@ def run(
         settings: Dotted path -> value, e.g. ``{"limits.turns": 20}``.
         results: Folder of runs.
         run_id: Name of the run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides, over everything else.
         options: Flag -> value of options that a kind has for its own files, ``True`` for a switch.

@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from matrix.api.opened import RESULTS, Run
 from matrix.api.runs.caps_given import FINISH_LAST
 from matrix.api.runs.lifecycle import resume, start
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import Listener
 from matrix.model.documents.overrides import Override
@@ -111,7 +111,7 @@ def start_after_last(
     prepared: Prepared,
     *,
     results: str | Path = RESULTS,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     clock: Callable[[], float] = time.time,
     run_id: str | None = None,
@@ -121,7 +121,7 @@ def start_after_last(
     Args:
         prepared: The new run.
         results: Folder of runs.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress of both.
         clock: Unix time in seconds.
         run_id: Name of the new run; made up if left out.

@@ -17,7 +17,7 @@ from matrix.api.sessions.choosing import (
     moments_of,
     replay_of,
 )
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.run.progress import Listener, Silent
 from matrix.model.documents.conditions import parse_condition
 from matrix.model.documents.mistakes import together
@@ -116,7 +116,7 @@ def replay(
     trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -137,7 +137,7 @@ def replay(
         trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 
@@ -171,7 +171,7 @@ def branch(
     trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -195,7 +195,7 @@ def branch(
         trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 
@@ -236,7 +236,7 @@ def start_branching(
     planned: Branching,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
 ) -> Run:
     """Start continuations in a folder of their own and see them to their end.

@@ -10,7 +10,7 @@ from matrix.api.sessions.branching import start_branching
 from matrix.api.sessions.choosing import Branching, go_on, replay_of
 from matrix.api.sessions.exporting import read_checkpoint
 from matrix.engine.continuation.checkpoint_reading import moment_in
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.run.progress import Listener
 from matrix.model.documents.mistakes import together
 from matrix.model.documents.overrides import Override
@@ -60,7 +60,7 @@ def replay_checkpoint(
     trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -77,7 +77,7 @@ def replay_checkpoint(
             count at its prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 

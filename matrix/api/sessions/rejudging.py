@@ -12,7 +12,7 @@ from matrix.api.sessions.branching import start_branching
 from matrix.api.sessions.choosing import Branching, go_on_in, moments_of
 from matrix.engine.continuation.changes import ContinuationRequest
 from matrix.engine.continuation.continuing import JUDGE
-from matrix.engine.executors.executor import AnyExecutor
+from matrix.engine.executors.executor import AUTO, AnyExecutor
 from matrix.engine.prepare.judges import names_of
 from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import load_kind
@@ -164,7 +164,7 @@ def rejudge(
     trust: bool = False,
     results: str | Path = RESULTS,
     run_id: str | None = None,
-    executor: AnyExecutor = "ray",
+    executor: AnyExecutor = AUTO,
     listener: Listener | None = None,
     overrides: Iterable[Override] = (),
 ) -> Run:
@@ -194,7 +194,7 @@ def rejudge(
         trust: Do what a run that was not made here names: addresses, programs, prices.
         results: Folder of runs.
         run_id: Name of the new run; made up if left out.
-        executor: ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
+        executor: ``auto``, ``ray``, ``in-process``, or an :class:`ExecutorChoice`.
         listener: Told about progress.
         overrides: Ready-made overrides of limits, over everything else.
 

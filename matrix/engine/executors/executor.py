@@ -6,7 +6,8 @@ Two exist: everything in this process (:mod:`matrix.engine.executors.inprocess`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from inspect import signature
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -126,22 +127,62 @@ class Checkable(Protocol):
         ...
 
 
+AUTO = "auto"
+IN_PROCESS = "in-process"
+RAY = "ray"
+
+CLUSTER_VARIABLES = ("MATRIX_RAY_ADDRESS", "RAY_ADDRESS")
+"""Where an address stands that no flag says; Ray sets the second one in submitted jobs."""
+
+RAY_START_S = 8.0
+"""From the command to the first session on a Ray that has to be started, in seconds."""
+
+OWN_CALL_S = 0.0003
+"""What everything but the model takes for a call in one process, in seconds. Both by ``python -m
+benchmarks engine`` and ``stages``: see docs/performance.md."""
+
+
 class ExecutorChoice(NamedTuple):
     """Where a run is played.
 
     Attributes:
-        name: ``ray``, ``in-process``, or one that is installed.
+        name: ``auto`` (see :func:`chosen`), ``ray``, ``in-process``, or one that is installed.
         address: The cluster to join, ``HOST:PORT`` or ``auto``; for Ray.
         workers: Processes that play sessions; as many as there are CPUs for, if left out.
     """
 
-    name: str = "ray"
+    name: str = AUTO
     address: str | None = None
     workers: int | None = None
 
 
 AnyExecutor = str | ExecutorChoice
 """An executor by its name, or with how it is wanted."""
+
+
+def chosen(
+    prepared: Prepared, requested: AnyExecutor, environ: Mapping[str, str]
+) -> tuple[ExecutorChoice, str]:
+    """The executor that is meant, and why if nobody named it; the results are the same on each.
+
+    ``auto`` plays in this process what is over there before Ray would be up, by the plan's own
+    estimate, and all else on Ray. Whoever names a cluster, or a number of workers, means Ray.
+    """
+    choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
+    if choice.name != AUTO:
+        return choice, ""
+    cluster = choice.address or any(environ.get(name) for name in CLUSTER_VARIABLES)
+    if cluster or choice.workers is not None:
+        return choice._replace(name=RAY), ""
+    timed = prepared.play_money or prepared.time.middle > 0
+    own = OWN_CALL_S * prepared.calls_each * prepared.plan.sessions
+    seconds = max(prepared.time.middle, own)
+    if not timed or not prepared.calls_each or seconds > RAY_START_S:
+        return choice._replace(name=RAY), ""
+    return choice._replace(name=IN_PROCESS), (
+        f"played in this process, in about {max(1, math.ceil(seconds))} s, because Ray takes "
+        f"{RAY_START_S:.0f} s to come up (--executor ray plays on it all the same)"
+    )
 
 
 def load_executor(requested: AnyExecutor) -> Executor:
@@ -151,9 +192,11 @@ def load_executor(requested: AnyExecutor) -> Executor:
         BadInput: No such executor is installed, or it takes no such setting.
     """
     name, *_ = choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
+    if name == AUTO:
+        name = RAY
     found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
     if name not in found:
-        known = sorted(found)
+        known = sorted({AUTO, *found})
         raise BadInput(
             [
                 Mistake(

@@ -71,6 +71,7 @@ def write_plan(run_dir: Path, prepared: Prepared) -> None:
         "time": list(prepared.time),
         "env_file": str(prepared.env_file),
         "call_cost": prepared.call_cost,
+        "calls_each": prepared.calls_each,
         "stand_ins": {role: list(levels) for role, levels in prepared.stand_ins.items()},
     }
     _write(run_dir, document)
@@ -112,6 +113,7 @@ class _PlanFile(BaseModel):
     time: TimeInterval = TimeInterval(0.0, 0.0, 0.0)
     env_file: str | None = None
     call_cost: _Nano = 0
+    calls_each: float = Field(0.0, ge=0.0, le=1e9)
     stand_ins: dict[str, tuple[str, ...]] | None = None
 
     @model_validator(mode="after")
@@ -197,6 +199,7 @@ def _prepared(
         time=found.time,
         env_file=run_dir / ENV_NAME if found.env_file is None else Path(found.env_file),
         call_cost=found.call_cost,
+        calls_each=found.calls_each,
         stand_ins=_stand_ins(found),
     )
 

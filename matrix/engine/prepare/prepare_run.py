@@ -194,6 +194,7 @@ def _assemble(
             models,
         ),
         call_cost=dearest_call([use for one in found.bindings for use in one.profile], tariffs),
+        calls_each=_calls_each(found),
         notes=tuple(note for pack in parts.packs for note in pack.notes),
     )
 
@@ -206,6 +207,12 @@ def _plan(spec: RunSpec, found: Cells) -> Plan:
         spec.limits.turns,
         spec.limits.session_minutes * 60.0,
     )
+
+
+def _calls_each(found: Cells) -> float:
+    """Calls that a session is expected to make, over all cells."""
+    calls = [sum(use.calls[1] for use in binding.profile) for binding in found.bindings]
+    return sum(calls) / len(calls)
 
 
 def _time(

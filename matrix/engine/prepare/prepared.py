@@ -66,6 +66,7 @@ class Prepared:
         notes: What is odd about scenarios and no mistake.
         cap_given_at: When its cap was given, if that was when it was resumed.
         call_cost: What has to be set aside for the dearest kind of call, about; 0 if not known.
+        calls_each: Calls that one session is expected to make, over all cells.
     """
 
     spec: RunSpec
@@ -85,6 +86,7 @@ class Prepared:
     env_file: Path
     stand_ins: StandIns = field(default_factory=dict)
     call_cost: NanoUSD = 0
+    calls_each: float = 0.0
     folders: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cap_given_at: datetime | None = None

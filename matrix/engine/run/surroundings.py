@@ -18,7 +18,14 @@ from urllib.request import getproxies, proxy_bypass
 
 from matrix.agents.commands import OF_PROJECT, check_sandbox, missing_script
 from matrix.agents.functions import find_function, load_function
-from matrix.engine.executors.executor import AnyExecutor, Checkable, ExecutorChoice, load_executor
+from matrix.engine.executors.executor import (
+    AUTO,
+    RAY,
+    AnyExecutor,
+    Checkable,
+    ExecutorChoice,
+    load_executor,
+)
 from matrix.engine.prepare.checkup import Finding, addresses
 from matrix.engine.prepare.keys import open_to_others, variables
 from matrix.engine.prepare.prepared import Prepared
@@ -425,6 +432,7 @@ def _proxy(url: str) -> str | None:
 def executor_finding(requested: AnyExecutor) -> Finding:
     """Whether the processes of a run can be brought up; with Ray this takes some seconds."""
     name = requested.name if isinstance(requested, ExecutorChoice) else requested
+    name = RAY if name == AUTO else name
     what, executor = f"executor {name}", load_executor(requested)
     if not isinstance(executor, Checkable):
         return Finding(what, "ok", "everything in one process")
@@ -432,7 +440,7 @@ def executor_finding(requested: AnyExecutor) -> Finding:
         return Finding(what, "ok", executor.check())
     except MatrixError as error:
         said = str(error).splitlines()[0]
-        return Finding(what, "missing", said, "run with --in-process, which needs no Ray")
+        return Finding(what, "missing", said, "run with --executor in-process, which needs no Ray")
 
 
 def installed_at() -> float:

@@ -11,7 +11,7 @@ from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
 from tests.executors.programs import Project, counter_spec
 
-RUN = ("run", "--in-process", "--quiet", "--run-id")
+RUN = ("run", "--executor", "in-process", "--quiet", "--run-id")
 
 
 def rows(run_dir: Path) -> list[JournalRow]:
@@ -45,7 +45,7 @@ def test_a_full_disk_ends_the_run_clearly_and_loses_nothing_that_was_acknowledge
     acknowledged = rows(run_dir)
     assert acknowledged
     assert read_run(run_dir).status == "failed"
-    resumed = project.matrix("resume", "full", "--in-process", "--quiet")
+    resumed = project.matrix("resume", "full", "--executor", "in-process", "--quiet")
     assert resumed.code == 0, resumed.err
     assert rows(run_dir)[: len(acknowledged)] == acknowledged
     assert compare_tables(run_dir, project.path("whole")) == []

@@ -132,7 +132,7 @@ def test_a_run_that_met_its_cap_leaves_a_whole_recording_as_it_is(
     assert any(not one["agents"] for one in cut["sessions"]) or len(cut["sessions"]) < 3
     assert "nothing is recorded, because not all was played: agents.recorded.json" in done.out
     assert path.read_bytes() == whole
-    done = project.matrix("resume", "cut", "--max-cost", "1", "--in-process")
+    done = project.matrix("resume", "cut", "--max-cost", "1", "--executor", "in-process")
     assert done.code in (0, 3), done
     assert "6 outputs are recorded in agents.recorded.json" in done.out
     assert len(json.loads(path.read_text())["outputs"]) == 6

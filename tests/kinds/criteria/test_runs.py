@@ -117,7 +117,7 @@ def project_of(folder: Path, value: dict[str, Any], name: str = "agents.yaml") -
 
 def played(project: Project, *options: str, run_id: str = "it") -> tuple[Any, Any]:
     """What a run printed, and its report."""
-    command = ["run", "agents.yaml", *options, "--in-process", "--run-id", run_id]
+    command = ["run", "agents.yaml", *options, "--executor", "in-process", "--run-id", run_id]
     done = project.matrix(*command)
     path = project.folder / "reports" / "criteria" / f"{run_id}.json"
     return done, json.loads(path.read_text()) if path.exists() else None
@@ -356,7 +356,7 @@ def test_a_mistake_is_told_before_anything_starts(
     change: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
     project = project_of(tmp_path, FILE | change)
-    done = project.matrix("run", "agents.yaml", "--in-process")
+    done = project.matrix("run", "agents.yaml", "--executor", "in-process")
     assert done.code == 2, done
     assert told in done.err
     assert not (tmp_path / "results").exists()

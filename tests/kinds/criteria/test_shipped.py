@@ -18,7 +18,7 @@ PROMPTS = Path("scenarios/criteria/prompts")
 
 
 def report_of(project: Project, *command: str) -> tuple[int, Any]:
-    done = project.matrix(*command, "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(*command, "--executor", "in-process", "--run-id", "it", "--quiet")
     return done.code, json.loads((project.folder / "reports/criteria/it.json").read_text())
 
 
@@ -119,11 +119,21 @@ def test_a_run_that_its_cap_ended_is_resumed_to_the_same_end(tmp_path: Path) -> 
         folder.mkdir()
         project = Project(folder)
         done = project.matrix(
-            "run", "criteria", *more, "--in-process", "--run-id", "it", "--quiet", "--record"
+            "run",
+            "criteria",
+            *more,
+            "--executor",
+            "in-process",
+            "--run-id",
+            "it",
+            "--quiet",
+            "--record",
         )
         if more:
             assert done.code == 4, done
-            done = project.matrix("resume", "it", "--max-cost", "10", "--in-process", "--quiet")
+            done = project.matrix(
+                "resume", "it", "--max-cost", "10", "--executor", "in-process", "--quiet"
+            )
         assert done.code == 0, done
     whole, cut = (
         json.loads((tmp_path / name / "reports/criteria/it.json").read_text())

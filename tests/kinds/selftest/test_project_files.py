@@ -70,7 +70,7 @@ def test_a_system_that_writes_into_the_project_fails_the_run(
     }
     (tmp_path / "selftest.yaml").write_text(yaml.safe_dump(file))
     project = Project(tmp_path)
-    done = project.matrix("run", "selftest.yaml", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "selftest.yaml", "--executor", "in-process", "--run-id", "it")
     assert done.code == (3 if touched else 0), done
     report = json.loads((tmp_path / "reports" / "selftest" / "it.json").read_text())
     assert report["project_files"] == touched

@@ -181,7 +181,9 @@ def project_of(folder: Path, value: dict[str, Any]) -> Project:
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Any]:
     """A run of every case, and its report."""
     project = project_of(tmp_path_factory.mktemp("selftest"), selftest())
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 3, done
     report = json.loads((project.folder / "reports/selftest/it.json").read_text())
     return project, report
@@ -212,7 +214,7 @@ def test_a_state_of_its_own_that_awaits_a_reply_is_held_to_the_most_questions(
 ) -> None:
     own = case("own", "need", expected_status="NEED_INFO", reply_flow=[{"reply": "first reply"}])
     project = project_of(tmp_path, selftest(scenarios=[own], max_questions_allowed=1))
-    project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet")
     (found,) = json.loads((tmp_path / "reports/selftest/it.json").read_text())["cases"]
     assert found["faults"] == ["asked 2 questions; at most 1 are allowed"]
 
@@ -225,7 +227,7 @@ def test_what_a_judge_says_drives_no_terminal_from_a_report(tmp_path: Path) -> N
     changed["agents"] = {**changed.get("agents", {}), "rude": rude}
     (tmp_path / "rude.py").write_text(f"async def reply(turn):\n    return {json.dumps(bad)!r}\n")
     project = project_of(tmp_path, changed)
-    project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet")
     page = (tmp_path / "docs/reports/selftest/it.md").read_text()
     assert "it is" in page
     assert not {"\x1b", "\u202e"} & set(page)
@@ -239,7 +241,9 @@ def test_a_judge_that_is_down_leaves_what_the_system_did(tmp_path: Path) -> None
     }
     (tmp_path / "down.py").write_text("async def reply(turn):\n    raise ConnectionError('no')\n")
     project = project_of(tmp_path, changed)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 1, "nothing was scored"
     (found,) = json.loads((tmp_path / "reports/selftest/it.json").read_text())["cases"]
     assert (found["pass"], found["actual_status"]) == (None, found["expected_status"])
@@ -311,9 +315,13 @@ def test_a_run_that_was_cut_short_ends_with_the_report_of_a_whole_one(
     played: tuple[Project, Any], tmp_path: Path
 ) -> None:
     project = project_of(tmp_path, selftest(limits={"cost_usd": 0.08}))
-    first = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    first = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert first.code == 4, first
-    second = project.matrix("resume", "it", "--in-process", "--quiet", "--max-cost", "5")
+    second = project.matrix(
+        "resume", "it", "--executor", "in-process", "--quiet", "--max-cost", "5"
+    )
     assert second.code == 3, second
     report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
     whole = [(one["id"], one["pass"], one["scores"]) for one in played[1]["cases"]]
@@ -325,7 +333,9 @@ def test_the_example_plays_a_command_a_function_and_a_model_with_tools(tmp_path:
     example = tmp_path / "agents"
     shutil.copytree("scenarios/examples/agents", example)
     project = Project(tmp_path)
-    done = project.matrix("run", "agents/forms.yaml", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "agents/forms.yaml", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 0, done
     report = json.loads((example / "reports/selftest/it.json").read_text())
     assert {one["levels"]["system"] for one in report["cases"]} == {
@@ -346,7 +356,7 @@ async def test_the_example_of_a_service_plays_against_simulated_jobs(tmp_path: P
     async with SimServer() as server:
         spec = tmp_path / "agents" / "service.yaml"
         spec.write_text(spec.read_text().replace("http://127.0.0.1:8080", server.root))
-        command = ["run", "agents/service.yaml", "--in-process", "--quiet"]
+        command = ["run", "agents/service.yaml", "--executor", "in-process", "--quiet"]
         done = await asyncio.to_thread(Project(tmp_path).matrix, *command)
     assert done.code == 0, done
 
@@ -365,13 +375,15 @@ def test_a_file_without_a_system_plays_on_simulated_models(tmp_path: Path) -> No
     }
     project = project_of(tmp_path, value)
     models = ["--model", "all=sim/gpt-4o-mini"]
-    done = project.matrix("run", "selftest", "--in-process", "--quiet", *models)
+    done = project.matrix("run", "selftest", "--executor", "in-process", "--quiet", *models)
     assert done.code == 0, done
 
 
 def test_the_shipped_one_shows_a_failure_that_was_planted(tmp_path: Path) -> None:
     project = Project(tmp_path)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 3, done
     report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
     assert [one["pass"] for one in report["cases"]] == [True, True, True, True, False]
@@ -388,7 +400,9 @@ def test_nothing_is_keyed_to_the_names_and_words_of_the_shipped_cases(tmp_path: 
     value = yaml.safe_load(Path("scenarios/runs/selftest.yaml").read_text())
     value |= {"scenarios": cases, "generator": named, "judge": named, "system": "sim/haiku"}
     project = project_of(tmp_path, value)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 3, done
     report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
     assert [one["pass"] for one in report["cases"]] == [True, True, False]
@@ -401,7 +415,7 @@ def test_a_reply_whose_judgement_is_lost_is_no_reply_that_did_not_pass(tmp_path:
         for name, reply in (("read", "first reply"), ("lost", "first reply, judge says nothing"))
     ]
     project = project_of(tmp_path, selftest(scenarios=cases))
-    project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it")
     tables = project.tables("it")
     scores = tables.frame("scores").set_index("session_id")
     shares = scores[scores.name == "replies_passed"].value
@@ -468,7 +482,7 @@ def test_a_mistake_in_the_file_names_its_place_and_starts_nothing(
     tmp_path: Path, change: dict[str, Any], told: str
 ) -> None:
     project = project_of(tmp_path, selftest(**change))
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it")
     assert done.code == 2, done
     assert told in done.err
     assert not (tmp_path / "results" / "it").exists()
@@ -476,7 +490,9 @@ def test_a_mistake_in_the_file_names_its_place_and_starts_nothing(
 
 def test_keys_of_ones_own_are_kept_with_a_case(tmp_path: Path) -> None:
     project = project_of(tmp_path, selftest(scenarios=[case("a", "x", team="docs", level=3)]))
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 0, done
 
 
@@ -496,7 +512,7 @@ def test_an_answer_with_nothing_in_it_never_passes(tmp_path: Path, strictness: f
     value["agents"]["mute"] = {"python": "mute:system", "max_usd": 0.01}
     project = project_of(tmp_path, {**value, "system": "mute"})
     (tmp_path / "mute.py").write_text(mute)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it")
     assert done.code == 3, done
     assert f"0 of {len(cases)} cases passed" in done.out
     assert "FAIL mute1: the system's answer is empty" in done.out
@@ -520,7 +536,9 @@ def test_status_lines_that_contradict_each_other_are_told(tmp_path: Path) -> Non
     value["agents"]["both"] = {"python": "both:system", "max_usd": 0.01}
     project = project_of(tmp_path, {**value, "system": "both"})
     (tmp_path / "both.py").write_text(both)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 0, done
     report = json.loads((tmp_path / "reports/selftest/it.json").read_text())
     torn, sure = report["cases"]
@@ -543,7 +561,7 @@ def test_the_judge_is_told_what_is_data_and_what_looks_like_ours_is_told(tmp_pat
     value["agents"]["reader"] = {"python": "told:judge", "max_usd": 0.01}
     project = project_of(tmp_path, value)
     (tmp_path / "told.py").write_text(asked.replace("'told.txt'", repr(str(tmp_path / "t.txt"))))
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it")
+    done = project.matrix("run", "selftest", "--executor", "in-process", "--run-id", "it")
     assert done.code == 0, done
     assert DATA in (tmp_path / "t.txt").read_text()
     line = "2 judged texts contained marks that look like ours (fences, verdict lines); they were "
@@ -570,7 +588,9 @@ def test_people_are_asked_in_lines_of_their_own_and_every_figure_is_rounded_alik
     value["agents"]["fixed"] = {"python": "fixed:judge", "max_usd": 0.01}
     project = project_of(tmp_path, value)
     (tmp_path / "fixed.py").write_text(fixed)
-    done = project.matrix("run", "selftest", "--in-process", "--run-id", "it", "--quiet")
+    done = project.matrix(
+        "run", "selftest", "--executor", "in-process", "--run-id", "it", "--quiet"
+    )
     assert done.code == 3, done
     assert "scored 0.82, below the threshold of 0.90" in done.out
     shown = project.matrix("show", "it", "best").out

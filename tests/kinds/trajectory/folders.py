@@ -122,7 +122,7 @@ def played(
 ) -> tuple[Done, Any]:
     """What a run printed, and its report."""
     project = Project(project.folder, {**project.environment, **environment})
-    done = project.matrix("run", *arguments, "--in-process", "--run-id", run_id)
+    done = project.matrix("run", *arguments, "--executor", "in-process", "--run-id", run_id)
     path = project.folder / "reports" / "trajectory" / f"{run_id}.json"
     return done, json.loads(path.read_text()) if path.exists() else None
 

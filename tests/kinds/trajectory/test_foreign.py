@@ -35,7 +35,7 @@ def test_what_is_no_file_is_refused_and_never_waited_for(
     folder = scenario(tmp_path, "01", INPUTS, {}, readme="")
     (folder / place).parent.mkdir(exist_ok=True)
     make(folder / place)
-    for verb in (("validate",), ("run", "--in-process")):
+    for verb in (("validate",), ("run", "--executor", "in-process")):
         done = made.matrix(verb[0], "scenarios", *verb[1:])
         assert done.code == 2, done
         (line,) = done.err.splitlines()
@@ -75,7 +75,7 @@ def test_a_link_inside_a_folder_item_stays_inside(
     made = project(tmp_path)
     folder = scenario(tmp_path, "01", INPUTS, {})
     (folder / "inputs/turn-02-bulk/c/link.md").symlink_to(target)
-    for verb in (("validate",), ("run", "--in-process")):
+    for verb in (("validate",), ("run", "--executor", "in-process")):
         done = made.matrix(verb[0], "scenarios", *verb[1:])
         assert (done.code == 2) is refused, done
         told = "01/inputs/turn-02-bulk/c/link.md: is a link to"

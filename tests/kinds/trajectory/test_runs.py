@@ -490,7 +490,7 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     made = project(tmp_path)
     folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, {})
     (folder / "checks.py").write_text(code)
-    done = made.matrix("run", "scenarios/06", "--allow-code", "--in-process")
+    done = made.matrix("run", "scenarios/06", "--allow-code", "--executor", "in-process")
     assert done.code == 2, done
     assert "06/checks.py: cannot be loaded: " in done.err
     assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
@@ -598,7 +598,9 @@ def test_a_report_that_cannot_be_written_is_not_announced(tmp_path: Path) -> Non
     (tmp_path / "reports").write_text("no folder")
     good = {"turns": [{"turn": 1, "structural": [{"hypothesis_count_at_least": 1}]}]}
     scenario(tmp_path, "02", {"turn-01-x.md": INPUTS["turn-01-interview-lena.md"]}, good)
-    done = made.matrix("run", "scenarios", "--in-process", "--run-id", "it", "--keep-workdir")
+    done = made.matrix(
+        "run", "scenarios", "--executor", "in-process", "--run-id", "it", "--keep-workdir"
+    )
     assert done.code == 1, done
     assert "every assertion of every run is in" not in done.out
     assert "error: reports/trajectory/it.json could not be written" in done.err
@@ -673,7 +675,7 @@ def test_a_pin_that_is_none_is_told_before_the_start(tmp_path: Path, pinned: str
         place.symlink_to("/etc/passwd")
     else:
         place.write_text(pinned)
-    done = made.matrix("run", "scenarios/08", "--in-process")
+    done = made.matrix("run", "scenarios/08", "--executor", "in-process")
     assert done.code == 2, done
     assert "08.json: " in done.err
     assert "Traceback" not in done.err
@@ -705,7 +707,9 @@ def test_a_session_goes_on_from_any_turn_with_its_folder(tmp_path: Path) -> None
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
     played(made, "scenarios/01-report", "--skip-content")
-    done = made.matrix("replay", "it", "worst", "--turn", "1", "--in-process", "--run-id", "again")
+    done = made.matrix(
+        "replay", "it", "worst", "--turn", "1", "--executor", "in-process", "--run-id", "again"
+    )
     assert done.code in (0, 3), done
     frame = made.tables("again").frame("events")
     seen = frame[frame.kind == "assertion"].set_index("subject").detail
@@ -719,7 +723,9 @@ def test_other_judges_judge_the_same_material_again(tmp_path: Path) -> None:
     made = project(tmp_path)
     scenario(tmp_path, "01-report", INPUTS, EXPECTED)
     played(made, "scenarios/01-report")
-    done = made.matrix("rejudge", "it", "--judge", "sim/opus", "--in-process", "--run-id", "again")
+    done = made.matrix(
+        "rejudge", "it", "--judge", "sim/opus", "--executor", "in-process", "--run-id", "again"
+    )
     assert done.code in (0, 3), done
     assert "in the run that this goes on from" not in done.out  # nothing of it was played anew
     frame = made.tables("again").frame("calls")
@@ -736,7 +742,7 @@ def test_a_run_that_a_cap_cut_short_goes_on_to_the_same_end(tmp_path: Path) -> N
     _, whole = played(made, "scenarios/01-report", run_id="whole")
     done, _ = played(made, "scenarios/01-report", "--max-cost", "0.07", run_id="cut")
     assert done.code == 4, done
-    done = made.matrix("resume", "cut", "--max-cost", "5", "--in-process")
+    done = made.matrix("resume", "cut", "--max-cost", "5", "--executor", "in-process")
     assert done.code == 3, done
     report = json.loads((made.folder / "reports/trajectory/cut.json").read_text())
     assert words(report, "01-report") == words(whole, "01-report") == WORDS

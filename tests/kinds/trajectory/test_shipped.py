@@ -146,7 +146,7 @@ def test_options_are_taken_by_the_suite_that_ships(tmp_path: Path) -> None:
 def test_options_that_mean_nothing_are_refused(
     tmp_path: Path, options: tuple[str, ...], told: str
 ) -> None:
-    done = Project(tmp_path).matrix("run", "trajectory", *options, "--in-process")
+    done = Project(tmp_path).matrix("run", "trajectory", *options, "--executor", "in-process")
     assert done.code == 2, done
     assert told in done.err
 

@@ -32,7 +32,9 @@ def missed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     inputs = {"turn-01-a.md": "WRITE a.md | x", "turn-02-b.md": "y"}
     scenario(made.folder, "01", inputs, FIRST)
     scenario(made.folder, "02", {"turn-01-a.md": "WRITE a.md | x"}, SECOND)
-    done = made.matrix("run", "scenarios", "--runs", "10", "--in-process", "--run-id", "it")
+    done = made.matrix(
+        "run", "scenarios", "--runs", "10", "--executor", "in-process", "--run-id", "it"
+    )
     assert done.code == 3, done
     return made
 
@@ -50,7 +52,16 @@ def test_what_was_missed_is_told_wherever_the_run_is_shown(missed: Project) -> N
 
 
 def test_a_share_is_told_in_figures_that_it_has(missed: Project) -> None:
-    flags = ("--baseline", "it", "--margin", "0.05", "--in-process", "--run-id", "again")
+    flags = (
+        "--baseline",
+        "it",
+        "--margin",
+        "0.05",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "again",
+    )
     done = missed.matrix("run", "scenarios", "--runs", "10", *flags)
     assert "margin 0.050" in done.out, done
     assert "  0.875" in done.out, "of two scenarios, with 3 of 4 and all of theirs"
@@ -68,7 +79,7 @@ def test_a_gate_says_what_else_is_other_than_it_was(missed: Project, change: str
         adapter = yaml.safe_load(before)
         adapter["agents"]["judge"]["max_usd"] = 0.06
         path.write_text(json.dumps(adapter))
-    flags = ("--baseline", "it", "--margin", "0.05", "--in-process", "--run-id", change)
+    flags = ("--baseline", "it", "--margin", "0.05", "--executor", "in-process", "--run-id", change)
     done = missed.matrix("run", "scenarios", "--runs", "10", *flags)
     path.write_text(before)
     told = "scenario of 02" if change == "expected" else "agents.judge"
@@ -97,10 +108,12 @@ def test_people_are_shown_what_the_judge_was_shown(
 
 
 def test_who_judges_again_goes_by_what_the_run_keeps(missed: Project) -> None:
-    done = missed.matrix("rejudge", "it", "--judge", "judge", "--in-process", "--run-id", "anew")
+    done = missed.matrix(
+        "rejudge", "it", "--judge", "judge", "--executor", "in-process", "--run-id", "anew"
+    )
     told = "goes by what run it keeps of rubrics and scenarios: what was changed in their files"
     assert told in " ".join(done.err.split()), done
-    refused = missed.matrix("rejudge", "it", "--rubric", RUBRIC, "--in-process")
+    refused = missed.matrix("rejudge", "it", "--rubric", RUBRIC, "--executor", "in-process")
     assert refused.code == 2
     assert "say how the judge answers, such as answer: verdict" in refused.err
 
@@ -110,10 +123,12 @@ def test_who_failed_counts_when_the_rest_is_judged_again(tmp_path: Path) -> None
     turns = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]}
     scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, turns)
     scenario(tmp_path, "02", {"turn-01-a.md": "RAISE"}, turns)
-    run = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    run = made.matrix(
+        "run", "scenarios", "--runs", "2", "--executor", "in-process", "--run-id", "it"
+    )
     assert run.code == 3, run
     assert "FAILED 02, run 1" in run.out, run
-    flags = ("--judge", "judge", "--in-process", "--run-id", "anew")
+    flags = ("--judge", "judge", "--executor", "in-process", "--run-id", "anew")
     again = made.matrix("rejudge", "it", *flags)
     assert again.code == 3, again
     told = "2 sessions of it failed: nobody is asked about them, and they count as before"
@@ -129,7 +144,9 @@ def test_runs_that_all_failed_are_held_against_their_own_thresholds(tmp_path: Pa
     own = {"structural": 0.5, "content": 0.25}
     turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}], "content": [SAID]}]
     scenario(tmp_path, "02", {"turn-01-a.md": "RAISE"}, {"pass_threshold": own, "turns": turns})
-    done = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    done = made.matrix(
+        "run", "scenarios", "--runs", "2", "--executor", "in-process", "--run-id", "it"
+    )
     table = " ".join(done.out.split())
     assert "02 2 0 of 2 at 0.5 0 of 1 at 0.25" in table, done
     report = json.loads((tmp_path / "reports/trajectory/it.json").read_text())
@@ -140,12 +157,12 @@ def test_an_agent_that_was_rewritten_meanwhile_is_told(tmp_path: Path) -> None:
     made = project(tmp_path)
     turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]
     scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, {"turns": turns})
-    flags = ("--runs", "3", "--max-cost", "0.06", "--in-process", "--run-id", "it")
+    flags = ("--runs", "3", "--max-cost", "0.06", "--executor", "in-process", "--run-id", "it")
     assert made.matrix("run", "scenarios", *flags).code == 4
     path = tmp_path / "mine.py"
     later = path.stat().st_mtime + 1000
     os.utime(path, (later, later))
-    done = made.matrix("resume", "it", "--max-cost", "5", "--in-process")
+    done = made.matrix("resume", "it", "--max-cost", "5", "--executor", "in-process")
     told = "mine.py (agent mine) was written since the run began"
     assert told in " ".join(done.err.split()), done
 
@@ -156,7 +173,9 @@ def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
     turns = {"turns": [{"turn": 1, "structural": kept}]}
     scenario(tmp_path, "01", {"turn-01-a.md": "WRITE hypotheses/H1.md | # H1"}, turns)
     scenario(tmp_path, "02", {"turn-01-a.md": "WRITE b.md | [H](b.md)"}, turns)
-    done = made.matrix("run", "scenarios", "--runs", "2", "--in-process", "--run-id", "it")
+    done = made.matrix(
+        "run", "scenarios", "--runs", "2", "--executor", "in-process", "--run-id", "it"
+    )
     told = (
         "passed with nothing to look at, in every run: 01 t01.no_orphan_evidence "
         "(no row of evidence was recognised); 01 t01.all_internal_links_valid (0 links); "
@@ -166,7 +185,9 @@ def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
 
 
 def test_repeats_are_of_rubrics(missed: Project) -> None:
-    done = missed.matrix("rejudge", "it", "--judge", "sim/haiku", "--repeats", "5", "--in-process")
+    done = missed.matrix(
+        "rejudge", "it", "--judge", "sim/haiku", "--repeats", "5", "--executor", "in-process"
+    )
     assert done.code == 2, done
     assert "--repeats: is how often each rubric is judged: name rubrics with --rubric" in done.err
 
@@ -186,7 +207,7 @@ def test_who_judges_a_part_says_so(tmp_path: Path) -> None:
     adapter = yaml.safe_load((tmp_path / "trajectory.yaml").read_text())
     adapter["options"] = {"judged_chars": 2000}
     (tmp_path / "trajectory.yaml").write_text(json.dumps(adapter))
-    done = made.matrix("run", "scenarios/01", "--in-process", "--run-id", "it")
+    done = made.matrix("run", "scenarios/01", "--executor", "in-process", "--run-id", "it")
     assert "judgements were about files shown in part, such as t01.long (shown 2," in done.out, done
     (run,) = json.loads((tmp_path / "reports" / "trajectory" / "it.json").read_text())["runs"]
     parts = {one["id"]: one["part"] for one in run["results"]}

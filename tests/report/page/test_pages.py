@@ -78,7 +78,7 @@ def page_file(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
     make, command = KINDS[request.param]
     project = make(tmp_path_factory.mktemp("page"))
     written = Project(project.folder, {"MATRIX_REPORT": "1"})
-    done = written.matrix(*command, "--in-process", "--run-id", "it", "-y")
+    done = written.matrix(*command, "--executor", "in-process", "--run-id", "it", "-y")
     path = written.path("it") / "report.html"
     assert path.is_file(), done
     assert "report: results/it/report.html" in done.out, done

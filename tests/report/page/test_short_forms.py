@@ -21,7 +21,7 @@ from tests.kinds.trajectory import folders
 def played(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(tmp_path_factory.mktemp("forms"))
     project.write(counter_spec(options={"turns": 2}, per_cell=12))
-    flags = ("--threshold", "score=1000", "--fail-on", "threshold", "--in-process")
+    flags = ("--threshold", "score=1000", "--fail-on", "threshold", "--executor", "in-process")
     assert project.matrix("run", *flags, "--run-id", "it").code == 3
     return project
 
@@ -42,7 +42,7 @@ def test_a_flag_says_more_than_the_variable(
 ) -> None:
     project = Project(tmp_path, {"MATRIX_REPORT": "0"})
     project.write(counter_spec(options={"turns": 1}, per_cell=2))
-    done = project.matrix("run", *flags, "--in-process", "--run-id", "it")
+    done = project.matrix("run", *flags, "--executor", "in-process", "--run-id", "it")
     assert ("report: results/it/report.html" in done.out) is written, done
     assert (project.path("it") / "report.html").is_file() is written
 
@@ -62,7 +62,9 @@ def test_junit_has_the_cases_of_a_kind_that_has_any(tmp_path: Path) -> None:
     project = folders.project(tmp_path)
     turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}, {"file_exists": "no.md"}]}]
     folders.scenario(tmp_path, "01", {"turn-01-a.md": "WRITE a.md | x"}, {"turns": turns})
-    assert project.matrix("run", "scenarios", "--in-process", "--run-id", "it").code == 3
+    assert (
+        project.matrix("run", "scenarios", "--executor", "in-process", "--run-id", "it").code == 3
+    )
     out = tmp_path / "junit.xml"
     assert project.matrix("report", "it", "--format", "junit", "-o", "junit.xml").code == 0
     (suite,) = ET.fromstring(out.read_text())
