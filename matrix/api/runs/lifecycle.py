@@ -149,7 +149,7 @@ def begin(
         BadInput, RunExists, StoreError: As :func:`start`.
     """
     listener = listener or Silent()
-    engine = _executor_for(prepared, executor, listener)
+    engine, why = _executor_for(prepared, executor)
     require_no_keys(prepared, os.environ)
     _require_models(prepared)
     _require_nodes(engine, prepared, listener)
@@ -175,7 +175,7 @@ def begin(
             _set_up(staging, folder / identity, prepared, inherited)
 
         run_dir = create_run(folder, file, set_up)
-        _tell_place(engine, run_dir, listener)
+        _tell_place(engine, why, run_dir, listener)
         return _drive(draw, run_dir, engine, listener)
 
 
@@ -246,10 +246,11 @@ def resume(
             "are of that agent as it is now, those before of what it was; a new run has one"
         )
     require_own_disk(run_dir)
-    engine, past = _executor_for(prepared, executor, listener), money_in(run_dir)
+    past = money_in(run_dir)
+    engine, why = _executor_for(prepared, executor)
     check_caps_left(prepared.spec.limits, [path for path, _, _ in given], run_dir.name, past)
     _require_nodes(engine, prepared, listener)
-    _tell_place(engine, run_dir, listener)
+    _tell_place(engine, why, run_dir, listener)
     if more:
         write_plan(run_dir, prepared)
     errored = redo_errored if isinstance(redo_errored, str) else "" if redo_errored else None
@@ -261,14 +262,15 @@ def resume(
         return _drive(draw, run_dir, engine, listener, caps)
 
 
-def _executor_for(prepared: Prepared, requested: AnyExecutor, listener: Listener) -> Executor:
-    """The executor of this name, but for a program that has the terminal: that is on no cluster."""
+def _executor_for(prepared: Prepared, requested: AnyExecutor) -> tuple[Executor, str]:
+    """The executor of this name, and why it is that one if nobody named it.
+
+    A program that has the terminal is on no cluster.
+    """
     if isinstance(prepared.kind, OwnsTerminal):
-        return load_executor(IN_PROCESS)
+        return load_executor(IN_PROCESS), ""
     choice, why = chosen(prepared, requested, os.environ)
-    if why:
-        listener.remark(why)
-    return load_executor(choice)
+    return load_executor(choice), why
 
 
 def _drive(
@@ -414,8 +416,10 @@ def _require_nodes(engine: Executor, prepared: Prepared, listener: Listener) -> 
             listener.note(said)
 
 
-def _tell_place(engine: Executor, run_dir: Path, listener: Listener) -> None:
-    """On a cluster, say on which machine everything is written."""
+def _tell_place(engine: Executor, why: str, run_dir: Path, listener: Listener) -> None:
+    """Say why it is played where it is; on a cluster, on which machine everything is written."""
+    if why:
+        listener.remark(why)
     if isinstance(engine, Requiring) and engine.joined:
         place = f"{run_dir.resolve()} on {socket.gethostname()}"
         told = f"everything is written to {place}, the machine this was started on"
