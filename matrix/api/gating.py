@@ -17,7 +17,7 @@ from matrix.report.gates.gate_wish import LATEST, GateWish, read_wish
 from matrix.report.gates.gating import NO_MARGIN, GateReport, check_wish, gate
 from matrix.report.run.report_file import REPORT_NAME, report_as_markdown
 from matrix.store.reading.reader import RunTables
-from matrix.store.run.made_here import is_made_here
+from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 from matrix.store.run.run_folder import (
     GateFound,
     RunFile,
@@ -106,7 +106,8 @@ def check_gates(wish: GateWish, run: Prepared | RunFile, results: str | Path) ->
     mistakes.add(unknown)
     notes = mistakes.collect(lambda: check_wish(wish, file, _opened_or_none(found)))
     mistakes.stop_if_any()
-    return Gates(wish, found, (*first_of_all, *(notes or ())))
+    told = [] if first_of_all else _from_elsewhere(found)
+    return Gates(wish, found, (*first_of_all, *told, *(notes or ())))
 
 
 def keep_gate(run: Run, report: GateReport, of_kind: Sequence[str] = ()) -> Summary:
@@ -170,6 +171,13 @@ def _latest_named(wish: GateWish, run: RunFile, results: Path) -> tuple[GateWish
         "baseline"
     )
     return replace(wish, baseline=None), [told]
+
+
+def _from_elsewhere(baseline: Path | None) -> list[str]:
+    """That the baseline that was named is somebody else's, if it is."""
+    if baseline is None or is_made_here(baseline, file := read_run(baseline)):
+        return []
+    return [f"the baseline {file.run_id} {NOT_MADE_HERE}"]
 
 
 def _found(baseline: str | None, results: str | Path) -> tuple[Path | None, list[Mistake]]:

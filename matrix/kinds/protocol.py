@@ -300,13 +300,8 @@ class TakesOptions(ReadsFiles, Protocol):
 class ReadsFolders(Protocol):
     """A kind whose scenarios are folders of a form of their own, which users run as they are."""
 
-    def file_of(self, folder: Path, here: Path) -> Path | None:
-        """The file that is read for a folder of its form; ``None`` for any other folder.
-
-        Args:
-            folder: The folder that was named.
-            here: The working directory.
-        """
+    def file_of(self, folder: Path) -> Path | None:
+        """The file that is read for a folder of its form; ``None`` for any other folder."""
         ...
 
 

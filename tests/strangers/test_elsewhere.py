@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 import sqlite3
@@ -13,7 +14,11 @@ from typing import Any
 
 import pytest
 
+from matrix.api.sessions.labelling import labelling
+from matrix.serving.process import SimServer
 from matrix.store.journal.journal import JOURNAL_NAME
+from matrix.store.shared.answers import ANSWERS_NAME
+from tests.executors.billing import served_spec
 from tests.executors.programs import Done, Project, counter_spec
 from tests.judging.served_judges import ServedJudge, served_judge
 from tests.kinds.trajectory import folders
@@ -304,3 +309,80 @@ def test_an_address_inside_a_target_is_refused(tmp_path: Path) -> None:
     model = {"target": "openai/https://elsewhere.example/v1", "free": True}
     project.write(counter_spec(models={"it": model}, judges=[{"rubric": "ends.md", "model": "it"}]))
     refused(project.matrix("validate", "matrix.yaml"), "has an address in its target")
+
+
+def test_a_gate_says_whose_word_its_baseline_is(tmp_path: Path) -> None:
+    spec = counter_spec(options={"turns": 1}, per_cell=12)
+    sender = Project(tmp_path / "sender", environment=at_home(tmp_path / "sender"))
+    sender.folder.mkdir()
+    sender.write(spec)
+    play = ("run", "--executor", "in-process", "--quiet", "--run-id")
+    assert sender.matrix(*play, "low").code == 0
+    here = sent(sender, tmp_path)
+    here.write(spec)
+    gate = ("--baseline", "low", "--margin", "2")
+    done = here.matrix(*play, "mine", *gate)
+    told = "low is not a run that you made here"
+    assert f"the baseline {told}" in done.err
+    assert told in next(line for line in done.out.splitlines() if line.startswith("gate "))
+    assert "made here" not in sender.matrix(*play, "own", *gate).err
+
+
+async def test_answers_that_came_from_elsewhere_are_not_a_models(tmp_path: Path) -> None:
+    spec: dict[str, Any] = {
+        "factors": {"step": [1]}, "options": {"turns": 2, "width": 1}, "per_cell": 1,
+    }  # fmt: skip
+    sender = Project(tmp_path / "sender", environment=at_home(tmp_path / "sender"))
+    sender.folder.mkdir()
+    play = ("run", "--executor", "in-process", "--cache", "--quiet", "--yes", "--run-id")
+    async with SimServer() as server:
+        sender.write(served_spec(server.url, **spec))
+        assert (await asyncio.to_thread(sender.matrix, *play, "it")).code == 0
+        (tmp_path / "results").mkdir()
+        shutil.copy(sender.folder / "results" / ANSWERS_NAME, tmp_path / "results")
+        here = Project(tmp_path, environment=at_home(tmp_path))
+        here.write(served_spec(server.url, **spec))
+        first = (await server.stats())["requests"]
+        done = await asyncio.to_thread(here.matrix, *play, "mine")
+        assert done.code == 0, done
+        assert (await server.stats())["requests"] == 2 * first > 0
+        (tmp_path / "results" / ANSWERS_NAME).unlink()
+        for run_id in ("bought", "again"):
+            assert (await asyncio.to_thread(here.matrix, *play, run_id)).code == 0
+        assert (await server.stats())["requests"] == 3 * first
+    assert "was not begun by you on this machine" in done.err
+
+
+def test_labels_that_came_from_elsewhere_are_told(tmp_path: Path) -> None:
+    (tmp_path / "judging.py").write_text("async def line(turn):\n    return 'VERDICT: PASS - so'\n")
+    (tmp_path / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
+    here = Project(tmp_path)
+    here.write(
+        counter_spec(
+            options={"turns": 1},
+            per_cell=20,
+            agents={"line": {"python": "judging:line", "free": True}},
+            judges=[{"rubric": "ends.md", "model": "line"}],
+        )
+    )
+    assert here.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it").code == 0
+    with closing(labelling(here.path("it"), metric="ends", sessions=30, rater="ana")) as work:
+        work.take((one, 1.0, "") for one in work.drawn)
+    compare = ("compare", "it", "--metric", "ends", "--json")
+    own = json.loads(here.matrix(*compare).out)["judge_check"]["sentence"]
+    assert "word of whoever" not in own
+    labels = here.folder / "results" / "labels.jsonl"
+    labels.write_text(labels.read_text().replace('"run":"it"', '"run":"low"'))
+    told = json.loads(here.matrix(*compare).out)["judge_check"]["sentence"]
+    assert "Of low, not here or not made by you, come 30 labels: the word of whoever" in told
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "run", "doctor", "power"])
+def test_a_number_of_which_python_makes_no_digits_is_one_line(tmp_path: Path, command: str) -> None:
+    (tmp_path / "it.yaml").write_text(f"version: 1\nkind: counter\nseed: 0x{'f' * 4000}\n")
+    done = Project(tmp_path).matrix(command, "it.yaml")
+    told = " ".join((done.out + done.err).split())
+    assert done.code == 2, done
+    assert "seed: found 0xffff" in told
+    assert "no number here may be beyond 64 bits" in told
+    assert "Traceback" not in told

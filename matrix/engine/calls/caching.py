@@ -24,7 +24,7 @@ from matrix.model.spec.judges import JUDGES
 from matrix.store.journal.codec import OPENED, SETTLED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.run_folder import read_run
-from matrix.store.shared.answers import ANSWERS_NAME, AnswerFile
+from matrix.store.shared.answers import ANSWERS_NAME, AnswerFile, require_own
 from matrix.telemetry.log import Log
 
 _KEY_DIGITS: Final = 64
@@ -95,6 +95,7 @@ def shared_answers(prepared: Prepared, run_dir: Path, note: Callable[[str], None
     path = run_dir.resolve().parent / ANSWERS_NAME
     try:
         AnswerFile(path).close()
+        require_own(path)
         if prepared.plan.judged_again:
             lend_judgements(prepared, run_dir.resolve(), path)
     except StoreError as error:

@@ -88,11 +88,11 @@ def file_names() -> list[str]:
     return list(dict.fromkeys(name for kind in _readers() for name in kind.file_names))
 
 
-def claim_folder(folder: Path, here: Path) -> tuple[str, Path] | None:
+def claim_folder(folder: Path) -> tuple[str, Path] | None:
     """The kind of whose form a folder is, and the file that is read for it; ``None`` for none."""
     for kind in _readers():
         if isinstance(kind, ReadsFolders):
-            find = partial(kind.file_of, folder, here)
+            find = partial(kind.file_of, folder)
             if (file := ask_kind(kind, "look at this folder", find, str(folder))) is not None:
                 return kind.name, file
     return None

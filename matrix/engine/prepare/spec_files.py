@@ -56,7 +56,7 @@ def locate_spec(path: Path | None, here: Path) -> SpecFile:
     """
     claimed = None
     if path is not None and path.is_dir() and not _has_spec(path):
-        claimed = claim_folder(path, here)
+        claimed = claim_folder(path)
     if path is not None and claimed is not None:
         kind, file = claimed
         inside = path.resolve() in (file.resolve().parent, *file.resolve().parents)

@@ -102,16 +102,20 @@ def is_adapter(value: JSON) -> bool:
     return bool(own & value.keys()) or isinstance(named, str)
 
 
-def stands_for(folder: Path, here: Path) -> Path | None:
-    """The file that is read for a folder of scenarios; ``None`` if it is none."""
+def stands_for(folder: Path) -> Path | None:
+    """The file that is read for a folder of scenarios; ``None`` if it is none.
+
+    The adapter is the same wherever one stands: another agent would be tested otherwise. What lies
+    above a checkout is of somebody else.
+    """
     there = scenarios_in(folder)
     if not there:
         return None
-    full, top = real(folder), real(here)
+    full = real(folder)
     for above in (full, *full.parents[:_UP]):
         if (above / FILE_NAME).is_file():
             return above / FILE_NAME
-        if above == top:
+        if (above / ".git").exists():
             break
     return next((one / EXPECTED for one in there if (one / EXPECTED).is_file()), None)
 
@@ -139,6 +143,9 @@ def read_adapter(request: FileRequest) -> ReadFile:
     places = ScenarioPlaces(rubrics[0], CODE in given, file.judge_models, pinned[0])
     packs: dict[str, ScenarioPack] = {}
     for name, folder in picked(given, folders).items():
+        if not (folder / EXPECTED).is_file():
+            mistakes.say(str(folder), f"has inputs/ and no {EXPECTED}")
+            continue
         pack = mistakes.collect(partial(read_scenario, folder, name, places))
         if pack is not None:
             packs[name] = pack
@@ -189,8 +196,6 @@ def _folders(request: FileRequest, file: AdapterFile, source: str) -> dict[str, 
             name = real(one).name
             if real(found.get(name, one)) != real(one):
                 mistakes.say(source, f"there are two scenarios called {name!r}", "scenarios")
-            if not (one / EXPECTED).is_file():
-                mistakes.say(str(one), f"has inputs/ and no {EXPECTED}")
             found[name] = one
     mistakes.stop_if_any()
     return found

@@ -124,8 +124,8 @@ class TrajectoryKind:
     def claims(self, value: JSON) -> bool:
         return is_adapter(value)
 
-    def file_of(self, folder: Path, here: Path) -> Path | None:
-        return stands_for(folder, here)
+    def file_of(self, folder: Path) -> Path | None:
+        return stands_for(folder)
 
     def with_options(self, request: FileRequest) -> ReadFile:
         return with_given(request)

@@ -86,9 +86,14 @@ def _clean(message: str, value: Any) -> str:
     return text if message.startswith("Value error") else f"{show_found(value)}; {text}"
 
 
+_PRINTED_BITS = 4096
+"""Of longer numbers Python may refuse to make decimal digits."""
+
+
 def show_found(value: Any) -> str:
     """A value as messages show it, cut to a readable length."""
-    shown = repr(value)
+    huge = isinstance(value, int) and value.bit_length() > _PRINTED_BITS
+    shown = hex(value) if huge else repr(value)
     return f"found {shown if len(shown) <= 60 else shown[:57] + '...'}"
 
 

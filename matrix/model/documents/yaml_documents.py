@@ -197,6 +197,7 @@ class _NodeReader:
             return None
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             self._fault(path, f"{show_found(value)}; no number here may be beyond 64 bits")
+            value = max(-(2**63), min(value, 2**63 - 1))  # Python prints none of 4,300 digits
         if not isinstance(value, (str, int, float, bool, type(None))):
             value = str(node.value)
         if isinstance(value, str) and (whole := _whole(value)) is None:

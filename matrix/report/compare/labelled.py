@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from matrix.model.errors import MatrixError
 from matrix.report.compare.judge_bias import BiasDifference, bias_of
 from matrix.report.compare.judge_check import Standing, standing_of
+from matrix.report.text import plural
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.reading.reader import RunTables
+from matrix.store.run.made_here import is_made_here
+from matrix.store.run.run_folder import RUN_ID, read_run
 from matrix.store.shared.labels import (
     JudgeId,
     Label,
@@ -112,7 +118,42 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
         there = judges_of(tables)
         parts = [metric] if metric in there else _parts(metric, tables, there)
         judges |= {judge for name in parts for judge in there[name]}
-    return standing_of(metric, judges, labels_beside(sources)) if judges else None
+    if not judges:
+        return None
+    standing = standing_of(metric, judges, labels_beside(sources))
+    strange = _strange_labels(judges, sources)
+    if standing is None or not strange:
+        return standing
+    return replace(standing, sentence=f"{standing.sentence} {strange}")
+
+
+def _strange_labels(judges: Collection[JudgeId], sources: Sequence[RunTables]) -> str:
+    """Which labels somebody else may have written, because what they are of is not here."""
+    own: dict[Path, bool] = {}
+    strange: dict[str, int] = {}
+    for folder in dict.fromkeys(tables.run_dir.parent for tables in sources):
+        for label in read_labels(folder):
+            place = folder / Path(label.run).name
+            if label.value is None or label.judge not in judges:
+                continue
+            if place not in own:
+                own[place] = _is_own(place)
+            if not own[place]:
+                strange[label.run] = strange.get(label.run, 0) + 1
+    if not strange:
+        return ""
+    runs = " and ".join(sorted(strange)[:2]) + (" and more" if len(strange) > 2 else "")
+    count = plural(sum(strange.values()), "label")
+    return f"Of {runs}, not here or not made by you, come {count}: the word of whoever wrote them."
+
+
+def _is_own(run_dir: Path) -> bool:
+    if not re.fullmatch(RUN_ID, run_dir.name):
+        return False
+    try:
+        return is_made_here(run_dir, read_run(run_dir))
+    except MatrixError:
+        return False
 
 
 def judged_parts(metric: str, sources: Sequence[RunTables]) -> list[str]:

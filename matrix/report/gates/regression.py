@@ -37,6 +37,7 @@ from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
 from matrix.stats.verdicts.comparisons import paired_rates
 from matrix.stats.verdicts.sensitivity import filled, seen_range
+from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 BASELINE, CANDIDATE = 0, 1
 """Variants of a matchup of two runs."""
@@ -211,6 +212,11 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
     if other := changes_between(*matchup.sources):
         parts.append(f"other than in {found.baseline}: {other}")
+    parts += [
+        f"{tables.run.run_id} {NOT_MADE_HERE}"
+        for tables in matchup.sources
+        if not is_made_here(tables.run_dir, tables.run)
+    ]
     parts += [rests, *([matchup.scope] if matchup.scope else [])]
     parts += [models_told(matchup.simulated)] if matchup.simulated else []
     return f"{head}: {'; '.join(part for part in parts if part)}"

@@ -58,6 +58,19 @@ def is_made_here(run_dir: Path, run: RunFile, environment: Mapping[str, str] = o
     return bool(run.mark) and hmac.compare_digest(run.mark, mark_of(run_dir, run, environment))
 
 
+def mark_of_file(name: str, environment: Mapping[str, str] = os.environ) -> str:
+    """The mark of a file that runs share, by the random name that it got when it was begun.
+
+    It is empty where there can be none. What was written into a file of this user's later is not
+    in it: it tells whether a file came from elsewhere, not whether it was changed.
+    """
+    try:
+        key = _key(_place(environment))
+    except (OSError, RuntimeError):
+        return ""
+    return hmac.new(key, canonical(["file", name]), sha256).hexdigest()
+
+
 def _place(environment: Mapping[str, str]) -> Path:
     """Where programs keep what is of a user and of one machine (XDG base directories 0.8)."""
     state = environment.get("XDG_STATE_HOME", "")

@@ -11,6 +11,7 @@ All processes must be on the machine that has the file: SQLite's write-ahead log
 from __future__ import annotations
 
 import queue
+import secrets
 import sqlite3
 import threading
 from contextlib import closing
@@ -22,6 +23,7 @@ from msgspec.json import Decoder, encode
 
 from matrix.model.errors import StoreError
 from matrix.model.records import Answer
+from matrix.store.run.made_here import mark_of_file
 from matrix.store.run.own_files import make_private
 
 ANSWERS_NAME: Final = "answers.sqlite"
@@ -33,11 +35,12 @@ MAX_BYTES: Final = 2 * 1024**3
 VERSION: Final = 1
 """Version of the file, in SQLite's ``user_version``."""
 
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS answers (
-    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL
+_SCHEMA = (
+    "CREATE TABLE IF NOT EXISTS answers"
+    " (id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, body BLOB NOT NULL)",
+    "CREATE TABLE IF NOT EXISTS origin"
+    " (one INTEGER PRIMARY KEY CHECK (one = 1), name TEXT NOT NULL, mark TEXT NOT NULL)",
 )
-"""
 LONGEST_WAIT_S: Final = 5.0
 """How long a writer waits for the writers of other processes."""
 
@@ -177,9 +180,37 @@ def _create(path: Path, patience_s: float) -> None:
         if version not in (0, VERSION):
             raise sqlite3.DatabaseError(f"it has version {version}, this matrix knows {VERSION}")
         if not version:
-            db.execute(_SCHEMA)
-            db.execute(f"PRAGMA user_version = {VERSION}")
+            _begin(db)
         db.execute("SELECT key, body FROM answers LIMIT 1").fetchone()
+
+
+def _begin(db: sqlite3.Connection) -> None:
+    for table in _SCHEMA:
+        db.execute(table)
+    name = secrets.token_hex(16)
+    db.execute("INSERT OR IGNORE INTO origin VALUES (1, ?, ?)", (name, mark_of_file(name)))
+    db.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def require_own(path: Path) -> None:
+    """See that a file of answers was begun by this user: its answers are taken for a model's.
+
+    Raises:
+        StoreError: It came from elsewhere.
+    """
+    try:
+        with closing(_connect(path, LONGEST_WAIT_S)) as db:
+            found = db.execute("SELECT name, mark FROM origin").fetchall()
+    except sqlite3.Error:
+        found = []  # of a time before files had a mark
+    if [(name, mark) for name, mark in found if mark and mark == mark_of_file(str(name))]:
+        return
+    raise StoreError(
+        f"kept answers are not used: {path} was not begun by you on this machine, so that what it "
+        "says a model answered is the word of whoever wrote it; delete it, and a new one is begun "
+        "(what carries it from machine to machine has to carry matrix/runs.key of "
+        "$XDG_STATE_HOME, too)"
+    )
 
 
 def _connect(path: Path, patience_s: float) -> sqlite3.Connection:

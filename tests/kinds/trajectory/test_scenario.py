@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from matrix.kinds.trajectory.file import is_adapter
 from matrix.kinds.trajectory.scenario import ScenarioPlaces, read_scenario
 from matrix.kinds.trajectory.settings import TrajectoryScenario
 from matrix.model.errors import BadInput
+from tests.executors.programs import Project
 from tests.kinds.trajectory.folders import project, scenario
 
 INPUTS = {"turn-01-interview-a.md": "one", "turn-02-mail.md": "two"}
@@ -235,6 +237,38 @@ def test_an_adapter_that_is_named_itself_is_read_as_one(
     scenario(tmp_path, "01", INPUTS, {})
     done = made.matrix("validate", "trajectory.yaml")
     assert done.code == 0, done
+
+
+def test_a_folder_without_its_expected_file_hides_no_other_mistake(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    scenario(tmp_path, "01", INPUTS, {"turns": {"turn-01": 1}})
+    (scenario(tmp_path, "02", INPUTS, {}) / "expected.yaml").unlink()
+    done = made.matrix("validate", "scenarios")
+    told = done.out + done.err
+    assert done.code == 2, done
+    assert "has inputs/ and no expected.yaml" in told
+    assert "is a list of turns" in told
+
+
+@pytest.mark.parametrize("there", [".", "scenarios", "scenarios/01"])
+def test_the_adapter_is_the_same_wherever_one_stands(tmp_path: Path, there: str) -> None:
+    made = project(tmp_path, {"scenarios": ["scenarios"], "agent": "sim/haiku"})
+    scenario(made.folder, "01", INPUTS, {})
+    folder = made.folder / "scenarios" / "01"
+    named = os.path.relpath(folder, made.folder / there)
+    done = Project(made.folder / there).matrix("plan", named)
+    assert done.code == 0, done
+    assert "agent sim/haiku" in done.out
+
+
+def test_no_adapter_from_above_a_checkout_is_taken(tmp_path: Path) -> None:
+    made = project(tmp_path, {"scenarios": ["own/scenarios"], "agent": "sim/haiku"})
+    scenario(tmp_path / "own", "01", INPUTS, {})
+    (tmp_path / "own" / ".git").mkdir()
+    done = Project(tmp_path / "own").matrix("plan", "scenarios/01")
+    assert done.code == 0, done
+    assert "agent sim/sonnet" in done.out
+    assert "sim/haiku" in made.matrix("plan", "trajectory.yaml").out
 
 
 @pytest.mark.parametrize(

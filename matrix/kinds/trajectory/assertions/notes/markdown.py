@@ -311,13 +311,24 @@ def is_nothing(text: str) -> bool:
     return bare.strip("-\u2013\u2014 ") in _NOTHING or bare in _NOTHING
 
 
+_SO_FAR = (
+    r"(?:at all|yet|so far|here|now|else|more|further|either|to date|to report|at present|for now|"
+    r"since(?: then)?|today|(?:this|in this|last|in the last) (?:day|week|month|turn|round|time))"
+)
+_OTHER = (
+    r"(?:(?:counter|contrary|contradict\w*|disconfirm\w*|oppos\w+|support\w*|such|further|new|more|"
+    r"additional|other|fresh|direct|clear|known)[- ]?)*"
+)
 _NO_EVIDENCE: Final = re.compile(
     r"(?:there (?:is|are|was|were) )?(?:so far |still |as yet |at present )?"
-    r"(?:nothing|none|no (?:(?:counter|contrary|contradict\w*|disconfirm\w*|support\w*|such)[- ]?)?"
-    r"(?:evidence|rows?|entries))\b"
-    r"(?:\W*$|(?: (?:at all|yet|so far|here|new|else|more))*"
+    rf"(?:(?:nothing|none|no {_OTHER}(?:evidence|rows?|entries))\b"
+    rf"(?:\W*$|(?: (?:{_SO_FAR}|new))*"
     r"(?: (?:that )?(?:speaks?|says|said|argues?|points?|stands|found|known|recorded|collected|"
-    r"logged|seen|heard|contradicts?|supports?|against|for|to date|was|is|has been)\b|\W*$))",
+    r"logged|seen|heard|contradicts?|supports?|against|for|to date|was|is|has been)\b|\W*$))"
+    rf"|no {_OTHER}(?:signals?|data|findings?|observations?|news|updates?|proof|support|changes?)"
+    rf"(?: (?:{_SO_FAR}|against(?: it)?|for(?: it)?))*\W*$"
+    rf"|(?:still |yet )?to be (?:collected|added|gathered|filled in|found|written)"
+    rf"(?: {_SO_FAR})*\W*$)",
     re.IGNORECASE,
 )
 
