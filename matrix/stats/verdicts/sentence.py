@@ -71,9 +71,10 @@ def _winner(words: Wording) -> str:
 def _only_one_left(words: Wording) -> str:
     others = len(words.names) - 1
     whom = words.worse if others == 1 else f"every other variant, {words.worse} most of all,"
+    rounds = count(words.verdict.rounds_used, f"complete {words.paired_on}")
     return (
         f"{words.better} is the one to keep: {whom} fails more often by more than "
-        f"{words.failure_margin} ({words.failures}) over {words.rounds}{words.looked}. Scores do "
+        f"{words.failure_margin} ({words.failures}) over {rounds}{words.looked}. Scores do "
         "not decide it: none of the others is shown to score better."
     )
 

@@ -219,6 +219,8 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
     if any(one.overturned for one in shaken):
         flags = ("fragile", *flags)
     pairs = finding.claims if ruling.decisive is None else (ruling.decisive,)
+    # failures decide over rounds in which nobody may have a score
+    decisive = None if ruling.reasons[0] == "others fail too often" else ruling.decisive
     return Verdict(
         kind=ruling.kind,
         winner=ruling.ahead if ruling.kind == "winner" else None,
@@ -234,7 +236,7 @@ def _assembled(table: RoundTable, rules: Rules, finding: LookOutcome) -> Verdict
         rules=rules,
         rounds_planned=table.n_rounds_planned,
         rounds_complete=table.prefix_length,
-        rounds_used=seen.prefix_length if ruling.decisive is None else ruling.decisive.n,
+        rounds_used=seen.prefix_length if decisive is None else decisive.n,
         pairs_errored=max(pair.errored for pair in pairs),
         pairs_unscored=max(pair.unscored for pair in pairs),
         sensitivity=shaken,

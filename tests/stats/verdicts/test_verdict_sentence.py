@@ -379,3 +379,13 @@ def test_every_verdict_by_looking_has_one_sentence_that_matches_its_kind(
     assert sentence.endswith(".")
     assert ("looked at after every" in sentence) >= (verdict.decided_at is not None)
     assert not any(bad in sentence for bad in ("None", "nan", "inf ", "-0.0 ", "  "))
+
+
+def test_who_never_has_a_score_fails_over_all_rounds(table_of: Any) -> None:
+    scores = np.random.default_rng(1).normal(60, 3, (40, 1, 2))
+    scores[:, :, 0] = np.nan
+    outcomes = np.zeros(scores.shape, dtype=np.int64)
+    outcomes[:, :, 0] = OUTCOMES.index("failed")
+    found = verdict_of(table_of(scores, outcomes), Rules())
+    assert "against 40 of 40) over 40 complete rounds" in verdict_sentence(found, NAMES[:2])
+    assert found.rounds_used == 40
