@@ -107,7 +107,7 @@ def _interval_told(row: Row) -> str:
     return f"{row['name']} {row['mean']:.4g}{bounds}"
 
 
-class Spread(NamedTuple):
+class ScoreRange(NamedTuple):
     """How far values go; of an even number of them the median is the upper one of the middle."""
 
     sessions: int
@@ -116,13 +116,13 @@ class Spread(NamedTuple):
     high: float
 
 
-def spreads_of(rows: Sequence[Row]) -> dict[str, Spread]:
+def score_ranges(rows: Sequence[Row]) -> dict[str, ScoreRange]:
     """Name -> how far the values of its sessions go, from rows of ``name`` and ``value``."""
     values: dict[str, list[float]] = {}
     for row in rows:
         values.setdefault(str(row["name"]), []).append(float(row["value"]))
     return {
-        name: Spread(len(own), min(own), sorted(own)[len(own) // 2], max(own))
+        name: ScoreRange(len(own), min(own), sorted(own)[len(own) // 2], max(own))
         for name, own in values.items()
     }
 
@@ -155,7 +155,7 @@ def distributions(rows: Sequence[Row], metric: str) -> Chart:
     told = "; ".join(
         f"{name}: {one.sessions} sessions, from {one.low:.4g} to {one.high:.4g}, "
         f"median {one.median:.4g}"
-        for name, one in spreads_of(rows).items()
+        for name, one in score_ranges(rows).items()
     )
     return Chart(spec, f"{metric} of single sessions, by variant", told)
 

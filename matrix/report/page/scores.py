@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from matrix.report.page.blocks import Block, DataTable, Facts, Figure, TableCell, shade
-from matrix.report.page.charts import bars, distributions, intervals, spreads_of
+from matrix.report.page.charts import bars, distributions, intervals, score_ranges
 from matrix.report.page.drawing import draw
 from matrix.report.page.known import RunFacts, figure, level_columns
 from matrix.report.run.summary_text import variant_table
@@ -83,7 +83,7 @@ def _distribution(run: RunFacts, frame: Any, factor: str) -> Iterator[Block]:
                 str(one.sessions),
                 *(number(value, 2) for value in (one.low, one.median, one.high)),
             ]
-            for name, one in spreads_of(rows).items()
+            for name, one in score_ranges(rows).items()
         ],
     )
 
