@@ -141,11 +141,11 @@ BROKEN = {
     "an endless view": (
         "drop table sessions; create view sessions as with recursive n(id) as "
         "(select 1 union all select id + 1 from n) select id, 'x' as session_id from n",
-        "holds a view 'sessions', which is no part of a journal",
+        "holds the view 'sessions', which is no part of a journal",
     ),
     "a trigger": (
         "create trigger t after insert on entries begin select 1; end",
-        "holds a trigger 't', which is no part of a journal",
+        "holds the trigger 't', which is no part of a journal",
     ),
     "a version that is none": (
         "update meta set value = 'next' where key = 'version'",
