@@ -13,15 +13,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from matrix.kinds.trajectory.assertions.notes.paths import alternatives, never_matches
-from matrix.kinds.trajectory.assertions.structural import installed
+from matrix.kinds.trajectory.assertions.own_checks import CHECKS, installed
 from matrix.kinds.trajectory.rubrics import find_rubric
 from matrix.kinds.trajectory.settings import Content, Expected, Structural
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import did_you_mean
-
-CHECKS: Final = "checks.py"
-"""A scenario's own assertions, beside what it expects."""
 
 _OF_CONTENT: Final = ("judge", "rubric", "target_glob", "target_file", "model")
 _TARGETS: Final = frozenset(["target", "targets", "file", "files", "path", "glob"])

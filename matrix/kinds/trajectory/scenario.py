@@ -20,10 +20,9 @@ from pydantic import ValidationError
 from matrix.kinds.protocol import ScenarioPack
 from matrix.kinds.reporting import file_name
 from matrix.kinds.text_files import read_text, real
-from matrix.kinds.trajectory.assertions.own_checks import assertions_of
+from matrix.kinds.trajectory.assertions.own_checks import CHECKS, assertions_of, installed
 from matrix.kinds.trajectory.assertions.pinned import Pin
-from matrix.kinds.trajectory.assertions.structural import installed
-from matrix.kinds.trajectory.expected import CHECKS, ExpectedReader
+from matrix.kinds.trajectory.expected import ExpectedReader
 from matrix.kinds.trajectory.foreign import links_out_of, special_files_in
 from matrix.kinds.trajectory.settings import (
     TRAJECTORY,
@@ -181,6 +180,9 @@ class _Reader:
             for one in tree.body
             if isinstance(one, ast.FunctionDef) and not one.name.startswith("_")
         ]
+        for one in tree.body:
+            if isinstance(one, ast.AsyncFunctionDef):
+                self._mistakes.say(source, f"{one.name} is async; a check is a plain def")
         for name in sorted(set(own) & set(installed())):
             told = f"defines {name}, which is an assertion already; give it another name"
             self._mistakes.say(source, told)

@@ -440,8 +440,8 @@ def _require_own(db: sqlite3.Connection, path: Path) -> None:
     for kind, name in db.execute("SELECT type, name FROM sqlite_master").fetchmany(100):
         if (kind, name) not in _OWN:
             raise StoreError(
-                f"{path} holds the {kind} {str(name)[:40]!r}, which is no part of a journal; it was "
-                "left as it is"
+                f"{path} holds the {kind} {str(name)[:40]!r}, which is no part of a journal; it "
+                "was left as it is"
             )
 
 

@@ -476,11 +476,13 @@ def test_own_checks_are_run_only_where_that_is_allowed(tmp_path: Path) -> None:
     done, report = played(made, "scenarios/06", "--allow-code", run_id="b")
     found = {f"t01.{name}": "PASS" if name in held else "FAIL" for name in names}
     assert (done.code, words(report, "06")) == (3, found)
-    assert whys(report, "06")["t01.lists"].startswith("the check gave back a list; it is true, or")
+    assert whys(report, "06")["t01.lists"].startswith(
+        "the check gave back ['a reason']; it is true"
+    )
     kept = b"".join(p.read_bytes() for p in tmp_path.rglob("*") if p.is_file())
     assert b"ghq-canary-7f3a" not in kept + (done.out + done.err).encode()
-    assert whys(report, "06")["t01.leaves"] == "the check broke: SystemExit: 0"
-    assert whys(report, "06")["t01.breaks"] == "the check broke: KeyError: 1"
+    assert whys(report, "06")["t01.leaves"] == "the check broke in line 7: SystemExit: 0"
+    assert whys(report, "06")["t01.breaks"] == "the check broke in line 5: KeyError: 1"
 
 
 @pytest.mark.parametrize("code", ["import nowhere", "raise SystemExit(0)"])
@@ -494,6 +496,15 @@ def test_own_checks_that_cannot_be_loaded_are_told_before_the_start(
     assert done.code == 2, done
     assert "06/checks.py: cannot be loaded: " in done.err
     assert made.matrix("validate", "scenarios/06").code == 0, "nothing is run there"
+
+
+def test_a_check_is_a_plain_function(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    folder = scenario(tmp_path, "06", {"turn-01-x.md": "x"}, {"turns": [{"turn": 1}]})
+    (folder / "checks.py").write_text("async def later(view, argument):\n    return True\n")
+    done = made.matrix("plan", "scenarios/06", "--allow-code")
+    assert done.code == 2, done
+    assert "06/checks.py: later is async; a check is a plain def" in done.err
 
 
 def test_scaffolds_and_agents_are_crossed(tmp_path: Path) -> None:

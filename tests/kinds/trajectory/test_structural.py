@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Event
 from typing import Any, Final, Literal
 from unicodedata import normalize
 
@@ -16,6 +17,7 @@ from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, with_marked_headings
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.notes.paths import hits
+from matrix.kinds.trajectory.assertions.own_checks import of_function
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found
 
 Composition = Literal["NFC", "NFD"]
@@ -745,3 +747,11 @@ def test_what_is_hidden_linked_or_no_text_is_not_looked_at(tmp_path: Path) -> No
     (tmp_path / "hypotheses" / "H-V9-link.md").symlink_to("/etc/passwd")
     assert "hypotheses/H-V9-link.md" not in scan(tmp_path)
     assert ask(view, "all_internal_links_valid").holds
+
+
+def test_a_check_that_does_not_end_fails_and_nobody_waits_for_it(tmp_path: Path) -> None:
+    ended = Event()
+    scene = AssertionContext(look(tmp_path, NOTES), Layout())
+    found = of_function(lambda view, argument: ended.wait(), limit_s=0.01).check(scene, 1)
+    assert (found.holds, found.seen) == (False, "the check did not end in 0.01 s")
+    ended.set()

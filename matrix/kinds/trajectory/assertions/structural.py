@@ -8,9 +8,7 @@ for; ``file_contains_any`` is this project's own. Packages add more under the en
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -48,13 +46,6 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
 )
 from matrix.kinds.trajectory.assertions.notes.paths import absent, alternatives, hits, listed, plain
 from matrix.model.records import JSON
-from matrix.telemetry.redaction import redact, secrets_in
-
-_TRUTHS: Final = ("bool", "bool_")
-"""Types of what is true or false; that of numpy's comparisons is the second."""
-
-GROUP: Final = "matrix.assertions"
-"""Entry point group of further assertions."""
 
 
 class Found(NamedTuple):
@@ -266,33 +257,3 @@ BUILT_IN: Final[Mapping[str, Assertion]] = {
     "file_contains_any": Assertion(_all(_contains_any), contains_fault),
 }
 """Name in ``expected.yaml`` -> the assertion."""
-
-
-def installed() -> dict[str, Assertion]:
-    """Every assertion there is: the built-in ones, and those of installed packages.
-
-    A package names a function ``(view, argument) -> bool | str``: true if it holds, or the reason
-    why it does not.
-    """
-    found = {entry.name: of_function(entry.load()) for entry in entry_points(group=GROUP)}
-    return {**found, **BUILT_IN}
-
-
-def of_function(check: Callable[[View, Any], bool | str]) -> Assertion:
-    """An assertion of somebody else's function."""
-
-    def decide(scene: AssertionContext, argument: Any) -> Found:
-        try:
-            said = check(scene.view.alone(), argument)
-        except BaseException as error:  # SystemExit, and what test frameworks raise
-            told = redact(f"{type(error).__name__}: {error}", secrets_in(os.environ))
-            return Found(False, f"the check broke: {told}"[:500])
-        if isinstance(said, str):
-            told = redact(said, secrets_in(os.environ))  # it is code that may see what is set
-            return Found(False, told[:500] or "it does not hold")
-        if type(said).__name__ not in _TRUTHS:
-            told = f"the check gave back a {type(said).__name__}; it is true, or the reason why not"
-            return Found(False, told)
-        return Found(bool(said), "it holds" if said else "it does not hold")
-
-    return Assertion(decide, lambda argument: "")
