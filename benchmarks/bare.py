@@ -36,7 +36,7 @@ from matrix.model.records import (
     Tool,
 )
 from matrix.model.seeds import content_hash, derive_seed, stream
-from matrix.providers.simulated import SimulatedProvider
+from matrix.providers.simulated.provider import SimulatedProvider
 from matrix.providers.simulated.settings import SimulationSettings
 
 T = TypeVar("T")

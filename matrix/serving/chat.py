@@ -13,8 +13,8 @@ from typing import Final, Literal
 
 import orjson
 
-from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.language.schemas import BadSchema
+from matrix.providers.simulated.provider import SimulatedProvider
 from matrix.serving.api_errors import ApiError, bad_request, unknown_model, wrong_key
 from matrix.serving.bodies import Head, completion, events, garbled
 from matrix.serving.faults import Fault, FaultPlan, error_of, reported

@@ -12,7 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from matrix.model.documents.yaml_documents import Document, PathKey, check, parse_document
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import Name, Positive, SpecModel
-from matrix.providers.simulated import SimulationSettings
+from matrix.providers.simulated.settings import SimulationSettings
 from matrix.serving.faults import ServerFaultSettings
 
 ECHO = "echo"

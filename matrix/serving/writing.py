@@ -10,11 +10,10 @@ import orjson
 from matrix.model.records import ToolCall, Usage
 from matrix.model.seeds import derive_seed, stream
 from matrix.providers.base import ProviderReply
-from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.calling import call_of_tool
 from matrix.providers.simulated.language.examples import example
 from matrix.providers.simulated.language.schemas import conforms
-from matrix.providers.simulated.provider import size, tokens_out
+from matrix.providers.simulated.provider import SimulatedProvider, size, tokens_out
 from matrix.serving.request import ANY_TOOL, ChatRequest, OfferedTool, call_of
 
 ECHO_TEXT: Final = "This is the fixed answer of the simulated model echo."

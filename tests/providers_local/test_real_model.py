@@ -18,8 +18,8 @@ import pytest
 import matrix
 from matrix.judging.request import Part, judge_request, judge_system, verdict_schema
 from matrix.judging.verdict import parse_verdict
-from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.detect.classify import SCHEMA, parse_label
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.prompts import classifier_system, classify_request
 from matrix.kinds.playtest.table.judge import RUBRIC
 from matrix.model.records import Call, CallKey, CallParams

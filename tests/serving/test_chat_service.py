@@ -11,8 +11,9 @@ from matrix.judging.request import Part, judge_request, judge_system, verdict_sc
 from matrix.judging.rubric import Criterion, Rubric
 from matrix.kinds.playtest.setup import prompts
 from matrix.model.records import Call, CallKey, CallParams, ChatMessage
-from matrix.providers.simulated import SimulatedProvider, SimulationSettings
 from matrix.providers.simulated.language.schemas import conforms
+from matrix.providers.simulated.provider import SimulatedProvider
+from matrix.providers.simulated.settings import SimulationSettings
 from matrix.serving.faults import FAULTS
 from matrix.serving.writing import ECHO_TEXT
 from tests.serving.asking import USER, Desk, request_body

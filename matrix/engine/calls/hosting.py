@@ -30,7 +30,7 @@ def build_provider(name: str, setup: RunSetup, places: AgentPlaces | None = None
         KeyError: No such provider; a defect of the set-up.
     """
     if name == SIMULATED:
-        from matrix.providers.simulated import SimulatedProvider
+        from matrix.providers.simulated.provider import SimulatedProvider
         from matrix.providers.simulated.settings import SimulationSettings
 
         return SimulatedProvider(

@@ -3,7 +3,3 @@
 A session is one input. A turn is one agent: what it makes of the input and of the outputs of the
 agents before it, and what a judge finds about each of its criteria.
 """
-
-from matrix.kinds.criteria.kind import KIND
-
-__all__ = ["KIND"]

@@ -1,5 +1,1 @@
 """Self-tests: a generator writes a request, a system answers it, a judge scores the answer."""
-
-from matrix.kinds.selftest.kind import KIND
-
-__all__ = ["KIND"]

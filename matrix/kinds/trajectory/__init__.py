@@ -4,7 +4,3 @@ A session is one run of one scenario: it begins with a scaffold, and every turn 
 After each turn the folder is looked at (structural assertions), at the end judges are asked about
 what a folder cannot show by itself (content assertions). Over runs, every assertion has a rate.
 """
-
-from matrix.kinds.trajectory.kind import KIND
-
-__all__ = ["KIND"]

@@ -4,8 +4,3 @@ Everything after the model (parsing, classification, scoring, statistics) is the
 the text comes from here. See :mod:`.settings` for what a run spec may say and :mod:`.traits` for
 the table of behaviours.
 """
-
-from matrix.providers.simulated.provider import SimulatedProvider
-from matrix.providers.simulated.settings import SimulationSettings
-
-__all__ = ["SimulatedProvider", "SimulationSettings"]

@@ -13,8 +13,8 @@ from matrix.engine.calls.provider_host import _acquire
 from matrix.engine.wire.setup import ModelEntry
 from matrix.model.errors import DigestMismatch, RequestRejected
 from matrix.model.records import Answer, Call, CallKey, CallParams, ChatMessage, ToolCall
-from matrix.providers.simulated import SimulatedProvider
 from matrix.providers.simulated.language.schemas import conforms
+from matrix.providers.simulated.provider import SimulatedProvider
 from matrix.providers.simulated.settings import SimulationSettings
 from matrix.store.journal.codec import decode, encode
 from tests.engine.errand_kind import NAME, TOOLS, ErrandKind, ErrandState

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from matrix.kinds.library import FolderLibrary, shipped_root
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding

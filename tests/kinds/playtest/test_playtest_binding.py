@@ -10,7 +10,7 @@ import pytest
 from pydantic import ValidationError
 
 from matrix.kinds.library import FolderLibrary, shipped_root
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding
 from matrix.model.errors import BadInput

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
 from matrix.kinds.playtest.table.casting import MAX_BACKSTORY, MAX_NAME, clean_name
 from tests.kinds.fakes import Asked, make_prelude

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import ValidationError
 
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
 from matrix.kinds.playtest.table.judge import RUBRIC, transcript

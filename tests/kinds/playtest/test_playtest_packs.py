@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from matrix.kinds.library import FolderLibrary, shipped_root
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.archetypes import load_archetypes
 from matrix.kinds.playtest.setup.pack import MAX_GUIDE_BYTES
 from matrix.model.errors import BadInput

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from matrix.kinds.playtest import KIND
 from matrix.kinds.playtest.detect.asides import (
     Aside,
     addressed_alone,
@@ -17,6 +16,7 @@ from matrix.kinds.playtest.detect.asides import (
 )
 from matrix.kinds.playtest.detect.moments import find_payoffs, open_moment
 from matrix.kinds.playtest.detect.reading import read
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.state import MomentBook
 from tests.kinds.fakes import Played, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan

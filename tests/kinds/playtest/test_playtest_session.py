@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from matrix.kinds.playtest import KIND
+from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
 from matrix.model.errors import CallFailed
 from tests.kinds.fakes import Asked, Played, make_prelude, play_session
