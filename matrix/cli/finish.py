@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from matrix.cli.display import LiveDisplay, LogLines, Quiet
+from matrix.cli.display import LiveDisplay, LogLines, Quiet, can_be_redrawn
 from matrix.cli.printing import say
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def shown(*, quiet: bool, program: bool = False) -> Iterator[LiveDisplay | LogLi
     Standard output is this program's meanwhile: what user code prints goes to errors; but for a
     ``program`` that has the terminal, as the command of a gateway.
     """
-    showing = Quiet() if quiet else LiveDisplay() if sys.stderr.isatty() else LogLines()
+    live = can_be_redrawn(sys.stderr, os.environ)
+    showing = Quiet() if quiet else LiveDisplay() if live else LogLines()
     below = nullcontext() if program else _errors_instead_of_output()
     with showing, redirect_stdout(sys.stderr), below:
         yield showing

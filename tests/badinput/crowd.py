@@ -83,12 +83,12 @@ class Crowd:
     @property
     def _quiet(self) -> bool:
         """Whether nobody waits at the gate and nothing is in flight."""
-        counters = self.core.picture().counters
+        counters = self.core.picture(0.0).counters
         return not counters.in_flight and not counters.waiting
 
     def _pass_time(self) -> None:
         """Calls whose account was refused are held back until it is later."""
-        counters = self.core.picture().counters
+        counters = self.core.picture(0.0).counters
         if counters.waiting and not counters.in_flight:
             self._now += 0.5
             self._tick()
@@ -226,7 +226,7 @@ class Crowd:
 
     def check_end(self) -> None:
         """Nothing is left open, every call has its end, and the journal says the same."""
-        balance, picture = self.core.ledger.balance, self.core.picture()
+        balance, picture = self.core.ledger.balance, self.core.picture(0.0)
         assert (balance.held, self.core.ledger.holds) == (0, {})
         assert (picture.counters.in_flight, picture.counters.waiting) == (0, 0)
         over = [entry for entry in self.journal if isinstance(entry, Settled)]

@@ -94,7 +94,7 @@ async def test_cancelled_callers_leak_no_place_and_no_hold_wherever_they_were() 
             task.cancel()
         await asyncio.gather(*asking, return_exceptions=True)
         await settled()
-        counters = desk.core.picture().counters
+        counters = desk.core.picture(0.0).counters
         assert (counters.in_flight, counters.waiting, desk.core.ledger.held) == (0, 0, 0)
         said = await desk.serve(calls(6))
         assert all(isinstance(one, Answer) for one in said), "and the same calls may be asked again"

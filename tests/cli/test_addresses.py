@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from matrix import api
-from matrix.cli.display import progress_line
+from matrix.cli.so_far import progress_line
 from matrix.engine.run.progress import Progress, Silent
 from matrix.model.errors import BadInput
 from tests.cli.program import Matrix

@@ -1,22 +1,18 @@
-"""On a terminal: the live picture is drawn, goes on, and the summary follows it."""
+"""On a terminal: the live table is drawn, goes on, and the summary follows it."""
 
 from __future__ import annotations
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
+import socket
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.cli.program import PROGRAM, environment
-from tests.waiting import LONGEST_WAIT_S
+from tests.cli.program import Matrix
+from tests.cli.terminal import ESCAPES, Terminal
 
-ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 SMALL = (
     "run",
     "--executor",
@@ -26,36 +22,51 @@ SMALL = (
     "--run-id",
     "seen",
 )
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+
+SLOW = """\
+scenarios: [put-it-back]
+factors: {{prompt: [baseline, pulse-aware]}}
+per_cell: 1
+roles: {{all: mine, judge: mine}}
+limits: {{turns: 2, cost_usd: 2}}
+models:
+  mine: {{target: openai/x, api_base: "{url}", price: {{input: 1, output: 1}}}}
+providers: {{processes: 1}}
+"""
 
 
 def on_terminal(folder: Path, *args: str, columns: int = 80, answer: str = "") -> tuple[str, int]:
     """All that the program writes to a terminal of its own, and its exit code."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    variables = environment(folder, {"TERM": "xterm-256color"})
-    del variables["COLUMNS"]
-    with subprocess.Popen(
-        [PROGRAM, *args], cwd=folder, env=variables, stdin=theirs, stdout=theirs, stderr=theirs
-    ) as program:
-        os.close(theirs)
-        if answer:
-            os.write(ours, answer.encode())
-        written = b"".join(iter(lambda: _read(ours), b""))
-        code = program.wait(timeout=LONGEST_WAIT_S)
-    os.close(ours)
-    return written.decode().replace("\r\n", "\n"), code
+    with Terminal(folder, *args, columns=columns, answer=answer) as terminal:
+        code = terminal.ended()
+        return terminal.written, code
 
 
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65536)
-    except OSError:  # how Linux says that the other end is closed
-        return b""
+@pytest.fixture
+def never_answers() -> Iterator[str]:
+    """An address where every request is taken and none is answered."""
+    server, kept = socket.create_server(("127.0.0.1", 0)), []
+
+    def take() -> None:
+        while True:
+            try:
+                kept.append(server.accept()[0])
+            except OSError:
+                return
+
+    thread = threading.Thread(target=take)
+    thread.start()
+    yield f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    server.shutdown(socket.SHUT_RDWR)
+    thread.join()
+    for one in (server, *kept):
+        one.close()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
-def test_the_live_picture_is_drawn_and_the_summary_follows(project: Path, columns: int) -> None:
+def test_the_live_table_is_drawn_and_the_summary_follows(project: Path, columns: int) -> None:
     written, code = on_terminal(project, *SMALL, "--per-cell", "6", columns=columns)
     text = ESCAPES.sub("", written)
     assert code == 0
@@ -65,7 +76,8 @@ def test_the_live_picture_is_drawn_and_the_summary_follows(project: Path, column
     assert "so far (no verdict before the end):" in live
     assert "played" in live
     assert "sessions  12 of 12 ended (12 completed), 0 open" in live
-    assert re.search(r"^baseline +\d\d\.\d +\d\d\.\d to \d\d\.\d +n = 6$", live, re.MULTILINE)
+    row = r"^baseline +\d\d\.\d +\d\d\.\d to \d\d\.\d +n = 6 of 6$"
+    assert re.search(row, live, re.MULTILINE)
     assert "Verdict: " in summary
     assert "\x1b[?25h" in written, "the cursor is shown again"
     commands = ("  python -c", "  matrix show")  # to be copied whole
@@ -76,7 +88,74 @@ def test_the_live_picture_is_drawn_and_the_summary_follows(project: Path, column
     assert too_long == []
 
 
-def test_every_part_of_the_live_picture_has_a_line_of_its_own(project: Path) -> None:
+@pytest.mark.slow
+def test_the_screen_holds_in_the_end_what_a_pipe_is_given(project: Path, matrix: Matrix) -> None:
+    with Terminal(project, *SMALL, "--per-cell", "2", columns=100) as terminal:
+        assert terminal.ended() == 0
+        screen = terminal.screen()
+    piped = matrix(*SMALL[:-1], "piped", "--per-cell", "2", variables={"COLUMNS": "100"})
+    for line in (piped.stderr + piped.stdout).replace("piped", "seen").splitlines():
+        if " in " not in line and len(line) <= 100:  # how long it took is another time
+            assert line.rstrip() in screen
+    assert sum(line.startswith("sessions  ") for line in screen) == 1, "one table, the last"
+    assert sum(line.startswith("played ") for line in screen) == 1
+    assert not any(line.startswith(("running ", "starting")) for line in screen)
+
+
+@pytest.mark.slow
+def test_what_is_said_meanwhile_stands_whole_above_the_table(project: Path) -> None:
+    with Terminal(project, *SMALL, "--per-cell", "2", columns=40) as terminal:
+        assert terminal.ended() == 0
+        screen = terminal.screen()
+    told = "".join(screen[: next(i for i, line in enumerate(screen) if line.startswith("played"))])
+    words = r"after the first round, the whole is expected to cost \$[\d.]+, from \$[\d.]+ to \$"
+    assert re.search(words.replace(" ", " ?"), told)
+
+
+@pytest.mark.parametrize("variable", ["CI", "TERM"])
+def test_where_nothing_can_be_redrawn_there_are_plain_lines(project: Path, variable: str) -> None:
+    variables = {"CI": "true"} if variable == "CI" else {"TERM": "dumb"}
+    with Terminal(project, *SMALL, "--sessions", "2", variables=variables) as terminal:
+        assert terminal.ended() == 0
+        assert "run seen in results/seen\n" in terminal.written
+        assert not ESCAPES.search(terminal.written)
+
+
+def test_no_color_and_columns_are_honoured(project: Path) -> None:
+    variables = {"NO_COLOR": "1", "COLUMNS": "44"}
+    args = (*SMALL, "--sessions", "2")
+    with Terminal(project, *args, columns=200, variables=variables) as terminal:
+        assert terminal.ended() == 0
+        live = terminal.written.partition("run seen in results/seen\n")[2]
+    table = live.rpartition("run seen (complete) in ")[0]
+    colours = [code for code in COLOUR.findall(table) if re.search(r"[34][0-7]", code)]
+    assert colours == []
+    last = ESCAPES.sub("", table[table.rindex("played") :]).splitlines()
+    assert max(len(line) for line in last) <= 44
+
+
+@pytest.mark.slow
+def test_a_model_that_does_not_answer_is_seen_to_be_waited_for(
+    here: Path, never_answers: str
+) -> None:
+    (here / "matrix.yaml").write_text(SLOW.format(url=never_answers))
+    with Terminal(
+        here, "run", "--executor", "in-process", "--run-id", "slow", columns=100
+    ) as terminal:
+        terminal.wait_for(r"[1-9] in flight \(the oldest for \d+ s\)")
+        terminal.press_ctrl_c()
+        told = r"stopping \(interrupted\): waiting for calls in flight; .* can be resumed"
+        terminal.wait_for(told)
+        terminal.wait_for(r"stopping \d+ s")
+        terminal.press_ctrl_c()
+        assert terminal.ended() == 4
+        screen = terminal.screen()
+    last = "error: stopped at once; `matrix resume slow` goes on from the last turns"
+    assert screen[-2:] == [last, ""]
+    assert sum(line.startswith("stopping ") and "(" not in line for line in screen) == 1
+
+
+def test_every_part_of_the_live_table_has_a_line_of_its_own(project: Path) -> None:
     written, _ = on_terminal(project, *SMALL, "--per-cell", "1")
     live = ESCAPES.sub("", written).partition("run seen in results/seen\n")[2]
     for label in ("sessions", "calls", "money", "trouble"):

@@ -104,7 +104,7 @@ class RunningTotals:
         self.from_cache += 1
         self.saved += saved
 
-    def counters(self, waiting: int, in_flight: int) -> Counters:
+    def counters(self, waiting: int, in_flight: int, oldest_s: float) -> Counters:
         """With what waits and what is out at this moment."""
         return Counters(
             answered=self.answered,
@@ -119,11 +119,15 @@ class RunningTotals:
             from_cache=self.from_cache,
             saved=self.saved,
             trouble=self.trouble,
+            oldest_s=oldest_s,
         )
 
 
 class OpenHold(NamedTuple):
-    """An attempt in flight; ``bound`` is the most it should cost, which overruns do not raise."""
+    """An attempt in flight; ``bound`` is the most it should cost, which overruns do not raise.
+
+    ``since`` is when it was let go, on the governor's monotonic clock in seconds.
+    """
 
     key: CallKey
     role: str
@@ -135,6 +139,7 @@ class OpenHold(NamedTuple):
     bound: NanoUSD
     agent: str = ""
     tag: str = ""
+    since: float = 0.0
 
 
 @dataclass(slots=True)

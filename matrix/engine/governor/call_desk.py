@@ -202,6 +202,11 @@ class CallDesk:
         """Attempts that are out."""
         return len(self._holds)
 
+    def oldest_s(self, now: float) -> float:
+        """For how long the oldest of them has been out, in seconds; 0 if none is."""
+        oldest = self._holds.oldest()
+        return 0.0 if oldest is None else max(0.0, now - oldest.since)
+
     @property
     def spent_by_role(self) -> Mapping[str, NanoUSD]:
         """What every role has cost, earlier lives included."""
@@ -209,9 +214,9 @@ class CallDesk:
 
     # --- processes that died ----------------------------------------------------------------------
 
-    def restore(self, held: Held, group: str) -> None:
+    def restore(self, held: Held, group: str, since: float) -> None:
         """A hold from before this governor, whose owner lives and will settle it."""
-        self._holds.restore(held, group)
+        self._holds.restore(held, group, since)
 
     def still_out(self, owner: str, hold_ids: frozenset[int], at: float) -> None:
         """Of this owner's holds only these were ever sent."""
@@ -282,6 +287,7 @@ class CallDesk:
             asked.bound,
             asked.agent,
             asked.tag,
+            now,
         )
         self._holds.add(hold_id, held)
         self._out.entries.append(held_entry(hold_id, held, request.owner, at))

@@ -208,18 +208,18 @@ class GovernorCore:
             if isinstance(message, Granted) and message.hold_id in self.ledger.holds:
                 self.ledger.mark_sent(message.hold_id)
 
-    def picture(self) -> Picture:
-        """Totals for the driver's display and its launching decisions."""
+    def picture(self, now: float) -> Picture:
+        """Totals for the driver's display and its launching decisions; ``now`` is monotonic."""
         desk = self._desk
-        counters = desk.totals.counters(desk.waiting, desk.in_flight)
+        counters = desk.totals.counters(desk.waiting, desk.in_flight, desk.oldest_s(now))
         open_spent = sum(book.spent for book in self._sessions.values() if book.plan.part == "play")
         return Picture(self.ledger.balance, counters, open_spent, dict(desk.spent_by_role))
 
     # --- processes that died ----------------------------------------------------------------------
 
-    def restore(self, held: Held, group: str) -> None:
+    def restore(self, held: Held, group: str, since: float) -> None:
         """A hold from before this governor, whose owner lives and will settle it."""
-        self._desk.restore(held, group)
+        self._desk.restore(held, group, since)
 
     def lose(self, peer: str, at: float) -> list[LostSession]:
         """A process is confirmed dead.

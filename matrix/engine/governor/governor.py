@@ -130,7 +130,8 @@ class Governor:
         parts = PartCaps(setup.session_cap_nano, setup.role_caps_nano)
         self._core = GovernorCore(setup.cap_nano, groups, history, parts)
         for held in sorted(money.attempts.open.values()):
-            self._core.restore(held, setup.models[held.model].group)
+            since = self._clock() - max(0.0, utc() - held.at)
+            self._core.restore(held, setup.models[held.model].group, since)
         if alive:
             self._core.expect(self._journal.do_now(_open_sessions))
         self._watch = GovernorWatch(log, groups, self._core.ledger.balance)
@@ -163,7 +164,7 @@ class Governor:
 
     def picture(self) -> Picture:
         """The state of money, rates and sessions now."""
-        return self._core.picture()
+        return self._core.picture(self._clock())
 
     async def lose(self, peer: str) -> list[LostSession]:
         """A process of the run is confirmed dead; what it said before still counts.

@@ -37,7 +37,11 @@ class OpenHolds:
         """The gate has reserved the money of an attempt."""
         self._open[hold_id] = held
 
-    def restore(self, held: Held, group: str) -> None:
+    def oldest(self) -> OpenHold | None:
+        """The attempt that has been out for longest; they are kept in the order of their grants."""
+        return next(iter(self._open.values()), None)
+
+    def restore(self, held: Held, group: str, since: float) -> None:
         """A hold from before this governor, whose owner lives and will settle it."""
         self._ledger.restore(held.hold_id, held.amount, held.owner)
         self._open[held.hold_id] = OpenHold(
@@ -51,6 +55,7 @@ class OpenHolds:
             held.bound or held.amount,
             held.agent,
             held.tag,
+            since,
         )
 
     def of_session(self, session_id: str) -> Iterator[tuple[int, OpenHold, str]]:

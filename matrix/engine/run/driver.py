@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 from matrix.engine.calls.caching import shared_answers
@@ -40,7 +41,7 @@ from matrix.engine.run.progress import (
 from matrix.engine.run.run_events import RunTelling
 from matrix.engine.run.scoreboard import Scoreboard
 from matrix.engine.run.setting_up import setup_of
-from matrix.engine.run.speed import Speed
+from matrix.engine.run.speed import Speed, time_left
 from matrix.engine.wire.messages import (
     NodeNews,
     Picture,
@@ -109,6 +110,7 @@ class Driver:
         self._overrun = False
         self._began = self._playing_since = clock()
         self._speed = Speed(clock)
+        self._told_at = -inf
         self._broken: RunFailed | None = None
         self._closed: ProviderClosed | None = None
         self._died: dict[str, ProcessDied] = {}
@@ -197,7 +199,7 @@ class Driver:
                     await self._looking.look()
                 picture = await self._executor.picture()
                 await self._launch(picture)
-                self._listener.progress(self._progress(picture))
+                self._tell_progress(picture)
                 await self._check_time()
         finally:
             await self._take_at_once(news)
@@ -258,6 +260,7 @@ class Driver:
 
     def _count(self, item: SessionEnded) -> None:
         ended = item.ended
+        self._scores.note_failure(ended)
         if ended.outcome == "censored" and (role := capped_role(ended.error_class)):
             self._used_up[role] = None
             self._launcher.stop()  # nobody who is started now could come to an end
@@ -349,26 +352,33 @@ class Driver:
                         self._looking.remember(plan, past)
         self._ended_before = self._scores.ended
 
+    def _tell_progress(self, picture: Picture) -> None:
+        """Tell the listener, not more often than anybody can see; the last picture for sure."""
+        now = self._clock()
+        if self._launcher.finished or now - self._told_at >= TICK_S:
+            self._told_at = now
+            self._listener.progress(self._progress(picture))
+
     def _progress(self, picture: Picture) -> Progress:
-        elapsed = self._clock() - self._began
+        now = self._clock()
         ended = self._scores.ended
-        fresh = ended - self._ended_before
-        unplayed = 0 if self._looking is None else self._looking.looks.unplayed().sessions
-        left = self._prepared.plan.sessions - ended - unplayed
+        unplayed = Unplayed({}) if self._looking is None else self._looking.looks.unplayed()
+        left = self._prepared.plan.sessions - ended - unplayed.sessions
         return Progress(
-            elapsed_s=elapsed,
+            elapsed_s=now - self._began,
             planned=self._prepared.plan.sessions,
             opened=self._opened,
             open=self._launcher.open_count,
             outcomes=dict(self._scores.outcomes),
             picture=picture,
             calls_per_s=self._speed.per_second(picture.counters.answered),
-            variants=self._scores.variants(),
-            eta_s=elapsed / fresh * left if fresh > 0 else None,
+            variants=self._scores.variants(unplayed.by_cell),
+            eta_s=time_left(now - self._playing_since, ended - self._ended_before, left),
             draining=self._draining is not None,
-            unplayed=unplayed,
+            unplayed=unplayed.sessions,
             looks=self._looking is not None and not self._looking.looks.only_at_cap,
             looked=0 if self._looking is None else self._looking.looks.looked,
+            failed=self._scores.failed,
         )
 
     def _detail(self, reason: EndReason) -> str:

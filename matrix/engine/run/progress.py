@@ -16,20 +16,30 @@ from matrix.model.records import Outcome
 
 
 class VariantSoFar(NamedTuple):
-    """Running scores of one level of the compared factor."""
+    """Running scores of one level of the compared factor; ``planned`` are its sessions."""
 
     level: str
     n: int
     mean: float | None
     low: float | None
     high: float | None
+    planned: int
+
+
+class FailedSoFar(NamedTuple):
+    """The newest session that failed or errored: which it was, and how it ended."""
+
+    session_id: str
+    outcome: Outcome
+    error_class: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """The run at one moment.
 
-    ``eta_s`` is an estimate of the seconds left, or ``None`` before there is any basis for one.
+    ``eta_s`` is an estimate of the seconds left, or ``None`` while there is no basis for one.
     ``unplayed`` are planned sessions that looks at the scores have made needless so far; ``looks``
     says whether the run looks at all, and ``looked`` how many rounds the newest look covers.
     """
@@ -47,6 +57,7 @@ class Progress:
     unplayed: int = 0
     looks: bool = False
     looked: int = 0
+    failed: FailedSoFar | None = None
 
     @property
     def to_play(self) -> int:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.pilot import CostPilot
-from matrix.engine.run.progress import VariantSoFar
+from matrix.engine.run.progress import FailedSoFar, VariantSoFar
+from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import OUTCOMES, PLAYED, Outcome, SessionPlan
 from matrix.stats.estimates.running import RunningMean
@@ -20,6 +22,9 @@ class Scoreboard:
         self._prepared = prepared
         self._outcomes: dict[Outcome, int] = dict.fromkeys(OUTCOMES, 0)
         self._variants: dict[str, RunningMean] = {}
+        plan = prepared.plan
+        self._planned = Counter(plan.cell_index(order) for order in range(plan.sessions))
+        self.failed: FailedSoFar | None = None
         self._pilot = CostPilot(
             [cost.total.middle for cost in prepared.cell_costs],
             prepared.plan.sessions,
@@ -61,6 +66,13 @@ class Scoreboard:
         self.projection = self._pilot.projection()
         return None if self.projection is None else self._tell(self.projection)
 
+    def note_failure(self, ended: Ended) -> None:
+        """Keep how a session of this life ended, if it is one that failed or errored."""
+        if ended.outcome in ("failed", "errored"):
+            self.failed = FailedSoFar(
+                ended.session_id, ended.outcome, ended.error_class, ended.reason
+            )
+
     def _observe(self) -> None:
         """Learn from rounds that are over: of others, quick sessions have ended, which cost less.
 
@@ -72,20 +84,30 @@ class Scoreboard:
                     self._pilot.observe(cell, cost)
         self._rounds.clear()
 
-    def variants(self) -> tuple[VariantSoFar, ...]:
-        """The compared factor's levels, in the order of the spec."""
-        factor = self._prepared.compare_factor
-        levels = () if factor is None else self._prepared.factors[factor]
-        return tuple(self._variant(level) for level in levels)
+    def variants(self, unplayed: Mapping[int, int]) -> tuple[VariantSoFar, ...]:
+        """The compared factor's levels, in the order of the spec.
 
-    def _variant(self, level: str) -> VariantSoFar:
+        ``unplayed`` are sessions by cell index that need not be played any more.
+        """
+        factor = self._prepared.compare_factor
+        if factor is None:
+            return ()
+        planned: Counter[str] = Counter()
+        for index, sessions in self._planned.items():
+            level = self._prepared.plan.cells[index].levels[factor]
+            planned[level] += sessions - unplayed.get(index, 0)
+        return tuple(
+            self._variant(level, planned[level]) for level in self._prepared.factors[factor]
+        )
+
+    def _variant(self, level: str, planned: int) -> VariantSoFar:
         running = self._variants.get(level)
         if running is None or running.n == 0:
-            return VariantSoFar(level, 0, None, None, None)
+            return VariantSoFar(level, 0, None, None, None, planned)
         alpha = 1.0 - self._prepared.spec.compare.confidence
         interval = running.summary(alpha).interval
         low, high = (None, None) if interval is None else (interval.low, interval.high)
-        return VariantSoFar(level, running.n, running.mean, low, high)
+        return VariantSoFar(level, running.n, running.mean, low, high, planned)
 
     def _tell(self, cost: CostInterval) -> str:
         limits = self._prepared.spec.limits

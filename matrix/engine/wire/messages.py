@@ -355,7 +355,8 @@ FromGovernor: TypeAlias = (
 class Counters(NamedTuple):
     """Running totals of the whole run, earlier lives included; what waits is of this moment.
 
-    ``trouble`` is who was asked in the newest attempt that is tried again, and what went wrong.
+    ``trouble`` is who was asked in the newest attempt that is tried again, and what went wrong;
+    ``oldest_s`` for how many seconds the oldest attempt in flight has been out.
     """
 
     answered: int = 0
@@ -370,6 +371,7 @@ class Counters(NamedTuple):
     from_cache: int = 0
     saved: NanoUSD = 0
     trouble: str = ""
+    oldest_s: float = 0.0
 
 
 class Picture(NamedTuple):

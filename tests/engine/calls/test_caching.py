@@ -170,8 +170,8 @@ async def test_a_call_that_an_earlier_run_bought_costs_nothing_and_is_not_sent(
     assert supplied.saved == bought.cost > 0
     assert supplied.answer == bought.answer._replace(cost=0, cached=True)
     assert supplied.usage == bought.usage
-    balance, counters, *_ = again.core.picture()
-    assert balance == World(well).core.picture().balance, "as if nothing had been asked"
+    balance, counters, *_ = again.core.picture(0.0)
+    assert balance == World(well).core.picture(0.0).balance, "as if nothing had been asked"
     assert (counters.answered, counters.from_cache, counters.saved) == (1, 1, bought.cost)
 
 

@@ -103,6 +103,18 @@ def test_an_answer_comes_with_one_entry_that_holds_settlement_and_answer() -> No
     assert desk.core.ledger.balance.settled == 60
 
 
+def test_the_age_of_the_oldest_attempt_in_flight_is_that_of_the_first_let_go() -> None:
+    desk = Desk()
+    assert desk.core.picture(9.0).counters.oldest_s == 0.0
+    desk.say(ask(), now=2.0)
+    desk.say(ask(key(slot="1")), now=5.0)
+    assert desk.core.picture(9.0).counters.oldest_s == 7.0
+    desk.say(settle(key(), 1), now=9.0)
+    assert desk.core.picture(9.5).counters.oldest_s == 4.5
+    desk.say(settle(key(slot="1"), 2), now=10.0)
+    assert desk.core.picture(99.0).counters.oldest_s == 0.0
+
+
 def test_a_recorded_call_is_answered_without_money() -> None:
     desk = Desk()
     desk.say(ask())
@@ -146,7 +158,7 @@ def successor(*holds: Held) -> Desk:
     """A governor that knows of holds whose owner, ``worker``, is alive."""
     desk = Desk(sessions=0, history=History(last_hold_id=9))
     for held in holds:
-        desk.core.restore(held, GROUP)
+        desk.core.restore(held, GROUP, since=0.0)
     desk.core.rejoin("worker", plan(), NOTHING_KNOWN, 0.0, 0.0)
     return desk
 
@@ -260,7 +272,7 @@ def test_settling_twice_or_ending_twice_changes_nothing() -> None:
     desk = Desk()
     desk.say(ask())
     desk.say(settle(key(), 1))
-    before = desk.core.picture()
+    before = desk.core.picture(0.0)
     told = desk.say(settle(key(), 1), settle(key(), 99))
     assert told.entries == []
     assert set(told.mail) == {("worker", Recorded(key(), "digest", answer()))}
@@ -269,7 +281,7 @@ def test_settling_twice_or_ending_twice_changes_nothing() -> None:
     assert first.mail == [(DRIVER, SessionEnded(plan(order=1), ended()))]
     assert desk.say(EndSession(ended())) == Tick([], [], None)
     assert desk.say(settle(key(), 1)) == Tick([], [], None)
-    assert desk.core.picture().balance == before.balance
+    assert desk.core.picture(0.0).balance == before.balance
 
 
 def test_draining_refuses_who_waits_and_who_asks_later_and_lets_what_is_in_flight_settle() -> None:
@@ -313,7 +325,7 @@ def test_a_retry_is_a_new_attempt_with_a_new_hold_and_no_answer_before_it() -> N
     lost = settle(key(), 1, disposition="presumed", cost=0, usage=Usage(), answer=None)
     assert desk.say(lost).mail == []
     assert letters(desk.say(ask()), Granted) == [Granted(key(), 2, 2)]
-    assert desk.core.picture().counters.retries == 1
+    assert desk.core.picture(0.0).counters.retries == 1
     assert desk.core.ledger.balance.presumed == 100
 
 
@@ -392,7 +404,7 @@ def test_the_picture_adds_up() -> None:
         ),
         checkpoint("turn", 9),
     )
-    picture = desk.core.picture()
+    picture = desk.core.picture(0.0)
     counters = picture.counters
     assert (counters.attempts, counters.answered, counters.retries) == (5, 1, 0)
     assert (counters.in_flight, counters.waiting, counters.turns) == (3, 0, 1)
@@ -419,8 +431,8 @@ def test_a_prelude_is_no_open_spending() -> None:
     core.handle("w", ask(), 0.0, 0.0)
     core.tick(0.0, 0.0)
     core.handle("w", settle(key(), 1), 0.0, 0.0)
-    assert core.picture().open_spent == 0
-    assert core.picture().balance.spent == 60
+    assert core.picture(0.0).open_spent == 0
+    assert core.picture(0.0).balance.spent == 60
 
 
 def test_ended_sessions_carry_their_whole_plan_to_the_driver() -> None:
@@ -499,7 +511,7 @@ def test_an_answer_from_the_cache_costs_nothing_and_is_journalled_before_it_is_s
     assert isinstance(entry, Settled)
     assert (entry.disposition, entry.cost, entry.held, entry.saved) == ("cached", 0, 0, 60)
     assert tick.mail == [("worker", Recorded(key(), "digest", bought))]
-    counters = desk.core.picture().counters
+    counters = desk.core.picture(0.0).counters
     assert (counters.answered, counters.attempts) == (1, 0)
     assert (counters.from_cache, counters.saved) == (1, 60)
     again = desk.say(Supply(key(), "digest", "counter", "sim/counter", answer("7", 0), saved=60))
@@ -567,11 +579,11 @@ def test_a_call_whose_account_is_refused_is_not_over_and_is_asked_again_after_a_
     assert told.mail == [("worker", parked("0"))]
     waiting = desk.say(ask(key(slot="0")), now=0.25)
     assert (waiting.mail, waiting.wake_in_s) == ([], 0.75)
-    assert desk.core.picture().counters.waiting == 1
+    assert desk.core.picture(0.0).counters.waiting == 1
     assert letters(desk.tick(1.0), Granted) == [Granted(key(slot="0"), 2, 2)]
     told = desk.say(settle(key(slot="0"), 2), now=1.0)
     assert letters(told, Recorded) == [Recorded(key(slot="0"), "digest", answer())]
-    assert desk.core.picture().counters.waiting == 0
+    assert desk.core.picture(0.0).counters.waiting == 0
 
 
 def test_three_refusals_in_a_row_drain_and_leave_every_session_open() -> None:
@@ -603,7 +615,7 @@ def test_a_provider_that_does_not_answer_for_long_drains_and_says_meanwhile_when
     while not desk.core.draining:
         hold_id += 1
         told = desk.say(down(hold_id), now=now)
-        said = desk.core.picture().counters.trouble
+        said = desk.core.picture(0.0).counters.trouble
         assert said.startswith(f"{GROUP} does not answer; next try in ")
         assert said.endswith("s: 503: away"), "what the provider said stays, once"
         asked = desk.say(ask(), now=now)
@@ -670,13 +682,13 @@ def test_a_parked_call_goes_on_with_who_else_asked_for_it_when_its_process_dies(
     desk.core.lose("worker", 0.0)
     told = desk.tick()
     assert letters(told, Granted) == [Granted(key(slot="0"), 2, 2)]
-    assert desk.core.picture().counters.waiting == 0
+    assert desk.core.picture(0.0).counters.waiting == 0
 
 
 def test_a_session_that_is_let_go_takes_its_parked_calls_with_it() -> None:
     desk = Desk()
     desk.say(ask(key(slot="0")))
     desk.say(refused("0", 1), ask(key(slot="0")))
-    assert desk.core.picture().counters.waiting == 1
+    assert desk.core.picture(0.0).counters.waiting == 1
     assert desk.say(SuspendSession("s1")).wake_in_s is None
-    assert desk.core.picture().counters.waiting == 0
+    assert desk.core.picture(0.0).counters.waiting == 0

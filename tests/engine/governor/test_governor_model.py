@@ -289,7 +289,7 @@ class GovernorMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_picture_adds_up(self) -> None:
-        picture = self.core.picture()
+        picture = self.core.picture(0.0)
         balance, counters = picture.balance, picture.counters
         assert balance.held == sum(hold.amount for hold in self.holds.values())
         assert (balance.settled, balance.presumed) == (self.settled, self.presumed)
