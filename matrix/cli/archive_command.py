@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.options import JsonOption, ResultsOption
 from matrix.cli.printing import say
 
@@ -29,7 +30,11 @@ def register(app: typer.Typer) -> None:
 def archive(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'."),
+        typer.Argument(
+            metavar="RUN",
+            help="Id, beginning of an id, path, or 'last'.",
+            autocompletion=completion.runs,
+        ),
     ] = None,
     older_than: Annotated[
         str | None,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.gating import (
     AllowErroredOption,
     BaselineOption,
@@ -39,7 +40,12 @@ tokens_in or tokens_out. With --baseline, RUN is compared with that run. Gates (
 
 OtherRunArgument = Annotated[
     str | None,
-    typer.Argument(metavar="RUN_B", help="A second run, to compare with.", show_default=False),
+    typer.Argument(
+        metavar="RUN_B",
+        help="A second run, to compare with.",
+        show_default=False,
+        autocompletion=completion.runs,
+    ),
 ]
 FactorOption = Annotated[
     str | None,
@@ -47,7 +53,13 @@ FactorOption = Annotated[
 ]
 MetricOption = Annotated[
     str | None,
-    typer.Option("--metric", metavar="METRIC", help="What decides.", show_default=False),
+    typer.Option(
+        "--metric",
+        metavar="METRIC",
+        help="What decides.",
+        show_default=False,
+        autocompletion=completion.metrics,
+    ),
 ]
 MarginOption = Annotated[
     float | None,

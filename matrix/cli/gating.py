@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.printing import say
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ BaselineOption = Annotated[
     typer.Option(
         "--baseline",
         metavar="RUN",
+        autocompletion=completion.runs,
         help="Gate: the run that this one must not be worse than; 'latest' is the newest complete "
         "run of the same name before it.",
         show_default=False,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.options import JsonOption, ResultsOption, RunArgument
 from matrix.cli.printing import say
 
@@ -37,7 +38,13 @@ def label(
     run: RunArgument = "last",
     metric: Annotated[
         str | None,
-        typer.Option("--metric", metavar="NAME", help="Which score.", show_default=False),
+        typer.Option(
+            "--metric",
+            metavar="NAME",
+            help="Which score.",
+            show_default=False,
+            autocompletion=completion.metrics,
+        ),
     ] = None,
     sessions: Annotated[
         int, typer.Option("--sessions", metavar="N", help="How many to draw.", min=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from matrix.cli import completion
 from matrix.cli.printing import say
 
 if TYPE_CHECKING:
@@ -36,20 +37,35 @@ SpecArgument = Annotated[
         help="A run spec or a folder with a matrix.yaml. Left out: ./matrix.yaml if there is one, "
         "else the built-in play-test matrix.",
         show_default=False,
+        autocompletion=completion.specs,
     ),
 ]
 RunArgument = Annotated[
-    str, typer.Argument(metavar="RUN", help="Id, beginning of an id, path, or 'last'.")
+    str,
+    typer.Argument(
+        metavar="RUN",
+        help="Id, beginning of an id, path, or 'last'.",
+        autocompletion=completion.runs,
+    ),
 ]
 OptionalRunArgument = Annotated[
     str | None,
     typer.Argument(
-        metavar="RUN", help="Id, beginning of an id, path, or 'last'.", show_default=False
+        metavar="RUN",
+        help="Id, beginning of an id, path, or 'last'.",
+        show_default=False,
+        autocompletion=completion.runs,
     ),
 ]
 _SESSION_HELP = "Session id or its beginning; best, worst, longest or failed."
 OptionalSessionArgument = Annotated[
-    str | None, typer.Argument(metavar="SESSION", help=_SESSION_HELP, show_default=False)
+    str | None,
+    typer.Argument(
+        metavar="SESSION",
+        help=_SESSION_HELP,
+        show_default=False,
+        autocompletion=completion.sessions,
+    ),
 ]
 ResultsOption = Annotated[
     str, typer.Option("--results", metavar="DIR", envvar="MATRIX_RESULTS", help="Folder of runs.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.options import ResultsOption, RunArgument
 from matrix.cli.printing import say
 
@@ -38,6 +39,7 @@ def report(
             metavar="ID",
             help="Only this session: id or beginning; best, worst, longest or failed.",
             show_default=False,
+            autocompletion=completion.sessions,
         ),
     ] = "",
     form: Annotated[

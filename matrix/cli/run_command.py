@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from matrix.cli import completion
 from matrix.cli.file_options import SpecCommand, given_to
 from matrix.cli.gating import (
     AllowErroredOption,
@@ -102,7 +103,13 @@ def run(
     results: ResultsOption = "results",
     resume: Annotated[
         str | None,
-        typer.Option("--resume", metavar="RUN", help="Go on with a run.", show_default=False),
+        typer.Option(
+            "--resume",
+            metavar="RUN",
+            help="Go on with a run.",
+            show_default=False,
+            autocompletion=completion.runs,
+        ),
     ] = None,
     baseline: BaselineOption = None,
     margin: MarginOption = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ SLOW = frozenset({"pydantic", "ray", "litellm", "pandas", "numpy", "scipy", "pya
 LOADED = """
 import sys
 from matrix.cli.main import main
+sys.argv[0] = "matrix"
 try:
     main()
 finally:
@@ -23,12 +25,12 @@ finally:
 """
 
 
-def loaded_by(folder: Path, *args: str) -> set[str]:
+def loaded_by(folder: Path, *args: str, variables: Mapping[str, str] | None = None) -> set[str]:
     """Top-level packages that ``matrix *args`` has loaded by its end."""
     done = subprocess.run(
         [sys.executable, "-c", LOADED, *args],
         cwd=folder,
-        env=environment(folder),
+        env=environment(folder, variables),
         capture_output=True,
         text=True,
         timeout=LONGEST_WAIT_S,
