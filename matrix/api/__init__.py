@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matrix.api.project import init, schema
     from matrix.api.reporting import report
     from matrix.api.runs.budget_draws import budgets
+    from matrix.api.runs.importing import import_results
     from matrix.api.runs.lifecycle import resume, start
     from matrix.api.runs.running import run
     from matrix.api.sessions.branching import (
@@ -59,6 +60,7 @@ __all__ = [
     "export",
     "export_all",
     "export_snapshot",
+    "import_results",
     "init",
     "list_runs",
     "open_run",
@@ -106,6 +108,7 @@ _HOMES: Final = {
     "schema": "matrix.api.project",
     "report": "matrix.api.reporting",
     "budgets": "matrix.api.runs.budget_draws",
+    "import_results": "matrix.api.runs.importing",
     "resume": "matrix.api.runs.lifecycle",
     "start": "matrix.api.runs.lifecycle",
     "run": "matrix.api.runs.running",

@@ -81,6 +81,7 @@ def archive_older(
         for item in list_runs(results)
         if item.run is not None
         and item.run.status == "complete"
+        and not item.run.imported
         and item.run.created_at < before
         and not is_archived(item.path)
     ]

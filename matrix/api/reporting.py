@@ -82,7 +82,7 @@ def write_page(run: Run, session: str = "", *, told: RunReport | None = None) ->
         StoreError: A table cannot be read, or the page not be written.
     """
     if session:
-        found = run.session(session).session_id
+        found = _session_id(run, session)
         name, text = f"session-{found[:16]}.html", _page_of_session(run, found)
     else:
         name, text = PAGE_NAME, _page(run, told or kind_report(run))
@@ -123,4 +123,25 @@ def _of_session(run: Run, session: str, form: str) -> str:
         from matrix.api.sessions.exporting import session_report
 
         return session_report(run, session)
-    return _page_of_session(run, run.session(session).session_id)
+    return _page_of_session(run, _session_id(run, session))
+
+
+def _session_id(run: Run, text: str) -> str:
+    """The session that is meant; of imported results their tables say it, as they have no journal.
+
+    Raises:
+        SessionNotFound: No such session.
+    """
+    if not run.file.imported:
+        return run.session(text).session_id
+    from matrix.report.run.summary import extreme_session
+    from matrix.store.journal.transcript import SessionNotFound
+
+    if text in ("best", "worst", "longest", "failed"):
+        return extreme_session(run.path, text)
+    ids = map(str, run.table("sessions", ["session_id"])["session_id"].to_pylist())
+    found = [one for one in ids if one.startswith(text)]
+    if len(found) != 1:
+        told = f"is the beginning of {len(found):,} sessions" if found else "is no session"
+        raise SessionNotFound(f"{text!r} {told} of {run.id}; `sessions` lists their ids")
+    return found[0]

@@ -155,6 +155,19 @@ class NamesScores(Protocol):
 
 
 @runtime_checkable
+class ScoresByOptions(Protocol):
+    """A kind whose scores have another range or direction in each run."""
+
+    def scoring(self, options: Mapping[str, JSON]) -> Kind:
+        """The kind as it scores in a run with these options.
+
+        Raises:
+            BadInput: They are none of its own.
+        """
+        ...
+
+
+@runtime_checkable
 class HoldsCode(Protocol):
     """A kind whose scenarios or options may bring programs or code that are run."""
 
@@ -399,8 +412,12 @@ class Kind(Protocol):
     roles: tuple[RoleInfo, ...]
     options_model: type[BaseModel]
     state_model: type[BaseModel]
-    score_range: tuple[float, float]
     lower_is_better: frozenset[str]
+
+    @property
+    def score_range(self) -> tuple[float, float] | None:
+        """Lowest and highest possible score; ``None`` where nothing bounds it."""
+        ...
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         """Read and check a scenario's folder.

@@ -154,7 +154,7 @@ def begin(
     _require_models(prepared)
     _require_nodes(engine, prepared, listener)
     now = datetime.fromtimestamp(clock(), UTC)
-    identity = _checked(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
+    identity = checked_id(run_id) if run_id else new_run_id(prepared.spec.name, now, SystemRandom())
     folder = Path(results)
     if around := instructions_around(prepared, folder):
         listener.note(around)
@@ -460,7 +460,7 @@ def _require_models(prepared: Prepared) -> None:
     mistakes.stop_if_any()
 
 
-def _checked(run_id: str) -> str:
+def checked_id(run_id: str) -> str:
     """``run_id`` if it can name a folder in the results folder, and only that."""
     if not re.fullmatch(RUN_ID, run_id) or run_id in MEANINGS:
         allowed = (

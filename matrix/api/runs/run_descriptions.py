@@ -43,7 +43,7 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
             kind=prepared.kind.version,
             state=prepared.kind.state_version,
         ),
-        git_commit=_git_commit(Path.cwd()),
+        git_commit=git_commit(Path.cwd()),
         status="running",
         plan=plan_summary(prepared),
         simulated=bool(prepared.simulated),
@@ -141,7 +141,7 @@ def _range(cost: CostInterval) -> CostRange:
     return CostRange(low=cost.low, middle=cost.middle, high=cost.high)
 
 
-def _git_commit(folder: Path) -> str | None:
+def git_commit(folder: Path) -> str | None:
     """The commit that a folder is at, or ``None`` outside git."""
     try:
         found = subprocess.run(

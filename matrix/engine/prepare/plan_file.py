@@ -32,7 +32,7 @@ from matrix.model.spec.run_spec import RunSpec
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
 from matrix.store.run.disk import Disk
 from matrix.store.run.made_here import PLAN_NAME, is_made_here
-from matrix.store.run.run_folder import read_run
+from matrix.store.run.run_folder import RUN_FILE, read_run, require_played
 
 _ENTRY: Final = TypeAdapter(ModelEntry)
 _SHOWN: Final = 300
@@ -142,8 +142,10 @@ def read_plan(run_dir: Path) -> Prepared:
     """The prepared run of an existing folder; its texts come from the journal.
 
     Raises:
-        StoreError: There is no readable plan, or what it says cannot be.
+        StoreError: There is no readable plan, or what it says cannot be, or the run was imported.
     """
+    if (run_dir / RUN_FILE).is_file():
+        require_played(run_dir)
     try:
         found = _PlanFile.model_validate_json(read_plain(run_dir / PLAN_NAME))
         kind = load_kind(found.kind)

@@ -7,7 +7,7 @@ input, is told in one line with the place in its code, and nothing is started.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -22,6 +22,7 @@ from matrix.kinds.protocol import (
     ReadFile,
     ReadsFiles,
     ReadsFolders,
+    ScoresByOptions,
     TakesOptions,
     UsesVariables,
 )
@@ -31,6 +32,7 @@ from matrix.model.documents.overrides import VARIABLES
 from matrix.model.documents.yaml_documents import Document
 from matrix.model.errors import BadInput, KindUnusable, MatrixError, Mistake, did_you_mean
 from matrix.model.moments.continuation import FilePart
+from matrix.model.records import JSON
 
 T = TypeVar("T")
 
@@ -72,6 +74,17 @@ def load_kind(name: str) -> Kind:
         )
     loaded: Kind = kind
     return loaded
+
+
+def scoring_kind(name: str, options: Mapping[str, JSON]) -> Kind:
+    """The kind of this name, as it scores in a run with these options.
+
+    Raises:
+        KindUnusable: As :func:`load_kind`.
+        BadInput: The options are none of its own.
+    """
+    kind = load_kind(name)
+    return kind.scoring(options) if isinstance(kind, ScoresByOptions) else kind
 
 
 def file_options() -> dict[str, list[tuple[str, FileOption]]]:

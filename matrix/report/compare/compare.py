@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Final
 
 import numpy as np
 
@@ -197,6 +198,7 @@ def judge(
     rules = replace(
         rules,
         score_bounds=None if outside else rules.score_bounds,
+        unit=rules.unit if matchup.paired else "unpaired",
     )
     over = matchup.over
     if matchup.looked_at_cap is not None:
@@ -271,7 +273,10 @@ def _row(
         mean=summary.mean,
         low=None if summary.interval is None else max(summary.interval.low, bounds[0]),
         high=None if summary.interval is None else min(summary.interval.high, bounds[1]),
-        cost_per_completed_usd=spent / completed if completed else None,
+        # what no imported file says is not nothing
+        cost_per_completed_usd=None
+        if not completed or (matchup.absent is not None and not spent)
+        else spent / completed,
     )
 
 
@@ -283,14 +288,56 @@ PAIRS_OF_SESSIONS = (
 """What a comparison with sessions as its unit rests on; the figures are those of the docs."""
 
 
+def _differences_of(verdict: Verdict, unit: str) -> str:
+    """What intervals are of."""
+    return {
+        "round": f"{unit} differences",
+        "session": PAIRS_OF_SESSIONS,
+        "unpaired": "the difference of two samples that share nothing (Welch)",
+    }[verdict.rules.unit]
+
+
+def _of_import(matchup: Matchup) -> list[str]:
+    """What nobody can know of results that were made elsewhere."""
+    if matchup.absent is None:
+        return []
+    there = np.bincount(matchup.sides, minlength=len(matchup.variants))
+    parts = []
+    if matchup.paired:
+        # a place that some variant has and another has not; what none has was never asked
+        places = matchup.units * len(matchup.strata) + matchup.places
+        sides = [np.unique(places[matchup.sides == one]) for one in range(len(there))]
+        some, all_ = np.unique(np.concatenate(sides)), sides[0]
+        for own in sides[1:]:
+            all_ = np.intersect1d(all_, own)
+        if lost := len(some) - len(all_):
+            told = f"{'is' if lost == 1 else 'are'} not there for every variant"
+            parts.append(f"{plural(lost, matchup.unit)} {told}, and in no pair that lacks it")
+    parts.append(
+        "imported: nothing was declared before these results were made, how often they were "
+        "looked at is not known, and this takes them for one look at all there is"
+    )
+    if matchup.spec.compare.failure_margin >= _ANY_FAILURES:
+        parts.append("on scores alone, as the files do not say what failed")
+    return parts
+
+
+_ANY_FAILURES: Final = 100.0
+"""Margin of failures, in points, of results that do not tell them."""
+
+
 def _rests_on(judged: MatchupVerdict) -> str:
     matchup, verdict, left_out = judged.matchup, judged.verdict, judged.left_out
     unit = matchup.unit
+    of_all = f"{plural(verdict.rounds_used, f'complete {unit}')} of {verdict.rounds_planned:,}"
+    if not matchup.paired:
+        counts = np.bincount(matchup.sides, minlength=len(matchup.variants))
+        named = zip(matchup.variants, counts, strict=True)
+        of_all = ", ".join(f"{plural(int(n), unit)} of {name}" for name, n in named)
     parts = [
-        f"{plural(verdict.rounds_used, f'complete {unit}')} of "
-        f"{verdict.rounds_planned:,}, {matchup.basis}",
+        f"{of_all}, {matchup.basis}",
         f"{100 * (1 - verdict.rules.alpha):.4g} % {_ENGINES[verdict.rules.engine]} on "
-        + (f"{unit} differences" if verdict.rules.unit == "round" else PAIRS_OF_SESSIONS)
+        + _differences_of(verdict, unit)
         + (
             f" ({100 * (1 - verdict.comparisons[0].level):.4g} % ones in the table of pairs)"
             if len(verdict.variants) > 2
@@ -306,9 +353,10 @@ def _rests_on(judged: MatchupVerdict) -> str:
         parts.append(
             f"the table of variants also counts {plural(since, unit)} that ended after that"
         )
-    if verdict.pairs_errored:
+    if verdict.pairs_errored and matchup.absent is None:
         lost = plural(verdict.pairs_errored, "pair")
         parts.append(f"{lost} dropped for infrastructure errors")
+    parts += _of_import(matchup)
     if verdict.pairs_unscored and not left_out:
         told = plural(verdict.pairs_unscored, "pair")
         parts.append(f"{told} left out of scores because one of the two has none")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from matrix.engine.prepare.registry import load_kind
+from matrix.engine.prepare.registry import scoring_kind
 from matrix.model.entries import NEEDLESS
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
@@ -38,11 +38,11 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     data, matchup = _of_one(tables, run, others, column)
     declared = chosen == run.plan.compared
     spec = run.run_spec
+    matchup = replace(matchup, sides=_codes(data[column].astype(str), levels), variants=levels)
     return replace(
         matchup,
+        absent=_absent(matchup) if run.imported else None,
         factor=chosen,
-        variants=levels,
-        sides=_codes(data[column].astype(str), levels),
         outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
         spec=spec if declared else matchup.spec,
         dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
@@ -52,7 +52,16 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
 
 def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
     """All sessions of a run as one variant: for what is asked of the run by itself."""
-    return _of_one(tables, run, list(pairing_of(run).factors))[1]
+    matchup = _of_one(tables, run, list(pairing_of(run).factors))[1]
+    return replace(matchup, absent=_absent(matchup)) if run.imported else matchup
+
+
+def _absent(matchup: Matchup) -> npt.NDArray[np.int64]:
+    """Places of a run that no session has, [n, 3]: of imported results, what a file lacks."""
+    shape = (matchup.n_units, len(matchup.strata), len(matchup.variants))
+    there = np.zeros(shape, dtype=np.bool_)
+    there[matchup.units, matchup.places, matchup.sides] = True
+    return np.argwhere(~there)
 
 
 def _of_one(
@@ -86,9 +95,10 @@ def _of_one(
         at_limit=_at_limit(data),
         cost_usd=data["cost_usd"].to_numpy(dtype=float),
         sources=(tables,),
-        kind=load_kind(run.kind),
+        kind=scoring_kind(run.kind, spec.options),
         spec=_looked_at_once(spec),
         metric=run.plan.metric,
+        paired=pairing.paired,
         n_whole=_whole(run),
         over=run.status != "running",
         simulated=run.simulation,
@@ -115,13 +125,14 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
     spec = two.run_spec
     turn_limit = spec.compare.turn_limit
     keys, words = labels(strata)
+    imported = one.imported and two.imported
     frames = [_of_run(tables, run, strata, keys, units) for tables, run in (first, second)]
-    return Matchup(
+    matchup = Matchup(
         factor="run",
         variants=_names(first, second),
-        unit="round",
+        unit=pairing_of(two).unit,
         n_units=units,
-        basis=_basis(one, two),
+        basis=pairing_of(two).basis if imported else _basis(one, two),
         scope=_common(strata, one, two),
         strata=words,
         within=_with_fields(_within(list(strata), keys), one),
@@ -134,13 +145,14 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         at_limit=np.concatenate([_at_limit(frame) for frame in frames]),
         cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
         sources=(first[0], second[0]),
-        kind=load_kind(one.kind),
+        kind=scoring_kind(one.kind, spec.options),
         spec=_looked_at_once(spec),
         metric=two.plan.metric,
         n_whole=min(_whole(run) for run in (one, two)),
         over=all(run.status != "running" for run in (one, two)),
         simulated=_simulation(one, two),
     )
+    return replace(matchup, absent=_absent(matchup)) if imported else matchup
 
 
 def _names(*runs: tuple[RunTables, RunFile]) -> tuple[str, ...]:
@@ -177,6 +189,8 @@ def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], li
         for run in (one, two)
         if run.branched is not None and run.branched.mode != "rejudge"
     ]
+    if one.imported and two.imported and (why := _not_the_same_units(one, two)):
+        mistakes.append(why)
     if one.kind != two.kind:
         mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
     shared = [name for name in one.plan.factors
@@ -202,6 +216,17 @@ def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], li
             f"{two.run_id} has {', '.join(two.plan.scenarios)}"
         )
     return strata, mistakes
+
+
+def _not_the_same_units(one: RunFile, two: RunFile) -> str:
+    """Why results of two imports cannot be paired; empty if they can."""
+    units, others = (run.spec.get("options") or {} for run in (one, two))
+    remedy = "import their files at once: `matrix import FILE FILE`"
+    if not (units.get("units") and units.get("units") == others.get("units")):
+        return f"{one.run_id} and {two.run_id} do not have the same units to be paired by; {remedy}"
+    if max(int(own.get("repeats") or 1) for own in (units, others)) > 1:
+        return f"{one.run_id} and {two.run_id} have repeats of their units; {remedy}"
+    return ""
 
 
 def _lone(one: RunFile, two: RunFile, name: str) -> bool:

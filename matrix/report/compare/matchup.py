@@ -70,6 +70,9 @@ class Matchup:
         simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
         looked_at_cap: Rounds at the one look of a plan that the cap ended; ``None`` without.
+        absent: Places (unit, stratum, variant) of imported results that their files do not have,
+            [n, 3]; their pairs count for nothing.
+        paired: Whether sessions of one unit belong together; else each variant is a sample.
         metrics: Every metric by name, NaN where a session has none; empty where only some are
             needed, which are then read when they are asked for.
     """
@@ -99,6 +102,8 @@ class Matchup:
     simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
     looked_at_cap: int | None = None
+    absent: npt.NDArray[np.int64] | None = None
+    paired: bool = True
     metrics: Mapping[str, Floats] = field(default_factory=dict)
 
     def with_metrics(self, judged: str) -> Matchup:
@@ -232,13 +237,16 @@ class Matchup:
 
     def _laid_out(self, values: Floats, outcomes: npt.NDArray[Any]) -> RoundTable:
         later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
+        absent = np.empty((0, 3), np.int64) if self.absent is None else self.absent
+        more = np.concatenate([later, absent])
+        why = ["dropped"] * len(later) + ["errored"] * len(absent)
         try:
-            return complete_rounds(
-                np.concatenate([self.units, later[:, 0]]),
-                np.concatenate([self.places, later[:, 1]]),
-                np.concatenate([self.sides, later[:, 2]]),
-                np.concatenate([values, np.full(len(later), np.nan)]),
-                np.concatenate([outcomes.astype(str), np.full(len(later), "dropped")]),
+            table = complete_rounds(
+                np.concatenate([self.units, more[:, 0]]),
+                np.concatenate([self.places, more[:, 1]]),
+                np.concatenate([self.sides, more[:, 2]]),
+                np.concatenate([values, np.full(len(more), np.nan)]),
+                np.concatenate([outcomes.astype(str), np.array(why, dtype=str)]),
                 n_rounds_planned=self.n_units,
                 n_scenarios=len(self.strata),
                 n_variants=len(self.variants),
@@ -247,6 +255,14 @@ class Matchup:
             where = self.sources[0].run_dir
             told = f"the tables of {where} do not fit its plan: {error}"
             raise StoreError(f"{told}; `matrix repair {where}` makes them again") from None
+        return table if self.absent is None else replace(table, never=self._never(table))
+
+    def _never(self, table: RoundTable) -> npt.NDArray[np.bool_]:
+        """Places that no result was ever meant for: no variant has one, or nothing pairs them."""
+        found = np.zeros(table.scores.shape, dtype=np.bool_)
+        assert self.absent is not None
+        found[tuple(self.absent[self.absent[:, 0] < table.prefix_length].T)] = True
+        return found & found.all(axis=2, keepdims=True) if self.paired else found
 
 
 def labels(strata: Mapping[str, Sequence[str]]) -> tuple[list[tuple[str, ...]], tuple[str, ...]]:

@@ -21,6 +21,7 @@ class Pairing:
         factors: Factor -> levels that can be compared.
         basis: What the units are, in words that follow their number.
         scope: What a verdict is about, where its flags do not say it; may be empty.
+        paired: Whether sessions of one unit belong together.
     """
 
     unit: str
@@ -31,6 +32,7 @@ class Pairing:
     factors: Mapping[str, Sequence[str]]
     basis: str
     scope: str = ""
+    paired: bool = True
 
 
 def pairing_of(run: RunFile) -> Pairing:
@@ -40,6 +42,8 @@ def pairing_of(run: RunFile) -> Pairing:
     samples of anything but that moment. Of a single one nothing can be said but of that moment,
     and of that its repeats are independent samples.
     """
+    if run.imported:
+        return _imported(run)
     branched = run.branched
     if branched is None or branched.mode == "rejudge":
         return Pairing(
@@ -72,6 +76,31 @@ def pairing_of(run: RunFile) -> Pairing:
         {"repeat": repeats},
         branched.changes,
         _averaged(branched),
+    )
+
+
+def _imported(run: RunFile) -> Pairing:
+    """Of results that were made elsewhere: by the units of their files, or by nothing."""
+    options = run.spec.get("options") or {}
+    unit, repeats = str(options.get("unit") or ""), int(options.get("repeats") or 1)
+    strata: dict[str, Sequence[str]] = {"scenario": run.plan.scenarios}
+    basis = f"paired by {unit}" if unit else "not paired: nothing says which rows belong together"
+    if repeats > 1:
+        strata["repeat"] = [str(number) for number in range(1, repeats + 1)]
+        basis = f"each averaged over up to {plural(repeats, 'repeat')}, {basis}"
+    noun = "unit" if unit else "row"
+    several = len(run.plan.scenarios) > 1
+    scope = "" if several else f"about these {noun}s, and others that are chosen as they were"
+    return Pairing(
+        noun,
+        run.plan.rounds,
+        "round",
+        0,
+        strata,
+        run.plan.factors,
+        basis,
+        scope,
+        paired=bool(unit),
     )
 
 

@@ -10,7 +10,7 @@ from matrix.stats import Interval
 from matrix.stats.estimates.figures import decimals_for, ends
 from matrix.stats.rounds.rules import Flag, Reason
 
-REASONS: Mapping[Reason, str] = {
+REASONS: dict[Reason, str] = {
     "too few rounds": "with scores from fewer than ten {unit}s, chance alone can look like "
     "anything.",
     "plan not over": "the plan is not over, so this is not the last word.",
@@ -33,6 +33,25 @@ REASONS: Mapping[Reason, str] = {
     "the failure margin, which rules it out whatever its scores.",
 }
 """What each reason of a verdict says to people."""
+
+_ON_SCORES: dict[Reason, str] = {
+    "beats every other variant": "it is better than each other variant by more than chance "
+    "explains; who fails more often is not known.",
+}
+"""The same where failures are not told, so that any number of them is allowed."""
+
+
+def reason_told(reason: Reason, unit: str, failure_margin: float) -> str:
+    """A reason, for people.
+
+    Args:
+        reason: Which.
+        unit: What an observation is called.
+        failure_margin: How much more often a winner may fail, as a fraction.
+    """
+    words = REASONS | _ON_SCORES if failure_margin >= 1.0 else REASONS
+    return words[reason].format(unit=unit, margin=f"{100 * failure_margin:g}")
+
 
 FLAGS: Mapping[Flag, str] = {
     "fragile": "fragile. Some sessions have no score, because they failed, were lost or could not "

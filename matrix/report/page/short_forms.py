@@ -11,11 +11,10 @@ from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import in_line, no_formula
-from matrix.model.money import show_usd
 from matrix.report.page.failures import issues_in, looked_at_of
 from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.report_file import escaped
-from matrix.report.run.summary_text import head_line, verdict_line
+from matrix.report.run.summary_text import head_line, spent_line, verdict_line
 from matrix.report.text import interval, number
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
@@ -34,10 +33,7 @@ def as_github(run: RunFacts) -> str:
     lines = [f"**{escaped(verdict_line(summary))}**", ""]
     if not is_made_here(summary.run_dir, summary.run):
         lines.append(f"Received: {escaped(NOT_MADE_HERE)}")
-    lines.append(
-        f"{escaped(head_line(summary))}; {show_usd(summary.spent_nano)} of "
-        f"{show_usd(summary.run.cap_nano)} spent"
-    )
+    lines.append(f"{escaped(head_line(summary))}; {spent_line(summary)}")
     if (gate := summary.run.gate) is not None:
         lines += [escaped(line) for line in gate.lines[:1]]
     elif run.told is not None and run.told.cases:
@@ -72,6 +68,8 @@ def _turns(run: RunFacts) -> Iterator[str]:
         levels = levels_of(run.summary.run, row)
         where = f"{row['scenario']}{f', {levels}' if levels else ''}"
         command = f"`matrix show {run.summary.run.run_id} {session[:12]}`"
+        if run.summary.run.imported:
+            command = f"`matrix report {run.summary.run.run_id} --session {session[:12]}`"
         yield f"- {word}: turn {turn} of {escaped(where)} ({command})"
 
 

@@ -12,6 +12,7 @@ from matrix.report.page.charts import spending as spending_chart
 from matrix.report.page.drawing import draw
 from matrix.report.page.known import RunFacts, figure
 from matrix.report.run.summary import charged_nano
+from matrix.report.run.summary_text import spent_line
 from matrix.report.study.study_sections import cost_quality_section
 
 _MOST_POINTS: Final = 300
@@ -25,6 +26,10 @@ def money_of(run: RunFacts) -> Iterator[Block]:
     spent = calls[calls["disposition"] != "released"]
     spent = spent.assign(usd=charged_nano(spent) / 1e9)
     total = float(spent["usd"].sum())
+    if run.summary.run.imported:
+        yield Prose(f"Money: {spent_line(run.summary)}.")
+        yield from _beside_quality(run)
+        return
     if not total:
         yield Prose("Nothing was spent.")
         return
@@ -49,6 +54,10 @@ def money_of(run: RunFacts) -> Iterator[Block]:
             for row in rows
         ],
     )
+    yield from _beside_quality(run)
+
+
+def _beside_quality(run: RunFacts) -> Iterator[Block]:
     study = run.study
     if study is not None and (section := cost_quality_section(study)) is not None:
         assert study.cost_quality is not None

@@ -150,7 +150,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         moved=moved_models([tables]),
         role_nano=money["roles"],
         rubrics=_rubrics(run, calls),
-        settled_nano=money["settled"],
+        settled_nano=_imported_nano(run) if run.imported else money["settled"],
         presumed_nano=money["presumed"],
         unanswered_nano=money["unanswered"],
         calls=money["calls"],
@@ -176,6 +176,11 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         ),
         extremes=_extremes(sessions),
     )
+
+
+def _imported_nano(run: RunFile) -> int:
+    """What imported results cost elsewhere, as their files say."""
+    return run.totals.settled_nano if run.totals is not None else 0
 
 
 def charged_nano(calls: Any) -> Any:

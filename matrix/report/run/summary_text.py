@@ -59,16 +59,7 @@ def verdict_line(summary: Summary) -> str:
 def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     """The whole summary, for the end of a run and for ``matrix show RUN``."""
     parts = [head_line(summary), facts(labelled_facts(summary), width=width)]
-    if summary.comparison is not None:
-        parts += ["", _columns(*variant_table(summary))]
-        parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
-        parts += [
-            wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
-        ]
-        parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
-    else:
-        parts += ["", _columns(*variant_table(summary))] if summary.whole is not None else []
-        parts += ["", wrapped(verdict_line(summary), width=width)]
+    parts += ["", verdict_as_text(summary, width=width)]
     if summary.standing is not None:
         parts += [wrapped(summary.standing.sentence, "  judge:    ", width=width)]
     if told := defect_as_text(summary):
@@ -78,11 +69,27 @@ def summary_as_text(summary: Summary, *, width: int = WIDTH) -> str:
     return "\n".join(parts)
 
 
+def verdict_as_text(summary: Summary, *, width: int = WIDTH) -> str:
+    """The variants, the verdict, and what it rests on; or why there is none."""
+    parts = []
+    if summary.comparison is not None:
+        parts += [_columns(*variant_table(summary))]
+        parts += ["", wrapped(verdict_line(summary), "Verdict: ", width=width)]
+        parts += [
+            wrapped(told, "  mind:     ", width=width) for told in summary.comparison.cautions
+        ]
+        parts += [wrapped(summary.comparison.rests_on, "  rests on: ", width=width)]
+    else:
+        parts += [_columns(*variant_table(summary)), ""] if summary.whole is not None else []
+        parts += [wrapped(verdict_line(summary), width=width)]
+    return "\n".join(parts)
+
+
 def head_line(summary: Summary) -> str:
     """The run, how it ended, and how long it took."""
     run = summary.run
     status = run.status if run.end_reason in ("", "done") else (f"{run.status}: {run.end_reason}")
-    took = "" if run.totals is None else f" in {duration(run.totals.elapsed_s)}"
+    took = "" if run.totals is None or run.imported else f" in {duration(run.totals.elapsed_s)}"
     return f"run {run.run_id} ({status}{failings(run)}){took}"
 
 
@@ -131,6 +138,8 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
         rows.append(("censored", "".join(told)))
     rows += _stopping(run.stopping, run.plan.rounds)
     rows += _replaced(run.totals)
+    if run.imported:
+        return rows + _imported(summary)
     rows.append(
         (
             "used",
@@ -156,6 +165,23 @@ def labelled_facts(summary: Summary) -> list[tuple[str, str]]:
     if len(summary.rubrics) > 1:
         rows.append(("by rubric", _by_rubric(summary)))
     return rows + _caches(summary)
+
+
+def _imported(summary: Summary) -> list[tuple[str, str]]:
+    """What an import took for what, and what its results cost, as it says."""
+    options = summary.run.spec.get("options") or {}
+    taken = "; ".join(f"{label}: {text}" for label, text in (options.get("taken") or {}).items())
+    files = ", ".join(map(str, options.get("files") or ()))
+    rows = [("imported", f"{files}, {options.get('form', '')}"), ("taken", taken)]
+    return [*rows, ("spent", f"{spent_line(summary)}")]
+
+
+def spent_line(summary: Summary) -> str:
+    """What was spent, of what cap; of imported results only they themselves say it."""
+    spent = show_usd(summary.spent_nano)
+    if summary.run.imported:
+        return f"{spent} elsewhere, as the files say; it counts to no cap"
+    return f"{spent} of {show_usd(summary.run.cap_nano)} spent"
 
 
 def _by_rubric(summary: Summary) -> str:
@@ -424,10 +450,12 @@ def _next(summary: Summary) -> list[str]:
         lines.append(f"{again}   # plays {played} on, once the cause is mended")
     if summary.comparison is not None:
         lines.append(f"matrix compare {run.run_id}{where}   # all that the verdict rests on")
-    if summary.endings.errors or summary.endings.losses:
+    if run.imported:
+        lines.append(f"matrix report {run.run_id}{where}   # a page of it")
+    elif summary.endings.errors or summary.endings.losses:
         most = (*summary.endings.errors, *summary.endings.losses)[0]
         lines.append(f"matrix show {run.run_id} {most.newest}{where}   # the newest {most.name}")
-    if "worst" in summary.extremes:
+    if "worst" in summary.extremes and not run.imported:
         lines.append(f"matrix show {run.run_id} worst{where}   # the lowest score")
     lines.append(
         f"python -c \"import pandas as pd; print(pd.read_parquet('{summary.run_dir}"

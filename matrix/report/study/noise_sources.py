@@ -94,14 +94,14 @@ class Agreement:
 
 
 def noise_of(judged: MatchupVerdict, repeats: Floats) -> NoiseReport | None:
-    """Sources of noise; ``None`` with fewer than two whole rounds, or in a branch.
+    """Sources of noise; ``None`` with fewer than two whole rounds, in a branch, or unpaired.
 
     Args:
         judged: The comparison.
         repeats: What each repeat of the judge makes of each session, [sessions, repeats].
     """
     matchup, table = judged.matchup, judged.table
-    if "scenario" not in matchup.within or not table.prefix_length:
+    if "scenario" not in matchup.within or not table.prefix_length or not matchup.paired:
         return None
     live = np.flatnonzero(table.live.all(axis=0))
     ratings = max(1, repeats.shape[1])

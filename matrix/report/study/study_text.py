@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from matrix.report.compare.compare import VariantRow
-from matrix.report.compare.study_words import FINDINGS, FLAGS, REASONS, Figures, chance
+from matrix.report.compare.study_words import FINDINGS, FLAGS, Figures, chance, reason_told
 from matrix.report.study.pairs import PairRow
 from matrix.report.study.study import Study
 from matrix.report.study.study_sections import (
@@ -110,10 +110,9 @@ def _verdict(study: Study, width: int) -> str:
 def verdict_facts(study: Study) -> list[tuple[str, str]]:
     """What stands below a verdict: what to do, why, what to mind; each with a word for it."""
     verdict = study.verdict
-    margin = f"{100 * verdict.rules.failure_margin:g}"
     facts = [("so", _advice(study))] if study.advice else []
     facts += [
-        ("because", REASONS[reason].format(unit=study.unit, margin=margin))
+        ("because", reason_told(reason, study.unit, verdict.rules.failure_margin))
         for reason in verdict.reasons
     ]
     facts += [

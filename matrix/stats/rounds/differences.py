@@ -45,7 +45,7 @@ class Differences:
     @property
     def enough(self) -> BoolArray:
         """Where there are as many observations as any claim needs."""
-        if self.unit == "round":
+        if self.unit != "session":
             return np.asarray(self.rounds >= MIN_ROUNDS)
         return np.asarray((self.rounds >= MIN_ROUNDS_OF_SESSIONS) & (self.pairs >= MIN_SESSIONS))
 
@@ -63,7 +63,9 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     means, with the error and degrees of freedom of `matrix.stats.rounds.balancing`; scenarios with
     a single pair do not count yet. With sessions, pairs are pooled within their scenario and
     scenarios weigh equally: ``se^2 = sum(var_s / n_s) / S^2``, with the degrees of freedom of
-    Satterthwaite (1946), Biometrics Bull 2:110.
+    Satterthwaite (1946), Biometrics Bull 2:110. Unpaired, each variant has its own mean and error,
+    over all of its scores, and they are joined as Welch (1947), Biometrika 34:28, does; ``rounds``
+    and ``pairs`` are those of the variant that has fewer.
 
     Args:
         table: Complete prefix of rounds.
@@ -71,6 +73,8 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
         b: Index of the second.
         unit: What one observation is.
     """
+    if unit == "unpaired":
+        return _unpaired(table, a, b)
     scored = table.scored(a, b)
     info = np.cumsum(table.both_live(a, b)).astype(np.int64)
     rounds = np.cumsum(scored.any(axis=1)).astype(np.int64)
@@ -82,6 +86,28 @@ def differences_of(table: RoundTable, a: int, b: int, unit: Unit = "round") -> D
     whole = Differences(unit, rounds, pairs, *_pooled(_means(columns), sizes), info)
     complete = np.logical_and.accumulate((scored | ~live[:, None]).all(axis=1))
     return whole if complete.all() else _joined(complete, whole, _balanced(columns, sizes, info))
+
+
+def _unpaired(table: RoundTable, a: int, b: int) -> Differences:
+    """Two samples that share nothing."""
+    sizes, live = _sizes(table, a, b), table.both_live(a, b)[:, None]
+    values = [np.where(live, table.scores[:, :, one], np.nan) for one in (a, b)]
+    (mean_a, se_a, df_a), (mean_b, se_b, df_b) = (_pooled(own, sizes) for own in values)
+    v, w = se_a**2, se_b**2
+    spent = v**2 / np.maximum(df_a, 1.0) + w**2 / np.maximum(df_b, 1.0)
+    known = np.asarray(spent > 0.0)
+    df = np.where(known, (v + w) ** 2 / np.where(known, spent, 1.0), np.minimum(df_a, df_b))
+    se = np.sqrt(v + w)
+    counts = [~np.isnan(own) for own in values]
+    return Differences(
+        "unpaired",
+        np.minimum(*(np.cumsum(one.any(axis=1)) for one in counts)).astype(np.int64),
+        np.minimum(*(np.cumsum(one.sum(axis=1)) for one in counts)).astype(np.int64),
+        np.asarray(mean_b - mean_a),
+        np.asarray(se),
+        np.asarray(np.where(np.isnan(se), 0.0, df)),
+        np.cumsum(live[:, 0]).astype(np.int64),
+    )
 
 
 def _joined(complete: BoolArray, before: Differences, after: Differences) -> Differences:

@@ -47,6 +47,8 @@ class RoundTable:
         errored: Sessions lost to infrastructure, shape [P, S, k].
         outcome_counts: Sessions of the whole plan by variant (row) and outcome (column, in the
             order of `OUTCOMES`, then open), shape [k, 7]. Each row adds up to R x S.
+        never: Places in the prefix that only fill it up, as no session was ever meant to be there,
+            shape [P, S, k]: given as ``errored``, but nothing is missing there. ``None`` for none.
     """
 
     n_rounds_planned: int
@@ -59,6 +61,7 @@ class RoundTable:
     failed: BoolArray
     errored: BoolArray
     outcome_counts: npt.NDArray[np.int64]
+    never: BoolArray | None = None
 
     @property
     def sessions(self) -> npt.NDArray[np.int64]:
@@ -131,7 +134,13 @@ class RoundTable:
             scores=self.scores[:length],
             failed=self.failed[:length],
             errored=self.errored[:length],
+            never=None if self.never is None else self.never[:length],
         )
+
+    def without_score(self, variant: int) -> BoolArray:
+        """Places of a live variant that should have a score and have none, shape [P, S]."""
+        lost = np.isnan(self.scores[:, :, variant]) & self.live[:, variant][:, None]
+        return np.asarray(lost if self.never is None else lost & ~self.never[:, :, variant])
 
     def _at_risk(self) -> BoolArray:
         return np.asarray(~self.errored & self.live[:, None, :])

@@ -32,10 +32,12 @@ Flag = Literal["fragile", "these scenarios only"]
 """``fragile``: the sessions without a score could overturn the claim. ``these scenarios only``: the
 verdict is about the scenarios that were run, not about others like them."""
 
-Unit = Literal["round", "session"]
+Unit = Literal["round", "session", "unpaired"]
 """What counts as one independent observation of a difference. ``round``: the mean over its
 scenarios, whatever sessions of one round share. ``session``: each pair of sessions, pooled within
-its scenario; false winners become likelier where sessions of one round go together."""
+its scenario; false winners become likelier where sessions of one round go together. ``unpaired``:
+nothing says which sessions belong together, so each variant is a sample of its own; for one look
+only."""
 
 MIN_ROUNDS = 10
 """Complete rounds below which nothing is claimed: skewed scores need about that many."""
@@ -104,12 +106,14 @@ class Rules:
             known = ", ".join(get_args(Engine))
             raise ValueError(f"engine is one of {known}; got {self.engine!r}")
         if self.unit not in get_args(Unit):
-            raise ValueError(f"unit is round or session; got {self.unit!r}")
+            raise ValueError(f"unit is round, session or unpaired; got {self.unit!r}")
+        if self.unit == "unpaired" and self.engine != "fixed":
+            raise ValueError("samples that are not paired are looked at once: engine is fixed")
 
     @property
     def first_look(self) -> int:
         """Complete rounds before which nothing is claimed."""
-        return MIN_ROUNDS if self.unit == "round" else MIN_ROUNDS_OF_SESSIONS
+        return MIN_ROUNDS_OF_SESSIONS if self.unit == "session" else MIN_ROUNDS
 
     def pairs_per_effective(self, n_scenarios: int) -> float:
         """How many pairs of a round, one per scenario, are worth one to the failure gate."""

@@ -145,14 +145,13 @@ def filled(table: RoundTable, scores: dict[int, float]) -> RoundTable:
     """The table with one score for all missing ones of a variant, by its index."""
     values: FloatArray = table.scores.copy()
     for variant, score in scores.items():
-        own = values[:, :, variant]
-        own[np.isnan(own) & table.live[:, variant][:, None]] = score
+        values[:, :, variant][table.without_score(variant)] = score
     return replace(table, scores=values)
 
 
 def _missing(table: RoundTable, variant: int, other: int) -> int:
     """Sessions without a score, lost to infrastructure or not, where both variants took part."""
-    return int(np.isnan(table.scores[table.both_live(variant, other), :, variant]).sum())
+    return int(table.without_score(variant)[table.both_live(variant, other)].sum())
 
 
 def _mean(table: RoundTable, variant: int) -> float:

@@ -278,6 +278,11 @@ class RunFile(_Part):
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."
     )
+    imported: bool = Field(
+        default=False,
+        description="Whether its sessions were played elsewhere, and their results imported: it "
+        "has no journal, and `spec.options` says what was taken for what.",
+    )
     mark: str = Field(
         default="",
         pattern="^[0-9a-f]{0,64}$",
@@ -476,6 +481,19 @@ def read_run(run_dir: Path) -> RunFile:
             f"cannot read {path}: {f'{field}: ' if field else ''}{first['msg']}; it is damaged or "
             "was written by another version of matrix"
         ) from None
+
+
+def require_played(run_dir: Path) -> None:
+    """See that a run has sessions of its own, and not results that were made elsewhere.
+
+    Raises:
+        StoreError: It was imported, or is none.
+    """
+    if read_run(run_dir).imported:
+        raise StoreError(
+            f"{run_dir.name} was imported, so it has no journal that this works on; compare, "
+            "report (--session, too), power --from, show RUN and list work without one"
+        )
 
 
 def list_runs(results_dir: Path) -> list[ListedRun]:

@@ -22,6 +22,7 @@ from matrix.model.errors import StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalWriter
 from matrix.store.run.disk import Disk
 from matrix.store.run.journal_lock import ARCHIVED, lock
+from matrix.store.run.run_folder import require_played
 
 ARCHIVE_NAME: Final = JOURNAL_NAME + ARCHIVED
 _CHUNK: Final = 1 << 20
@@ -55,6 +56,7 @@ def pack(run_dir: Path, disk: Disk | None = None) -> Packed:
     disk = disk or Disk()
     journal, archive = run_dir / JOURNAL_NAME, run_dir / ARCHIVE_NAME
     if not journal.is_file():
+        require_played(run_dir)
         raise StoreError(f"no journal at {journal}; nothing to archive")
     _settle(journal)
     held = lock(journal)  # nobody may write it meanwhile

@@ -1,0 +1,291 @@
+"""Importing results that were made elsewhere: a run of them, to be compared and reported."""
+
+from __future__ import annotations
+
+import platform
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from random import SystemRandom
+from typing import Final, NamedTuple
+
+import orjson
+
+from matrix.api.opened import RESULTS, Run
+from matrix.api.runs.lifecycle import checked_id
+from matrix.api.runs.run_descriptions import git_commit
+from matrix.kinds.imported import IMPORTED, KIND, ImportedOptions
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import read_plain
+from matrix.model.lines import in_line
+from matrix.model.money import from_usd
+from matrix.model.records import OUTCOMES
+from matrix.model.seeds import content_hash
+from matrix.model.spec.run_spec import Compare, RunSpec
+from matrix.store.foreign.arranging import (
+    WHOLE,
+    Arranged,
+    arrange,
+    require_scores,
+    tells_range,
+)
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+    MOST_BYTES,
+    NONE,
+    ForeignResults,
+    Wishes,
+    outcome_of,
+)
+from matrix.store.run.driven import setting_up
+from matrix.store.run.made_here import PLAN_NAME
+from matrix.store.run.run_folder import (
+    PlanSummary,
+    RunFile,
+    RunTotals,
+    Versions,
+    create_run,
+    new_run_id,
+    write_whole,
+)
+from matrix.version import __version__
+
+_ANY_FAILURES: Final = 100.0
+"""Points by which a winner may fail more often where the files do not tell failures."""
+
+
+class Imported(NamedTuple):
+    """What an import came to.
+
+    Attributes:
+        run: The run of it.
+        taken: What was taken for what: label and text.
+        notes: What is worth knowing of it, in sentences.
+    """
+
+    run: Run
+    taken: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+
+
+def import_results(
+    path: str | Path | Sequence[str | Path],
+    *,
+    unit: str | None = None,
+    variant: str | Sequence[str] = (),
+    score: str | None = None,
+    cost: str | None = None,
+    scenario: str | None = None,
+    repeat: str | None = None,
+    lower_is_better: bool = False,
+    results: str | Path = RESULTS,
+    run_id: str | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Run:
+    """Make a run of results that exist: promptfoo's, inspect_ai's, a CSV, Parquet or JSON lines.
+
+    Nothing is played, asked or paid. The run has tables and no journal: it is compared, reported
+    and planned from as others are, and cannot be gone on with. Columns are found by their usual
+    names where they are not named here; other columns of numbers become further metrics.
+
+    Args:
+        path: The file, or several of one form.
+        unit: Column that says which rows of several variants belong together; ``none`` where
+            nothing does, and variants are compared as samples that share nothing.
+        variant: Column that says what was compared, or several. Without one, each of several files
+            is a variant.
+        score: Column of what decides; of inspect_ai's logs, the scorer.
+        cost: Column of what a row cost, in US dollars. It counts to no cap.
+        scenario: Column of scenarios, which weigh alike; ``none`` for none.
+        repeat: Column that tells repeats of one unit and variant apart.
+        lower_is_better: Whether a lower score is the better one.
+        results: Folder of runs.
+        run_id: Name of the run; made up if left out.
+        clock: Unix time in seconds.
+
+    Raises:
+        BadInput: Every mistake in the files and arguments; nothing was written.
+        RunExists: There is a run of this id.
+        StoreError: The folder cannot be written.
+    """
+    chosen = (variant,) if isinstance(variant, str) else tuple(variant)
+    wishes = Wishes(unit, chosen, score, cost, scenario, repeat)
+    paths = [path] if isinstance(path, str | Path) else list(path)
+    return import_as(
+        [Path(one) for one in paths],
+        wishes,
+        lower=lower_is_better,
+        results=results,
+        run_id=run_id,
+        clock=clock,
+    ).run
+
+
+def import_as(
+    paths: Sequence[Path],
+    wishes: Wishes,
+    *,
+    lower: bool,
+    results: str | Path,
+    run_id: str | None,
+    clock: Callable[[], float] = time.time,
+) -> Imported:
+    """:func:`import_results`, with what was taken for what."""
+    from matrix.store.foreign.reading import read_results
+    from matrix.store.foreign.writing import write_results
+
+    mistakes = Mistakes()
+    if not paths:
+        raise BadInput([Mistake("matrix import", None, "", "name a file of results")])
+    mistakes.collect(lambda: checked_id(run_id) if run_id else None)
+    read = mistakes.collect(lambda: read_results(paths, wishes))
+    if mistakes.found or read is None:
+        raise BadInput(mistakes.found)
+    source = str(paths[0])
+    require_scores(read, source)
+    arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
+    now = datetime.fromtimestamp(clock(), UTC)
+    spec = _spec(paths, read, arranged, lower=lower)
+    identity = run_id or new_run_id(spec.name, now, SystemRandom())
+    file = _run_file(spec, identity, now, read, arranged)
+    sources = [_source_of(path) for path in paths]
+
+    def set_up(staging: Path) -> None:
+        write_whole(staging, PLAN_NAME, orjson.dumps({"imported": sources}).decode() + "\n")
+        write_results(staging, file.info, IMPORTED, arranged)
+
+    with setting_up(Path(results)):
+        run_dir = create_run(Path(results), file, set_up)
+    return Imported(Run(run_dir), _taken(read, arranged), tuple(_notes(read, arranged, wishes)))
+
+
+def _source_of(path: Path) -> dict[str, str | int]:
+    try:
+        content = read_plain(path, MOST_BYTES)
+    except OSError as error:
+        raise BadInput(
+            [Mistake(str(path), None, "", f"cannot be read: {error.strerror}")]
+        ) from None
+    return {"file": path.name, "bytes": len(content), "sha256": sha256(content).hexdigest()}
+
+
+def _spec(
+    paths: Sequence[Path], read: ForeignResults, arranged: Arranged, *, lower: bool
+) -> RunSpec:
+    """What the run says of itself: a comparison of one look, declared by nobody."""
+    options = ImportedOptions(
+        files=tuple(in_line(path.name) for path in paths),
+        form=read.form,
+        unit=in_line(read.unit[:LONGEST_NAME]) if arranged.paired else "",
+        units=arranged.units,
+        repeats=arranged.repeats,
+        taken=dict(read.taken),
+        better="lower" if lower else "higher",
+        score_range=tells_range(read.rows),
+        tells_failures=read.tells_failures,
+    )
+    compare = Compare(factor=_compared(arranged), engine="fixed")
+    if not read.tells_failures:
+        compare = compare.model_copy(update={"failure_margin": _ANY_FAILURES})
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", paths[0].stem).strip("-._")[:40]
+    return RunSpec(
+        name=name or IMPORTED,
+        kind=IMPORTED,
+        factors=arranged.levels,
+        compare=compare,
+        options=options.model_dump(mode="json"),
+    )
+
+
+def _compared(arranged: Arranged) -> str | None:
+    several = (factor for factor, levels in arranged.levels.items() if len(levels) > 1)
+    return next(several, None)
+
+
+def _run_file(
+    spec: RunSpec, run_id: str, now: datetime, read: ForeignResults, arranged: Arranged
+) -> RunFile:
+    rows = read.rows
+    dumped = spec.model_dump(mode="json")
+    ends = Counter(outcome_of(row) for row in rows)
+    return RunFile(
+        run_id=run_id,
+        created_at=now,
+        name=spec.name,
+        kind=IMPORTED,
+        spec=dumped,
+        spec_hash=content_hash(dumped),
+        prices_hash=content_hash({}),
+        versions=Versions(
+            matrix=__version__,
+            python=platform.python_version(),
+            kind=KIND.version,
+            state=KIND.state_version,
+        ),
+        git_commit=git_commit(Path.cwd()),
+        status="complete",
+        end_reason="done",
+        imported=True,
+        plan=PlanSummary(
+            sessions=len(rows),
+            cells=len({(placed.scenario, placed.row.levels) for placed in arranged.placed}),
+            rounds=arranged.rounds,
+            scenarios=arranged.scenarios,
+            factors=arranged.levels,
+            compared=_compared(arranged),
+            metric="score",
+            score_range=tells_range(rows),
+        ),
+        simulated=False,
+        stand_ins={},
+        cap_nano=0,
+        totals=RunTotals(
+            outcomes={outcome: ends[outcome] for outcome in OUTCOMES},
+            calls=0,
+            tokens_in=sum(row.tokens_in for row in rows),
+            tokens_out=sum(row.tokens_out for row in rows),
+            settled_nano=sum(from_usd(repr(row.cost_usd)) for row in rows),
+            presumed_nano=0,
+            elapsed_s=0.0,
+        ),
+    )
+
+
+def _taken(read: ForeignResults, arranged: Arranged) -> tuple[tuple[str, str], ...]:
+    """What was taken for what, with how much of it there is."""
+    counts = {
+        "variant": " x ".join(f"{len(levels):,}" for levels in arranged.levels.values()),
+        "scenario": f"{len(arranged.scenarios):,}" * (arranged.scenarios != (WHOLE,)),
+        "repeat": f"{arranged.repeats:,} at most",
+        "unit": f"{len({(one.scenario, one.row.unit) for one in arranged.placed}):,}",
+    }
+    known = [(label, text) for label, text in read.taken if label != "unit" or arranged.paired]
+    return tuple(
+        (label, f"{text} ({counts[label]})" if counts.get(label) else text) for label, text in known
+    )
+
+
+def _notes(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[str]:
+    """What is worth knowing, in sentences."""
+    notes = []
+    if not arranged.paired and wishes.unit != NONE:
+        why = f"no {in_line(read.unit[:LONGEST_NAME])} is in two variants" if read.unit else (
+            "no column of the usual names for units"
+        )  # fmt: skip
+        notes.append(
+            f"Not paired: {why}. Rows are taken as independent samples of each variant; if they "
+            "are answers to the same questions, name the column that says which: --unit COLUMN."
+        )
+    if lost := sum(row.score is None and not row.error for row in read.rows):
+        notes.append(f"{lost:,} of {len(read.rows):,} rows have no score, and are in no mean.")
+    if failed := sum(bool(row.error) for row in read.rows):
+        notes.append(
+            f"{failed:,} of {len(read.rows):,} rows say that something went wrong: they count as "
+            "failures, and have no score, as nobody can say whose fault it was."
+        )
+    return notes

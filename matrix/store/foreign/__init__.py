@@ -1,0 +1,1 @@
+"""Results that others have made: their files read, bounded, into rows that a run folder takes."""

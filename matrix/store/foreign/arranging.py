@@ -1,0 +1,183 @@
+"""From results to the places of a run: which round, which repeat, and what is not there.
+
+A unit of the file becomes a round: what variants are paired on. Where nothing pairs the rows, each
+is a round of its own variant, in an order that has nothing to do with the file's. Nothing here
+looks at a score to place a row.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from matrix.model.errors import BadInput
+from matrix.model.seeds import content_hash, derive_seed
+from matrix.store.foreign.results import (
+    MOST_LEVELS,
+    ForeignResults,
+    ForeignRow,
+    RowFaults,
+    pairs_something,
+    shown,
+    twice_in,
+)
+
+MOST_PLACES: Final = 20_000_000
+"""Units x scenarios x repeats x variants; comparisons lay them out in memory."""
+WHOLE: Final = "all"
+"""The scenario of results that have none."""
+
+
+class PlacedRow(NamedTuple):
+    """A result in its place."""
+
+    row: ForeignRow
+    round: int
+    repeat: int
+    scenario: str
+    session_id: str
+
+
+class Arranged(NamedTuple):
+    """Results in their places.
+
+    Attributes:
+        placed: The results.
+        rounds: Units, or rows of the variant that has most.
+        scenarios: In the order of the file.
+        repeats: Of a unit, at most.
+        levels: Factor -> its levels, in the order of the file.
+        paired: Whether units say which results belong together.
+        units: Hash of what the units are, by which two imports can be paired; empty without any.
+    """
+
+    placed: Sequence[PlacedRow]
+    rounds: int
+    scenarios: tuple[str, ...]
+    repeats: int
+    levels: dict[str, tuple[str, ...]]
+    paired: bool
+    units: str
+
+
+def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arranged:
+    """Give every result its place.
+
+    Args:
+        results: The results.
+        source: The file, for messages.
+        must_pair: Whether the user has named the unit, so that one that pairs nothing is a mistake.
+
+    Raises:
+        BadInput: A unit is twice in a variant, or there is too much.
+    """
+    rows = [row._replace(scenario=row.scenario or WHOLE) for row in results.rows]
+    scenarios = tuple(dict.fromkeys(row.scenario for row in rows))
+    levels = {
+        factor: tuple(dict.fromkeys(row.levels[place] for row in rows))
+        for place, factor in enumerate(results.factors)
+    }
+    paired = bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
+    faults = RowFaults(source)
+    if results.unit and not paired and must_pair:
+        told = f"no {shown(results.unit)} is in two variants, so it pairs nothing; leave --unit out"
+        faults.say(None, "--unit", f"{told} (or `--unit none`) for rows that belong to no others")
+    placed, rounds, repeats = _by_unit(rows, faults) if paired else _alone(rows)
+    faults.stop_if_any()
+    size = rounds * len(scenarios) * repeats * len({row.levels for row in rows})
+    if size > MOST_PLACES:
+        told = f"has {rounds:,} units x {len(scenarios):,} scenarios x {repeats:,} repeats of each "
+        told += f"variant, more than {MOST_PLACES:,} places"
+        faults.say(None, "", told)
+    if max(len(scenarios), repeats) > MOST_LEVELS:
+        faults.say(None, "", f"has more than {MOST_LEVELS} scenarios or repeats of a unit")
+    faults.stop_if_any()
+    units = sorted({(row.scenario, row.unit) for row in rows})
+    return Arranged(
+        placed,
+        rounds,
+        scenarios,
+        repeats,
+        levels,
+        paired,
+        content_hash([results.unit, units], length=32) if paired else "",
+    )
+
+
+def _one_variant(rows: Sequence[ForeignRow]) -> bool:
+    return len({row.levels for row in rows}) < 2
+
+
+def _by_unit(rows: Sequence[ForeignRow], faults: RowFaults) -> tuple[list[PlacedRow], int, int]:
+    """PlacedRow by their units, which are numbered in an order that no file chooses.
+
+    A unit that is in several scenarios is one round; where each is in one, a round has a unit of
+    every scenario.
+    """
+    homes = defaultdict[str, set[str]](set)
+    for row in rows:
+        homes[row.unit].add(row.scenario)
+    crossed = any(len(own) > 1 for own in homes.values())
+    by_chance = sorted(homes, key=lambda unit: (content_hash(unit), unit))
+    numbers = dict[str, int]()
+    counted = defaultdict[str, int](int)
+    for unit in by_chance:
+        home = "" if crossed else next(iter(homes[unit]))
+        numbers[unit] = counted[home]
+        counted[home] += 1
+    repeats = sorted({row.repeat for row in rows}, key=_natural)
+    nth = {name: place for place, name in enumerate(repeats, 1)}
+    for told in twice_in(rows):
+        faults.say(None, "", told)
+    placed = [
+        PlacedRow(
+            row,
+            numbers[row.unit],
+            nth[row.repeat],
+            row.scenario,
+            content_hash([row.scenario, row.unit, row.repeat, *row.levels]),
+        )
+        for row in rows
+    ]
+    return placed, max(counted.values(), default=0), max(1, len(repeats))
+
+
+def _natural(text: str) -> tuple[int, str]:
+    return (int(text), "") if text.isdecimal() and len(text) < 10 else (10**10, text)
+
+
+def _alone(rows: Sequence[ForeignRow]) -> tuple[list[PlacedRow], int, int]:
+    """PlacedRow in an order drawn for each variant: the same for the same rows, in any order."""
+    groups = defaultdict[tuple[str, tuple[str, ...]], list[ForeignRow]](list)
+    for row in rows:
+        groups[row.scenario, row.levels].append(row)
+    placed = []
+    for (scenario, levels), own in groups.items():
+        own.sort(key=lambda row: (row.score is None, row.score or 0.0, row.unit, row.where))
+        draws = random.Random(derive_seed("import", scenario, *levels))  # noqa: S311  no secret
+        draws.shuffle(own)
+        placed += [
+            PlacedRow(row, number, 1, scenario, content_hash([scenario, number, *levels]))
+            for number, row in enumerate(own)
+        ]
+    return placed, max(len(own) for own in groups.values()), 1
+
+
+def tells_range(rows: Sequence[ForeignRow]) -> tuple[float, float] | None:
+    """From 0 to 1 where all scores lie there; ``None`` for any other, which nothing bounds."""
+    scores = [row.score for row in rows if row.score is not None]
+    return (0.0, 1.0) if scores and min(scores) >= 0 and max(scores) <= 1 else None
+
+
+def require_scores(results: ForeignResults, source: str) -> None:
+    """See that something can be compared at all.
+
+    Raises:
+        BadInput: No row has a score.
+    """
+    if all(row.score is None for row in results.rows):
+        faults = RowFaults(source)
+        faults.say(None, "", f"none of {len(results.rows):,} rows has a score")
+        raise BadInput(faults.mistakes)

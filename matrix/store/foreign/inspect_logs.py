@@ -1,0 +1,274 @@
+"""Logs of inspect_ai: ``.eval``, a zip of JSON, and the older ``.json``.
+
+What a log says of its samples in short (``summaries.json``) is read where it is there: the samples
+themselves hold every event, and are many times as large.
+"""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from matrix.model.lines import in_line
+from matrix.store.foreign.numbers import number_of
+from matrix.store.foreign.results import (
+    LONGEST_NAME,
+    LONGEST_TEXT,
+    MOST_BYTES,
+    MOST_ROWS,
+    ForeignResults,
+    ForeignRow,
+    RowFaults,
+)
+from matrix.store.foreign.tables import mistake_in, parse_json, text_of
+
+_MOST_ENTRIES: Final = 200_000
+_MOST_AMOUNT: Final = 1e9
+_VALUES: Final = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What inspect_ai's scorers say for correct, incorrect, partly correct and no answer."""
+
+
+class InspectLog(NamedTuple):
+    """One log: its file, what ``eval`` says of it, and its samples."""
+
+    source: str
+    stem: str
+    said: Mapping[str, Any]
+    samples: Sequence[Any]
+
+
+def is_log(value: Any) -> bool:
+    """Whether JSON is a log of inspect_ai."""
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("eval"), dict)
+        and {"samples", "status"} <= value.keys()
+    )
+
+
+def log_of_json(path: Path, value: Mapping[str, Any]) -> InspectLog:
+    """A log that is one JSON file."""
+    samples = value.get("samples")
+    return InspectLog(
+        str(path), path.stem, value["eval"], samples if isinstance(samples, list) else []
+    )
+
+
+def log_of_zip(path: Path, handle: IO[bytes]) -> InspectLog:
+    """A log that is a zip; no more of it is unpacked than a file may have.
+
+    Raises:
+        BadInput: It is none, or too large.
+    """
+    source = str(path)
+    try:
+        with zipfile.ZipFile(handle) as archive:
+            return _unpacked(source, path.stem, archive)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        told = f"is no .eval file that can be read: {in_line(str(error))[:200]}"
+        raise mistake_in(source, told) from None
+    except (OSError, ValueError, zlib.error) as error:
+        told = f"is damaged: {in_line(str(error))[:200]}"
+        raise mistake_in(source, told) from None
+
+
+class _Unpacking:
+    """Entries of a zip, as long as they come to no more than a file may have."""
+
+    def __init__(self, source: str, archive: zipfile.ZipFile) -> None:
+        self._source, self._archive = source, archive
+        self._left = MOST_BYTES
+
+    def json(self, name: str) -> Any:
+        # what the zip says of its sizes is a stranger's word
+        with self._archive.open(name) as entry:
+            content = entry.read(self._left + 1)
+        self._left -= len(content)
+        if self._left < 0:
+            told = f"unpacks to more than {MOST_BYTES:,} bytes, so it is not read"
+            raise mistake_in(self._source, told)
+        return parse_json(text_of(content, f"{self._source}: {name}"), f"{self._source}: {name}")
+
+
+def _unpacked(source: str, stem: str, archive: zipfile.ZipFile) -> InspectLog:
+    names = archive.namelist()
+    if len(names) > _MOST_ENTRIES:
+        raise mistake_in(source, f"has more than {_MOST_ENTRIES:,} entries")
+    unpacking = _Unpacking(source, archive)
+    head = next((one for one in ("header.json", "_journal/start.json") if one in names), None)
+    header = unpacking.json(head) if head is not None else None
+    if not isinstance(header, dict) or not isinstance(header.get("eval"), dict):
+        raise mistake_in(source, "is no .eval file: nothing in it says what was evaluated")
+    return InspectLog(source, stem, header["eval"], list(_samples(names, unpacking)))
+
+
+def _samples(names: Sequence[str], unpacking: _Unpacking) -> Iterator[Any]:
+    if "summaries.json" in names:
+        found = unpacking.json("summaries.json")
+        yield from found if isinstance(found, list) else []
+        return
+    for name in sorted(names):
+        if name.startswith("samples/") and name.endswith(".json"):
+            yield unpacking.json(name)
+        elif name.startswith("_journal/summaries/") and not any(
+            one.startswith("samples/") for one in names
+        ):
+            found = unpacking.json(name)
+            yield from found if isinstance(found, list) else []
+
+
+def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
+    """Results of logs: variants are models, scenarios tasks, units samples, repeats epochs.
+
+    Logs of the same model and task are variants by their files' names, too.
+
+    Args:
+        logs: At least one.
+        score: Which score decides, by the scorer's name; the first where it is left out.
+
+    Raises:
+        BadInput: Every mistake in all of them.
+    """
+    faults = RowFaults(logs[0].source)
+    named = [(_word(log.said, "task"), _word(log.said, "model")) for log in logs]
+    alike = len(set(named)) < len(named)
+    tasks = len({task for task, _ in named}) > 1
+    scorers = list(dict.fromkeys(name for log in logs for name in _scorers(log.samples)))
+    chosen = score or (scorers[0] if scorers else "")
+    if score is not None and score not in scorers:
+        faults.say(None, "--score", f"found {score!r}; scores are {', '.join(scorers) or 'none'}")
+    rows: list[ForeignRow] = []
+    mistakes = list(faults.mistakes)
+    for log, (task, model) in zip(logs, named, strict=True):
+        own = RowFaults(log.source)
+        if not log.samples:
+            own.say(None, "", "has no samples")
+        if len(log.samples) > MOST_ROWS:
+            own.say(None, "", f"has more than {MOST_ROWS:,} samples")
+            own.stop_if_any()
+        levels = (model, log.stem[:LONGEST_NAME]) if alike else (model,)
+        rows += [
+            _row(log.source, number, one, levels, task if tasks else "", chosen, own)
+            for number, one in enumerate(log.samples)
+        ]
+        mistakes += own.mistakes
+    faults.found = mistakes
+    faults.stop_if_any()
+    taken = [
+        ("variant", "model, log" if alike else "model"),
+        ("unit", "id of the sample"),
+        ("repeat", "epoch"),
+        ("score", chosen or "none"),
+        *([("scenario", "task")] if tasks else []),
+        ("metrics", ", ".join(name for name in scorers if name != chosen)),
+    ]
+    factors = ("model", "log") if alike else ("model",)
+    told = tuple((label, text) for label, text in taken if text)
+    return ForeignResults("logs of inspect_ai", factors, rows, "sample", told, tells_failures=True)
+
+
+def _word(said: Mapping[str, Any], field: str) -> str:
+    found = said.get(field)
+    text = in_line(found[:LONGEST_NAME]) if isinstance(found, str) else ""
+    return text or f"unnamed {field}"
+
+
+def _scorers(samples: Sequence[Any]) -> Iterator[str]:
+    for one in samples:
+        scores = one.get("scores") if isinstance(one, dict) else None
+        for name, value in _values(scores if isinstance(scores, dict) else {}):
+            if not isinstance(value, str) or value in _VALUES or isinstance(_value(value), float):
+                yield name
+
+
+def _values(scores: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Names and values of scores; of one that has several, each."""
+    for name, score in scores.items():
+        value = score.get("value") if isinstance(score, dict) else score
+        short = in_line(str(name)[:LONGEST_NAME])
+        if isinstance(value, dict):
+            yield from ((f"{short}.{in_line(str(key)[:40])}", one) for key, one in value.items())
+        elif not isinstance(value, list):
+            yield short, value
+
+
+def _value(value: Any) -> float | str | None:
+    if isinstance(value, str) and value in _VALUES:
+        return _VALUES[value]
+    if isinstance(value, float) and value != value:
+        return None  # what inspect_ai writes for a sample that was not scored
+    return number_of(value, words=True)
+
+
+def _row(
+    source: str,
+    number: int,
+    sample: Any,
+    levels: tuple[str, ...],
+    scenario: str,
+    chosen: str,
+    faults: RowFaults,
+) -> ForeignRow:
+    where = f"samples[{number}]"
+    if not isinstance(sample, dict):
+        faults.say(None, where, "is no object")
+        sample = {}
+    scores = sample.get("scores")
+    read = {
+        name: _value(value) for name, value in _values(scores if isinstance(scores, dict) else {})
+    }
+    for name in (chosen,) if isinstance(read.get(chosen), str) else ():
+        faults.say(None, f"{where}.scores.{name}", str(read[name]))
+    numbers = {name: one for name, one in read.items() if isinstance(one, float)}
+    error = sample.get("error")
+    if isinstance(error, dict):
+        error = error.get("message") or "error"
+    usage = _usage(sample.get("model_usage"))
+    took = number_of(sample.get("total_time"))
+    return ForeignRow(
+        where=f"{source}: {where}",
+        unit=str(sample.get("id", "")),
+        levels=levels,
+        scenario=scenario,
+        repeat=str(sample.get("epoch", 1)),
+        score=None if error else numbers.get(chosen),
+        error=str(error) if error else "",
+        cost_usd=usage.get("total_cost", 0.0),
+        duration_s=took if isinstance(took, float) and 0 <= took <= _MOST_AMOUNT else 0.0,
+        tokens_in=int(usage.get("input_tokens", 0)),
+        tokens_out=int(usage.get("output_tokens", 0)),
+        metrics={name: one for name, one in numbers.items() if name != chosen},
+        said=tuple(
+            (who, text[:LONGEST_TEXT])
+            for who, text in (("user", _input(sample)), ("assistant", _output(sample)))
+            if text
+        ),
+    )
+
+
+def _usage(models: Any) -> dict[str, float]:
+    """Tokens and money of all models that took part."""
+    found: dict[str, float] = {}
+    for one in models.values() if isinstance(models, dict) else ():
+        for name in ("input_tokens", "output_tokens", "total_cost"):
+            value = number_of(one.get(name)) if isinstance(one, dict) else None
+            if isinstance(value, float) and 0 <= value <= _MOST_AMOUNT:
+                found[name] = min(found.get(name, 0.0) + value, _MOST_AMOUNT)
+    return found
+
+
+def _input(sample: Mapping[str, Any]) -> str:
+    found = sample.get("input")
+    if isinstance(found, list):
+        texts = [one.get("content") for one in found if isinstance(one, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))
+    return found if isinstance(found, str) else ""
+
+
+def _output(sample: Mapping[str, Any]) -> str:
+    output = sample.get("output")
+    found = output.get("completion") if isinstance(output, dict) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,66 @@
+"""Numbers as files of results write them: plain ones, and the words for right and wrong."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+from typing import Final
+
+from matrix.store.foreign.results import shown
+
+_NUMBER: Final = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_LONGEST: Final = 60
+_HUGE: Final = 1e150
+"""The square of what is larger is no number any more."""
+
+RIGHT: Final = frozenset(
+    {"true", "yes", "pass", "passed", "correct", "right", "success", "ok", "c"}
+)
+WRONG: Final = frozenset(
+    {"false", "no", "fail", "failed", "incorrect", "wrong", "failure", "error", "i"}
+)
+MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
+"""What stands where there is no value."""
+
+
+def number_of(cell: object, *, words: bool = False) -> float | str | None:
+    """A cell's number, ``None`` where it has no value, or in words why it is neither.
+
+    Args:
+        cell: As a file has it: text, number, truth value or nothing.
+        words: Whether words for right and wrong are 1 and 0.
+    """
+    if cell is None:
+        return None
+    if isinstance(cell, bool):
+        return float(cell)
+    if isinstance(cell, int | float):
+        return _finite(float(cell), str(cell)) if abs(cell) < _HUGE else _odd(cell)
+    if not isinstance(cell, str):
+        return "is no number but a list or an object"
+    text = cell.strip()
+    if len(text) > _LONGEST:
+        return f"found {shown(text, 20)}, {len(text):,} characters; a number has {_LONGEST} at most"
+    low = text.casefold()
+    if low in MISSING:
+        return None
+    if words and low in RIGHT | WRONG:
+        return float(low in RIGHT)
+    if _NUMBER.fullmatch(text):
+        return _finite(float(text), text)
+    if low.lstrip("+-") in ("nan", "inf", "infinity"):
+        return f"found {text}, which no mean can be made of; leave it empty where there is no value"
+    hint = "; a number has a point, no comma" if "," in text else ""
+    return f"found {shown(text)}, which is no number{hint}"
+
+
+def _odd(cell: int | float) -> str:
+    if isinstance(cell, float) and cell != cell:
+        return "found nan, which no mean can be made of; leave it empty where there is no value"
+    return "found a number beyond 1e150, which nothing can be made of"
+
+
+def _finite(value: float, text: str) -> float | str:
+    if isfinite(value) and abs(value) < _HUGE:
+        return value
+    return f"found {shown(text, 20)}, a number beyond 1e150, which nothing can be made of"

@@ -1,0 +1,125 @@
+"""Files of results of any form, told apart by what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import open_plain, read_plain
+from matrix.store.foreign.columns import ForeignTable, read_tables
+from matrix.store.foreign.inspect_logs import (
+    InspectLog,
+    is_log,
+    log_of_json,
+    log_of_zip,
+    read_logs,
+)
+from matrix.store.foreign.promptfoo import read_promptfoo, results_in
+from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, ForeignResults, Wishes
+from matrix.store.foreign.tables import (
+    as_objects,
+    csv_table,
+    lines_table,
+    mistake_in,
+    objects_table,
+    parquet_table,
+    parse_json,
+    text_of,
+)
+
+_ZIP: Final = b"PK\x03\x04"
+_PARQUET: Final = b"PAR1"
+
+FORMS: Final = (
+    "promptfoo's results (JSON), logs of inspect_ai (.eval or .json), CSV, Parquet, JSON lines"
+)
+
+_Read = ForeignTable | InspectLog | ForeignResults
+
+
+def read_results(paths: Sequence[Path], wishes: Wishes) -> ForeignResults:
+    """The results in files of one form.
+
+    Raises:
+        BadInput: Every mistake in all of them.
+    """
+    mistakes = Mistakes()
+    found = [mistakes.collect(lambda path=path: _read(path)) for path in paths]  # type: ignore[misc]
+    mistakes.stop_if_any()
+    read: list[_Read] = [one for one in found if one is not None]
+    tables = [one for one in read if isinstance(one, ForeignTable)]
+    logs = [one for one in read if isinstance(one, InspectLog)]
+    own = [one for one in read if isinstance(one, ForeignResults)]
+    if max(len(tables), len(logs), len(own)) < len(read):
+        told = "files of one import are of one form; import others by themselves"
+        raise mistake_in(str(paths[-1]), told)
+    if tables:
+        results = read_tables(tables, wishes)
+    else:
+        _refuse_columns(wishes, "promptfoo" if own else "inspect_ai", score=bool(logs))
+        results = read_logs(logs, wishes.score) if logs else _joined(own)
+    if len(results.rows) > MOST_ROWS:
+        raise mistake_in(str(paths[-1]), f"has more than {MOST_ROWS:,} rows, with the others")
+    return results
+
+
+def _joined(own: Sequence[ForeignResults]) -> ForeignResults:
+    return own[0]._replace(rows=[row for one in own for row in one.rows])
+
+
+def _refuse_columns(wishes: Wishes, whose: str, *, score: bool) -> None:
+    """Columns are of tables: other forms say themselves what is what.
+
+    Raises:
+        BadInput: One was named.
+    """
+    said = [flag for flag in wishes.flags() if not (score and flag == "--score")]
+    told = f"names a column of a table, and results of {whose} say themselves what is what"
+    if said:
+        raise BadInput(Mistake(flag, None, "", told) for flag in said)
+
+
+def _read(path: Path) -> _Read:
+    """One file.
+
+    Raises:
+        BadInput: Every mistake in it.
+    """
+    source = str(path)
+    try:
+        with open_plain(path) as handle:
+            head = handle.read(4)
+            if head == _ZIP:
+                return log_of_zip(path, handle)
+        if head == _PARQUET:
+            return parquet_table(path)
+        content = read_plain(path, MOST_BYTES)
+    except OSError as error:
+        raise mistake_in(source, f"cannot be read: {error.strerror}") from None
+    if not content.strip():
+        raise mistake_in(source, f"is empty; what is read: {FORMS}")
+    if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        return _of_json(path, content)
+    return csv_table(path, content)
+
+
+def _of_json(path: Path, content: bytes) -> _Read:
+    source = str(path)
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return lines_table(path, content)
+    try:
+        value = parse_json(text_of(content, source), source)
+    except BadInput:
+        if content.count(b"\n") and content.lstrip()[:1] == b"{":
+            return lines_table(path, content)
+        raise
+    if is_log(value):
+        return log_of_json(path, value)
+    if (found := results_in(value)) is not None:
+        return read_promptfoo(source, found)
+    if (objects := as_objects(value)) is not None:
+        return objects_table(path, list(enumerate(objects, 1)))
+    raise mistake_in(source, f"is JSON of no known form; what is read: {FORMS}")

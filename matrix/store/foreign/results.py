@@ -1,0 +1,162 @@
+"""What is made of a file of results, whatever its form: rows, and what they are paired on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.lines import in_line
+from matrix.model.records import Outcome
+
+MOST_BYTES: Final = 256_000_000
+"""Of a file; what is packed in it may have as much."""
+MOST_ROWS: Final = 1_000_000
+MOST_LEVELS: Final = 200
+"""Variants, scenarios times repeats and so on; a column with more is none of these."""
+LONGEST_NAME: Final = 120
+"""Characters of what a variant or a scenario is called."""
+LONGEST_TEXT: Final = 20_000
+"""Characters that are kept of what was asked and answered."""
+_MOST_TOLD: Final = 20
+"""Mistakes of one file that are told one by one."""
+
+
+class Wishes(NamedTuple):
+    """What the user says of the columns; ``None`` and nothing where usual names are looked for.
+
+    ``unit`` and ``scenario`` may be ``NONE``: there is none.
+    """
+
+    unit: str | None = None
+    variants: tuple[str, ...] = ()
+    score: str | None = None
+    cost: str | None = None
+    scenario: str | None = None
+    repeat: str | None = None
+
+    def flags(self) -> dict[str, str]:
+        """Flag -> what was said."""
+        said = {
+            "--unit": self.unit,
+            "--variant": ", ".join(self.variants) or None,
+            "--score": self.score,
+            "--cost": self.cost,
+            "--scenario": self.scenario,
+            "--repeat": self.repeat,
+        }
+        return {flag: text for flag, text in said.items() if text is not None}
+
+
+NONE: Final = "none"
+
+
+class ForeignRow(NamedTuple):
+    """One result.
+
+    Attributes:
+        where: File and line, or the place in it.
+        unit: What it is paired on with results of other variants; empty where nothing says it.
+        levels: Of each factor.
+        scenario: Empty for none.
+        repeat: Tells results of one unit and variant apart; empty for none.
+        score: ``None`` where there is none.
+        error: What went wrong; empty for nothing.
+        cost_usd: In US dollars, as the file says.
+        duration_s: In seconds.
+        tokens_in: Input tokens.
+        tokens_out: Output tokens.
+        metrics: Other numbers by name.
+        said: Who said what, as far as the file has it.
+    """
+
+    where: str
+    unit: str
+    levels: tuple[str, ...]
+    scenario: str = ""
+    repeat: str = ""
+    score: float | None = None
+    error: str = ""
+    cost_usd: float = 0.0
+    duration_s: float = 0.0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    metrics: Mapping[str, float] = {}
+    said: tuple[tuple[str, str], ...] = ()
+
+
+def outcome_of(row: ForeignRow) -> Outcome:
+    """How a result counts: whose fault an error is nobody can say, so it counts as a failure."""
+    return "failed" if row.error else "completed"
+
+
+class ForeignResults(NamedTuple):
+    """All results of one import.
+
+    Attributes:
+        form: What the files are, in words.
+        factors: What variants differ in.
+        rows: The results.
+        unit: What units are called in the file; empty where nothing pairs its rows.
+        taken: What was taken for what: label and text.
+        tells_failures: Whether the file says of a result that it went wrong.
+    """
+
+    form: str
+    factors: tuple[str, ...]
+    rows: Sequence[ForeignRow]
+    unit: str
+    taken: tuple[tuple[str, str], ...]
+    tells_failures: bool
+
+
+def pairs_something(rows: Sequence[ForeignRow]) -> bool:
+    """Whether a unit is in two variants."""
+    seen: dict[tuple[str, str], tuple[str, ...]] = {}
+    return any(seen.setdefault((row.scenario, row.unit), row.levels) != row.levels for row in rows)
+
+
+def twice_in(rows: Sequence[ForeignRow]) -> Iterator[str]:
+    """Units that are there twice in one variant, in words."""
+    seen: dict[tuple[str, ...], str] = {}
+    for row in rows:
+        key = (row.scenario, row.unit, row.repeat, *row.levels)
+        if key in seen:
+            again = "; what tells repeats apart is said with --repeat COLUMN"
+            told = f"the unit {shown(row.unit)} is there twice for {', '.join(row.levels)}: at "
+            yield f"{told}{seen[key]} and {row.where}{again}"
+        seen.setdefault(key, row.where)
+
+
+class RowFaults:
+    """Mistakes in the rows of a file: the first ones in words, the others counted."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.found: list[Mistake] = []
+        self._more = 0
+
+    def say(self, line: int | None, path: str, message: str) -> None:
+        """Note a mistake."""
+        if len(self.found) < _MOST_TOLD:
+            self.found.append(Mistake(self.source, line, path, message))
+        else:
+            self._more += 1
+
+    @property
+    def mistakes(self) -> list[Mistake]:
+        """All, the last of them about those that are only counted."""
+        if not self._more:
+            return self.found
+        return [*self.found, Mistake(self.source, None, "", f"and {self._more:,} more mistakes")]
+
+    def stop_if_any(self) -> None:
+        """Raise ``BadInput`` with everything noted, if there is anything."""
+        if self.found:
+            raise BadInput(self.mistakes)
+
+
+def shown(text: str, most: int = 60) -> str:
+    """A stranger's text as a message quotes it: one line, and not more than so many characters."""
+    line = in_line(text[: most * 4])
+    return repr(line if len(text) <= most else f"{line[:most]}...")

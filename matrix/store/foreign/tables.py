@@ -1,0 +1,212 @@
+"""Tables of results as files have them: CSV, Parquet, and JSON objects in lines or in a list."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.files import open_plain
+from matrix.store.foreign.columns import Cell, ForeignTable
+from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, shown
+
+_DELIMITERS: Final = ",;\t|"
+_MOST_COLUMNS: Final = 2_000
+_LONGEST_FIELD: Final = 8_000_000
+_LONGEST_DIGITS: Final = 60
+_BATCH: Final = 10_000
+
+
+def mistake_in(source: str, message: str, line: int | None = None) -> BadInput:
+    """One mistake of a file."""
+    return BadInput([Mistake(source, line, "", message)])
+
+
+def text_of(content: bytes, source: str) -> str:
+    """A file's text: UTF-8, or UTF-16 that says so.
+
+    Raises:
+        BadInput: It is neither.
+    """
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        told = f"is no {encoding[:6].upper().rstrip('-')} text; save it as UTF-8"
+        raise mistake_in(source, told, line) from None
+
+
+def parse_json(text: str, source: str, line: int | None = None) -> Any:
+    """JSON of a stranger; a number of more digits than any has stays text.
+
+    Raises:
+        BadInput: It is none.
+    """
+
+    def whole(digits: str) -> int | str:
+        return int(digits) if len(digits) <= _LONGEST_DIGITS else digits
+
+    try:
+        return json.loads(text, parse_int=whole)
+    except json.JSONDecodeError as error:
+        told = f"is no JSON: {error.msg}"
+        raise mistake_in(source, told, (line or 1) + error.lineno - 1) from None
+    except RecursionError:
+        raise mistake_in(source, "is no JSON that is read: it is nested too deep", line) from None
+
+
+def csv_table(path: Path, content: bytes) -> ForeignTable:
+    """A table of text whose first line has its headers.
+
+    Raises:
+        BadInput: It is none.
+    """
+    text, source = text_of(content, str(path)), str(path)
+    if "\0" in text[:4096]:
+        raise mistake_in(source, "is no text")
+    first = text.split("\n", 1)[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    before = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        headers = [name.strip() for name in next(reader, [])]
+        _check_headers(headers, source)
+        return ForeignTable(
+            source, path.stem, "a table (CSV)", tuple(headers), _csv_rows(reader, headers, source)
+        )
+    except csv.Error as error:
+        told = f"is no CSV: {error}"
+        raise mistake_in(source, told, reader.line_num) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def _csv_rows(reader: Any, headers: Sequence[str], source: str) -> list[tuple[int, Sequence[Cell]]]:
+    rows: list[tuple[int, Sequence[Cell]]] = []
+    odd: list[Mistake] = []
+    for cells in reader:
+        if not any(cells):
+            continue
+        if len(cells) != len(headers) and len(odd) < 20:
+            told = f"found {len(cells):,} cells; the first line has {len(headers):,} columns"
+            odd.append(Mistake(source, reader.line_num, "", told))
+        rows.append((reader.line_num, cells))
+        if len(rows) > MOST_ROWS:
+            raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
+    if odd:
+        raise BadInput(odd)
+    return rows
+
+
+def _check_headers(headers: Sequence[str], source: str) -> None:
+    if not headers or not any(headers):
+        raise mistake_in(source, "has no first line with the names of its columns", 1)
+    if len(headers) > _MOST_COLUMNS:
+        raise mistake_in(source, f"has more than {_MOST_COLUMNS:,} columns", 1)
+    named = [name for name in headers if name]
+    if twice := sorted({name for name in named if named.count(name) > 1}):
+        raise mistake_in(source, f"has two columns called {shown(twice[0])}", 1)
+
+
+def objects_table(
+    path: Path, objects: Sequence[tuple[int, Any]], form: str = "a table (JSON)"
+) -> ForeignTable:
+    """JSON objects as rows: their fields are columns.
+
+    Args:
+        path: The file.
+        objects: Line or number of each, and the object.
+        form: What the file is, in words.
+
+    Raises:
+        BadInput: One is no object.
+    """
+    source = str(path)
+    if len(objects) > MOST_ROWS:
+        raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
+    for line, one in objects:
+        if not isinstance(one, dict):
+            raise mistake_in(source, "is no object with the fields of a row", line)
+    headers = list(dict.fromkeys(name for _, one in objects for name in one))
+    _check_headers(headers, source)
+    rows = [(line, [_cell(one.get(name)) for name in headers]) for line, one in objects]
+    return ForeignTable(source, path.stem, form, tuple(headers), rows)
+
+
+def _cell(value: Any) -> Cell:
+    """A field as a cell; what has an inside is its JSON."""
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def lines_table(path: Path, content: bytes) -> ForeignTable:
+    """A JSON object in each line.
+
+    Raises:
+        BadInput: A line is none.
+    """
+    source = str(path)
+    lines = enumerate(text_of(content, source).split("\n"), 1)
+    found = [(line, parse_json(text, source, line)) for line, text in lines if text.strip()]
+    return objects_table(path, found, "a table (JSON lines)")
+
+
+def parquet_table(path: Path) -> ForeignTable:
+    """The columns of a Parquet file that hold plain values.
+
+    Raises:
+        BadInput: It cannot be read, or is too large.
+        OSError: It cannot be opened.
+    """
+    source = str(path)
+    try:
+        with open_plain(path) as handle, pq.ParquetFile(handle) as file:
+            schema = file.schema_arrow
+            plain = [field.name for field in schema if not pa.types.is_nested(field.type)]
+            _check_headers(plain, source)
+            if file.metadata.num_rows > MOST_ROWS:
+                raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
+            rows = list(_parquet_rows(file, plain, source))
+    except (pa.ArrowException, ValueError) as error:
+        raise mistake_in(source, f"cannot be read as Parquet: {shown(str(error), 200)}") from None
+    return ForeignTable(source, path.stem, "a table (Parquet)", tuple(plain), rows)
+
+
+def _parquet_rows(
+    file: pq.ParquetFile, names: Sequence[str], source: str
+) -> Iterator[tuple[int, Sequence[Cell]]]:
+    read, number = 0, 0
+    for batch in file.iter_batches(_BATCH, columns=list(names)):
+        read += batch.nbytes
+        if read > MOST_BYTES:
+            raise mistake_in(source, f"holds more than {MOST_BYTES:,} bytes")
+        for row in batch.to_pylist():
+            number += 1
+            yield number, [_parquet_cell(row[name]) for name in names]
+
+
+def _parquet_cell(value: Any) -> Cell:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    try:
+        return float(value)  # a decimal
+    except (TypeError, ValueError):
+        return str(value)  # a date
+
+
+def as_objects(value: Any) -> Sequence[Mapping[str, Any]] | None:
+    """A list of objects, which is a table; ``None`` for anything else."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        return value
+    return None

@@ -1,0 +1,387 @@
+"""`matrix import`: results that exist, of any form, to a verdict; and what works on such a run."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import matrix as python_api
+from matrix.model.errors import BadInput
+from tests.cli.program import GoldenRun, Matrix
+
+
+def write_csv(path: Path, headers: Sequence[str], rows: Iterable[Sequence[object]]) -> Path:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(headers)
+        writer.writerows(rows)
+    return path
+
+
+def paired(lead: float, units: int = 60) -> list[list[object]]:
+    """Two variants on the same units, the second better by ``lead``."""
+    draws, rows = random.Random(1), list[list[object]]()
+    for unit in range(units):
+        base = draws.gauss(60, 15)
+        rows += [
+            [f"q{unit}", model, round(base + more + draws.gauss(0, 6), 2), 0.002, 40 + unit]
+            for model, more in (("a", 0.0), ("b", lead))
+        ]
+    return rows
+
+
+HEADERS = ("question_id", "model", "score", "cost_usd", "words")
+
+
+def test_a_csv_comes_to_a_verdict_that_says_what_it_rests_on(
+    here: Path, golden_run: GoldenRun
+) -> None:
+    write_csv(here / "results.csv", HEADERS, paired(6.0))
+    assert golden_run("import", "import", "results.csv", "--run-id", "mine").code == 0
+    assert golden_run("import-compare", "compare", "mine").code == 0
+    assert golden_run("import-show", "show", "mine").code == 0
+
+
+def test_every_mistake_of_a_file_is_told_at_once_and_nothing_is_made(
+    here: Path, golden_run: GoldenRun
+) -> None:
+    rows = [
+        ["1", "a", "nan", "0.1"],
+        ["1", "a", "3", "0.1"],
+        ["2", "b", "-inf", "-4"],
+        ["3", "b", "9" * 1_000_000, "x"],
+        ["1", "b", "0,5", "1"],
+        ["", "", "oops", "1"],
+    ]
+    write_csv(here / "bad.csv", ("id", "model", "score", "cost"), rows)
+    write_csv(here / "other.csv", ("foo", "bar"), [[1, 2]])
+    assert golden_run("import-mistakes", "import", "bad.csv").code == 2
+    assert golden_run("import-columns", "import", "other.csv", "--unit", "fo").code == 2
+    assert not (here / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("only.csv", b"id,model,score\n", "has no rows"),
+        ("ragged.csv", b"id,model,score\n1,a,2,3\n", "found 4 cells"),
+        ("latin.csv", "id,model,score\n1,a,2\n2,\xfc,3\n".encode("latin-1"), "save it as UTF-8"),
+        ("deep.json", b"[" * 200_000, "nested too deep"),
+        ("other.json", b'{"some": 1}', "no known form"),
+        ("other.eval", b"PK\x03\x04 and nothing", "no .eval file"),
+        ("cut.parquet", b"PAR1 and nothing", "cannot be read as Parquet"),
+    ],
+)
+def test_files_of_other_forms_are_refused_in_a_line(
+    here: Path, matrix: Matrix, name: str, content: bytes, told: str
+) -> None:
+    (here / name).write_bytes(content)
+    found = matrix("import", name)
+    assert found.code == 2
+    assert told in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_what_is_no_plain_file_is_not_waited_for(here: Path, matrix: Matrix) -> None:
+    import os
+
+    os.mkfifo(here / "pipe.csv")
+    assert "no plain file" in matrix("import", "pipe.csv").stderr
+    assert matrix("import", "/dev/zero").code == 2
+
+
+def test_a_zip_that_unpacks_to_more_than_a_file_may_have_is_let_be(
+    here: Path, matrix: Matrix
+) -> None:
+    with zipfile.ZipFile(here / "bomb.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b'{"eval": {}, "x": "' + b"a" * 300_000_000 + b'"}')
+    assert "unpacks to more than" in matrix("import", "bomb.eval").stderr
+
+
+def test_a_unit_that_is_twice_in_a_variant_is_a_mistake_and_a_repeat_is_none(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row[:3], repeat] for row in paired(5.0, 12) for repeat in (1, 2)]
+    write_csv(here / "twice.csv", ("id", "model", "score", "again"), rows)
+    refused = matrix("import", "twice.csv")
+    assert refused.code == 2
+    assert "the unit 'q0' is there twice for a: at twice.csv:2 and twice.csv:3" in refused.stderr
+    taken = matrix("import", "twice.csv", "--repeat", "again")
+    assert taken.code == 0
+    assert "each averaged over up to 2 repeats, paired by id" in " ".join(taken.stdout.split())
+
+
+def test_rows_that_nothing_pairs_are_samples_whatever_their_order(here: Path) -> None:
+    draws = random.Random(3)
+    rows = [
+        [model, round(draws.gauss(mean, 3), 3)]
+        for model, mean, n in (("a", 10, 80), ("b", 13, 30))
+        for _ in range(n)
+    ]
+    first = write_csv(here / "one.csv", ("model", "score"), rows)
+    other = write_csv(here / "two.csv", ("model", "score"), sorted(rows, key=str))
+    studies = [
+        python_api.import_results(path, results=here / "results").compare()
+        for path in (first, other)
+    ]
+    for study in studies:
+        assert study.winner == "b"
+        assert "Welch" in study.rests_on
+        assert "80 rows of a, 30 rows of b" in study.rests_on
+    one, two = (study.verdict.comparisons[0] for study in studies)
+    assert (one.difference, one.interval) == pytest.approx((two.difference, two.interval))
+
+
+def test_the_interval_of_rows_that_nothing_pairs_is_welchs(here: Path) -> None:
+    from matrix.stats import welch
+
+    draws = random.Random(4)
+    scores = {
+        "a": [draws.gauss(0, 1) for _ in range(40)],
+        "b": [draws.gauss(1, 4) for _ in range(15)],
+    }
+    rows = [[model, repr(one)] for model, own in scores.items() for one in own]
+    write_csv(here / "r.csv", ("model", "score"), rows)
+    study = python_api.import_results(here / "r.csv", results=here / "results").compare()
+    expected = welch(scores["a"], scores["b"])
+    pair = study.verdict.comparisons[0]
+    assert pair.interval is not None
+    assert expected.interval is not None
+    assert (pair.a, pair.b) == (0, 1)
+    assert pair.interval.low == pytest.approx(expected.interval.low)
+    assert pair.interval.high == pytest.approx(expected.interval.high)
+
+
+def test_units_that_one_variant_lacks_are_in_no_pair_and_are_told(here: Path) -> None:
+    rows = [row for row in paired(6.0) if not (row[1] == "b" and row[0] in ("q3", "q7"))]
+    write_csv(here / "r.csv", HEADERS, rows)
+    study = python_api.import_results(here / "r.csv", results=here / "results").compare()
+    assert study.verdict.rounds_used == 58
+    assert "2 units are not there for every variant" in study.rests_on
+
+
+def test_errors_count_as_failures_and_hold_a_winner_back(here: Path) -> None:
+    rows = [[*row[:3], "timeout" if row[1] == "b" and n % 5 == 1 else ""]
+            for n, row in enumerate(paired(9.0))]  # fmt: skip
+    write_csv(here / "r.csv", ("id", "model", "score", "error"), rows)
+    study = python_api.import_results(here / "r.csv", results=here / "results").compare()
+    assert study.winner is None
+    assert "failure gate not passed" in study.verdict.reasons
+    assert next(row.failed for row in study.rows if row.level == "b") == 12
+
+
+def test_money_is_what_the_file_says_and_counts_to_no_cap(here: Path, matrix: Matrix) -> None:
+    write_csv(here / "r.csv", HEADERS, paired(6.0))
+    run = python_api.import_results(here / "r.csv", results=here / "results")
+    assert run.file.imported
+    assert run.file.cap_nano == 0
+    assert run.sessions().cost_nano.sum() == 120 * 2_000_000
+    assert "$0.24 elsewhere, as the files say; it counts to no cap" in matrix("show", "last").stdout
+    assert matrix("budgets").code == 0
+
+
+def test_what_needs_a_journal_says_in_a_line_that_there_is_none(here: Path, matrix: Matrix) -> None:
+    write_csv(here / "r.csv", HEADERS, paired(6.0))
+    assert matrix("import", "r.csv", "--run-id", "mine").code == 0
+    for words in (
+        ("resume", "mine"),
+        ("replay", "mine", "best", "--turn", "1"),
+        ("branch", "mine", "best", "--turn", "1", "--variants", "x=1,2"),
+        ("rejudge", "mine", "--judge", "sim/opus-4.5"),
+        ("show", "mine", "best"),
+        ("export", "mine", "best", "-o", "x.json"),
+        ("diff", "mine"),
+        ("label", "mine"),
+        ("repair", "mine"),
+        ("archive", "mine"),
+    ):
+        found = matrix(*words)
+        assert found.code == 1, words
+        assert found.stderr.startswith("error: mine was imported, so it has no journal"), words
+        assert found.stderr.count("\n") == 1, words
+    for works in (
+        ("list",),
+        ("compare", "mine"),
+        ("power", "--from", "mine", "--effect", "3"),
+        ("report", "mine"),
+        ("report", "mine", "--session", "worst"),
+        ("report", "mine", "--format", "md"),
+        ("report", "mine", "--format", "github"),
+        ("report", "mine", "--format", "junit"),
+        ("report", "mine", "--format", "csv"),
+        ("show", "mine", "--json"),
+        ("archive", "--older-than", "0d"),
+    ):
+        assert matrix(*works).code == 0, works
+
+
+def test_two_imports_are_compared_where_they_have_the_same_units(
+    here: Path, matrix: Matrix
+) -> None:
+    for name, model in (("one", "a"), ("two", "b")):
+        rows = [row[:1] + row[2:3] for row in paired(6.0) if row[1] == model]
+        draws = random.Random(name)
+        draws.shuffle(rows)
+        write_csv(here / f"{name}.csv", ("id", "score"), rows)
+    write_csv(here / "less.csv", ("id", "model", "score"), [r[:3] for r in paired(1.0, 20)])
+    together = python_api.import_results(
+        [here / "one.csv", here / "two.csv"], results=here / "results"
+    ).compare()
+    assert together.winner == "two"
+    for name in ("one", "two"):
+        plain = [[*row, "x"] for row in csv.reader((here / f"{name}.csv").open())][1:]
+        write_csv(here / f"{name}-v.csv", ("id", "score", "model"), plain)
+        matrix("import", f"{name}-v.csv", "--run-id", name)
+    apart = matrix("compare", "one", "two")
+    assert "two beats one" in apart.stdout
+    assert matrix("import", "less.csv", "--run-id", "less").code == 0
+    assert "do not have the same units" in matrix("compare", "one", "less").stderr
+
+
+PROMPTFOO_PROVIDERS = ("openai:gpt-4o", "anthropic:claude")
+
+
+def promptfoo_results(version: int) -> dict[str, Any]:
+    draws, results = random.Random(5), list[dict[str, Any]]()
+    for repeat in range(2):
+        for test in range(40):
+            for place, provider in enumerate(PROMPTFOO_PROVIDERS):
+                passed = draws.random() < 0.5 + 0.4 * place
+                one: dict[str, Any] = {
+                    "provider": {"id": provider},
+                    "prompt": {"raw": f"Say {test}", "label": "Say {{x}}"},
+                    "vars": {"x": test},
+                    "success": passed,
+                    "score": float(passed),
+                    "latencyMs": 500,
+                    "namedScores": {"tone": 0.5},
+                }
+                if version > 2:
+                    one |= {
+                        "testIdx": repeat * 40 + test,
+                        "promptIdx": place,
+                        "cost": 0.001,
+                        "failureReason": 0 if passed else 1,
+                        "error": None if passed else "Expected more",
+                        "response": {"output": "hi", "tokenUsage": {"prompt": 9, "completion": 4}},
+                    }
+                results.append(one)
+    return {"results": {"version": version, "results": results}}
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_promptfoos_results_are_paired_by_test_and_a_repeated_test_is_one_unit(
+    here: Path, version: int
+) -> None:
+    (here / "pf.json").write_text(json.dumps(promptfoo_results(version)))
+    run = python_api.import_results(here / "pf.json", results=here / "results")
+    assert run.file.plan.rounds == 40
+    assert run.file.plan.factors["provider"] == PROMPTFOO_PROVIDERS
+    assert set(run.sessions().outcome) == {"completed"}  # what fell short is no error
+    assert run.sessions().duration_s.unique() == pytest.approx([0.5])
+    assert run.compare().winner == "anthropic:claude"
+
+
+def test_promptfoos_errors_are_failures(here: Path) -> None:
+    found = promptfoo_results(3)
+    broken = found["results"]["results"][1]
+    broken |= {"failureReason": 2, "error": "API error: 500", "score": 0, "response": {}}
+    (here / "pf.json").write_text(json.dumps(found))
+    run = python_api.import_results(here / "pf.json", results=here / "results")
+    assert list(run.sessions().outcome).count("failed") == 1
+
+
+def inspect_log(path: Path, model: str, chance: float, form: str) -> Path:
+    draws = random.Random(model)
+    samples = [
+        {
+            "id": number,
+            "epoch": epoch,
+            "input": "What?",
+            "target": "that",
+            "scores": {
+                "match": {"value": "C" if draws.random() < chance else "I"},
+                "length": {"value": draws.random()},
+            },
+            "model_usage": {model: {"input_tokens": 10, "output_tokens": 4}},
+            "total_time": 1.5,
+        }
+        for number in range(30)
+        for epoch in (1, 2)
+    ]
+    header = {"version": 2, "status": "success", "eval": {"task": "sums", "model": model}}
+    if form == "json":
+        path.write_text(json.dumps({**header, "samples": samples}))
+        return path
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", json.dumps(header))
+        if form == "summaries":
+            archive.writestr("summaries.json", json.dumps(samples))
+        for one in samples:
+            name = f"samples/{one['id']}_epoch_{one['epoch']}.json"
+            archive.writestr(name, json.dumps(one))
+    return path
+
+
+def test_logs_of_inspect_are_paired_by_sample_and_epochs_are_averaged(here: Path) -> None:
+    logs = [
+        inspect_log(here / "a.eval", "openai/a", 0.4, "summaries"),
+        inspect_log(here / "b.eval", "openai/b", 0.95, "samples"),
+        inspect_log(here / "c.json", "openai/c", 0.5, "json"),
+    ]
+    run = python_api.import_results(logs, results=here / "results")
+    study = run.compare()
+    assert study.winner == "openai/b"
+    assert run.file.plan.rounds == 30
+    assert "each averaged over up to 2 repeats, paired by sample" in study.rests_on
+    assert run.sessions().tokens_in.sum() == 10 * 180
+    by_length = python_api.import_results(logs, score="length", results=here / "results")
+    assert by_length.sessions().score.between(0, 1).all()
+
+
+def test_parquet_and_json_lines_are_read_as_a_csv_is(here: Path) -> None:
+    frame = pd.DataFrame(paired(6.0), columns=list(HEADERS))
+    frame.to_parquet(here / "r.parquet")
+    frame.to_json(here / "r.jsonl", orient="records", lines=True)
+    frame.to_json(here / "r.json", orient="records")
+    frame.to_csv(here / "r.csv", index=False, sep=";")
+    sentences = {
+        python_api.import_results(here / f"r.{form}", results=here / "results").compare().sentence
+        for form in ("parquet", "jsonl", "json", "csv")
+    }
+    assert len(sentences) == 1
+    assert "b beats a" in sentences.pop()
+
+
+def test_the_order_of_a_file_changes_nothing(here: Path) -> None:
+    rows = paired(3.0)
+    write_csv(here / "one.csv", HEADERS, rows)
+    write_csv(here / "two.csv", HEADERS, sorted(rows, key=lambda row: float(str(row[2]))))
+    one, two = (
+        python_api.import_results(here / name, results=here / "results")
+        for name in ("one.csv", "two.csv")
+    )
+    assert one.compare().sentence == two.compare().sentence
+    assert sorted(one.sessions().session_id) == sorted(two.sessions().session_id)
+
+
+def test_a_lower_score_can_be_the_better_one(here: Path) -> None:
+    write_csv(here / "r.csv", HEADERS, paired(6.0))
+    run = python_api.import_results(here / "r.csv", lower_is_better=True, results=here / "results")
+    assert run.compare().winner == "a"
+
+
+def test_an_import_that_is_wrong_leaves_nothing(here: Path) -> None:
+    write_csv(here / "r.csv", ("model", "score"), [["a", "x"]])
+    with pytest.raises(BadInput):
+        python_api.import_results(here / "r.csv", results=here / "results")
+    assert not (here / "results").exists()
