@@ -87,7 +87,14 @@ def test_a_verdict_and_its_plan_name_one_number_of_rounds_for_a_winner(
     matrix("run", "--executor", "in-process", "--quiet", "--run-id", "one")
     told = json.loads(matrix("show", "one", "--json").stdout)["comparison"]
     rounds = told["rounds"]
-    assert rounds["complete"] + rounds["still_needed_for_a_winner"] == needed
     more = rounds["still_needed_for_a_winner"]
-    said = (f"{more} to name a winner", f"{more} more", f"{needed} rounds needed, in a new run")
+    whole = rounds["complete"] + more
+    # a plan knows of no lead; one that was seen and is not shown may take more than the gate
+    assert whole == needed or (whole > needed and "is known only to within" in told["sentence"])
+    said = (
+        f"{more} to name a winner",
+        f"{whole} to name a winner",
+        f"{more} more",
+        f"{whole} rounds needed, in a new run",
+    )
     assert any(words in told["sentence"] for words in said)

@@ -239,6 +239,25 @@ def test_a_score_of_yes_and_no_is_a_pass_rate(tmp_path: Path, passing: int, kind
     assert threshold.variants[0].value == pytest.approx(passing / ROUNDS)
 
 
+@pytest.mark.parametrize(("passing", "kind"), [(12, "not_enough_data"), (60, "pass")])
+def test_yes_or_no_on_a_scale_to_a_hundred_is_a_pass_rate_too(
+    tmp_path: Path, passing: int, kind: str
+) -> None:
+    found = [Row({"prompt": "warm"}, number, score=100.0) for number in range(passing)]
+    made(tmp_path / "run", found)
+    report = Run(tmp_path / "run").gate(thresholds={"score": 90})
+    assert (report.thresholds[0].kind, report.thresholds[0].rate) == (kind, True)
+    assert "score at least 90 %" in report.thresholds[0].sentence
+    data = gate_as_data(report)["thresholds"][0]
+    assert (data["threshold"], data["variants"][0]["value"]) == (90, 100.0)
+
+
+def test_a_mean_that_passes_says_what_may_not_have_shown(tmp_path: Path) -> None:
+    made(tmp_path / "run", rows())
+    line = Run(tmp_path / "run").gate(thresholds={"score": 68}).lines[0]
+    assert "what befalls fewer than" in line
+
+
 def test_a_session_that_failed_has_not_passed(tmp_path: Path) -> None:
     found = [
         Row(

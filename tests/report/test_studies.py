@@ -20,7 +20,7 @@ from matrix.report.study.study import Study, study_of
 from matrix.report.study.study_data import study_as_data
 from matrix.report.study.study_text import study_as_text
 from matrix.store.reading.reader import RunTables
-from matrix.store.run.run_folder import read_run
+from matrix.store.run.run_folder import BranchedFrom, read_run, write_run
 from tests.report.synthetic import CENT, MadeUp, Row, make_run, paired
 
 TWO = {"prompt": ("plain", "warm")}
@@ -583,3 +583,37 @@ def test_a_variant_that_is_cheaper_because_it_crashes_is_no_winner(tmp_path: Pat
     said = sayings(study(make_run(tmp_path / "run", rows, TWO), metric="cost_usd"))
     assert "No winner: warm scores better than plain on cost_usd" in said
     assert "failed: 20 of 60 sessions, against 0 of 60" in said
+
+
+def test_two_runs_that_declare_other_rules_say_whose_hold(tmp_path: Path) -> None:
+    rows, fail = paired({"plain": 0.0, "warm": 0.5}, 15), {"compare": {"turn_limit": "fail"}}
+    one = make_run(tmp_path / "one", rows, TWO, spec=fail)
+    two = make_run(tmp_path / "two", rows, TWO)
+    told = sayings(both(one, two))
+    assert "The rules of two hold here" in told
+    assert "compare.turn_limit is fail in one and keep in two" in told
+    assert "The rules of one hold here" in sayings(both(two, one))
+    same = make_run(tmp_path / "same", rows, TWO, spec=fail)
+    assert "The rules of" not in sayings(both(one, same))
+
+
+def test_transcripts_that_are_judged_twice_have_no_cost_of_their_own(tmp_path: Path) -> None:
+    rows = paired({"plain": 0.0, "warm": 0.5}, 15)
+    one = make_run(tmp_path / "one", rows, TWO)
+    again = make_run(tmp_path / "again", rows, TWO)
+    file = read_run(again.path)
+    branched = BranchedFrom(run_id="one", mode="rejudge", changes={}, times=1, moments=())
+    write_run(again.path, file.model_copy(update={"branched": branched}))
+    found = both(one, again)
+    assert found.cost_quality is None
+    assert "again and one judge the same transcripts" in sayings(found)
+
+
+def test_how_many_rounds_a_winner_takes_goes_by_its_lead(tmp_path: Path) -> None:
+    narrow = {"compare": {"margin": 0.01, "engine": "fixed"}}
+    run = make_run(tmp_path / "run", paired({"plain": 0.0, "warm": 0.0}, 12), TWO, spec=narrow)
+    found = study(run)
+    assert found.verdict.reasons[0] == "interval wider than margin"
+    assert "needed for that, in a new run, and how many to name a winner cannot be said" in (
+        found.sentence
+    )

@@ -14,6 +14,9 @@ from matrix.store.reading.reader import RunTables
 
 _PARTS: Final = ("roles", "agents", "options", "params", "judges", "models", "simulation")
 
+_RULES: Final = ("turn_limit", "confidence", "margin", "failure_margin", "failure_icc", "unit")
+"""What of a comparison decides how two runs are judged; those of the second hold."""
+
 
 def changes_between(one: RunTables, two: RunTables) -> str:
     """What is other in the second run, in words; empty if nothing is that plans tell.
@@ -25,6 +28,21 @@ def changes_between(one: RunTables, two: RunTables) -> str:
     texts = _texts(one, two)
     of_each = [f"{name} of {names_listed(scenarios)}" for name, scenarios in texts.items()]
     return "; ".join([*of_each, *_parts(one.run.spec, two.run.spec)])
+
+
+def other_rules(one: RunTables, two: RunTables) -> str:
+    """Which rules of the verdict the runs declare otherwise, in words; empty if none."""
+    before, now = one.run.run_spec.compare, two.run.run_spec.compare
+    return "; ".join(
+        f"compare.{name} is {_said(getattr(before, name))} in {one.run.run_id} and "
+        f"{_said(getattr(now, name))} in {two.run.run_id}"
+        for name in _RULES
+        if getattr(before, name) != getattr(now, name)
+    )
+
+
+def _said(value: object) -> str:
+    return "not set" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _texts(one: RunTables, two: RunTables) -> dict[str, list[str]]:

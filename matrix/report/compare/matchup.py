@@ -199,6 +199,17 @@ class Matchup:
         return metric == "score" or metric in names_of(self.spec)
 
     @property
+    def judged_twice(self) -> bool:
+        """Whether two runs judge the transcripts of one."""
+        plans = [tables.run for tables in self.sources]
+        again = [run.branched for run in plans]
+        of = {
+            run.run_id if parent is None or parent.mode != "rejudge" else parent.run_id
+            for run, parent in zip(plans, again, strict=True)
+        }
+        return len(plans) == 2 and len(of) == 1
+
+    @property
     def score_digits(self) -> int:
         """Decimals of its scores."""
         return score_digits(self.kind.score_range)

@@ -13,9 +13,9 @@ from functools import partial
 from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
-from matrix.report.compare.changes import changes_between
+from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.matchup import Matchup
-from matrix.report.gates.thresholds import MOST_UNSCORED
+from matrix.report.gates.thresholds import MOST_UNSCORED, unseen
 from matrix.report.text import (
     ends_as_data,
     metric_value,
@@ -27,7 +27,6 @@ from matrix.stats import (
     GateDecision,
     GateKind,
     Interval,
-    clopper_pearson_upper,
     failure_contrast,
     gate_paired,
 )
@@ -202,7 +201,7 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     }[found.kind]
     parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
     if found.kind == "pass":
-        parts.append(_unseen_words(found.failures.pairs))
+        parts.append(unseen(found.failures.pairs))
     if found.kind == "not_enough_data":
         parts.append(
             "no number of rounds can be given until it decides"
@@ -212,6 +211,8 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
     if other := changes_between(*matchup.sources):
         parts.append(f"other than in {found.baseline}: {other}")
+    if rules := other_rules(*matchup.sources):
+        parts.append(f"by this run's rules: {rules}")
     parts += [
         f"{tables.run.run_id} {NOT_MADE_HERE}"
         for tables in matchup.sources
@@ -254,12 +255,6 @@ def _unscored_words(found: Regression) -> str:
     if count > MOST_UNSCORED * of:
         told += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     return told
-
-
-def _unseen_words(sessions: int) -> str:
-    """How rare a disaster may be that no session has shown."""
-    rarest = 100 * clopper_pearson_upper(0, max(sessions, 1))
-    return f"what befalls fewer than {rarest:.2g} % of sessions may not have shown"
 
 
 def _failure_words(found: Regression) -> str:

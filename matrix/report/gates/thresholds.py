@@ -1,9 +1,9 @@
 """Is every variant of a run good enough by itself? Thresholds for rates and means.
 
-A score that is yes or no (0 or 1 in every session, with a threshold between them) is a pass rate,
-and a session that failed has not passed. Any other is a mean over scenarios; failed sessions have
-no score and are counted beside it. What is left of a variant of which many sessions have no score
-may be the lucky part, so then nothing passes.
+A score that is yes or no (0 or 1, or 0 or 100, in every session, with a threshold between them) is
+a pass rate, and a session that failed has not passed. Any other is a mean over scenarios; failed
+sessions have no score and are counted beside it. What is left of a variant of which many sessions
+have no score may be the lucky part, so then nothing passes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,21 @@ from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.matchup import Floats, Matchup
 from matrix.report.text import (
-    ends_as_data,
     metric_value,
     models_told,
     plural,
 )
-from matrix.stats import Interval, ThresholdKind, fixed_threshold, mean_threshold
+from matrix.stats import (
+    Interval,
+    ThresholdKind,
+    clopper_pearson_upper,
+    fixed_threshold,
+    mean_threshold,
+)
 from matrix.stats.estimates.figures import percent
+
+WHOLES = (1.0, 100.0)
+"""What yes is as a number: of a share, and on a scale to 100."""
 
 MOST_UNSCORED = 0.2
 """Larger shares of sessions without a score, and a variant passes no threshold."""
@@ -70,6 +78,7 @@ class Threshold:
     simulated: str
     variants: tuple[VariantThreshold, ...]
     score_digits: int = 1
+    whole: float = 1.0
 
     @property
     def kind(self) -> ThresholdKind:
@@ -84,7 +93,7 @@ class Threshold:
         """All of it for people."""
         head = {"pass": "met", "fail": "NOT MET", "not_enough_data": "not enough data"}[self.kind]
         bound = "at most" if self.at_most else "at least"
-        asked = f"{self.metric} {bound} {_shown(self, self.threshold)}"
+        asked = f"{self.metric} {bound} {_shown(self, self.threshold / self.whole)}"
         told = "; ".join(_told(self, one) for one in self.variants)
         models = f"; {models_told(self.simulated)}" if self.simulated else ""
         return f"{asked}: {head}: {told}{models}"
@@ -108,14 +117,15 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     table, _ = matchup.round_table(metric)
     lower = matchup.lower_is_better(metric)
     seen = table.scores[~np.isnan(table.scores)]
-    rate = 0.0 < threshold < 1.0 and bool(np.isin(seen, (0.0, 1.0)).all())
+    whole = _whole(seen, threshold)
+    rate = whole is not None
     found = []
     for index, level in enumerate(matchup.variants):
-        scores = table.scores[:, :, index]
+        scores = table.scores[:, :, index] / (whole or 1.0)
         lost = int((table.failed[:, :, index] & np.isnan(scores)).sum())
         bounds = (alpha, alpha / len(matchup.variants))
         judge = _rate if rate else _mean
-        one = judge(level, scores, lost, threshold, bounds, lower)
+        one = judge(level, scores, lost, threshold / (whole or 1.0), bounds, lower)
         missing, sessions = int(table.unscored[index]), int(table.sessions[index])
         # of a rate, sessions that failed count, as they have not passed
         one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
@@ -131,7 +141,16 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         simulated=matchup.simulated,
         variants=tuple(found),
         score_digits=matchup.score_digits,
+        whole=whole or 1.0,
     )
+
+
+def _whole(seen: Floats, threshold: float) -> float | None:
+    """What a score that is yes or no has for yes; ``None`` of any other score."""
+    for whole in WHOLES:
+        if 0.0 < threshold < whole and bool(np.isin(seen, (0.0, whole)).all()):
+            return whole
+    return None
 
 
 def _rate(
@@ -197,9 +216,17 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
     if one.unscored and found.metric != FAILED:
         text += f", {one.unscored:,} of {plural(one.sessions, 'session')} without a score"
+    if one.kind == "pass" and not found.rate:
+        text += f"; {unseen(one.sessions - one.unscored)}"
     if one.too_few:
         text += f" (nothing passes with more than {100 * MOST_UNSCORED:g} % of them)"
     return text
+
+
+def unseen(sessions: int) -> str:
+    """How rare a disaster may be that none of so many sessions has shown."""
+    rarest = 100 * clopper_pearson_upper(0, max(sessions, 1))
+    return f"what befalls fewer than {rarest:.2g} % of sessions may not have shown"
 
 
 def threshold_as_data(found: Threshold) -> JSON:
@@ -215,8 +242,9 @@ def threshold_as_data(found: Threshold) -> JSON:
             {
                 "level": one.level,
                 "verdict": one.kind,
-                "value": one.value,
-                **ends_as_data(one.interval),
+                "value": None if one.value is None else found.whole * one.value,
+                "low": None if one.interval is None else found.whole * one.interval.low,
+                "high": None if one.interval is None else found.whole * one.interval.high,
                 "n": one.n,
                 "failed": one.failed,
                 "unscored": one.unscored,

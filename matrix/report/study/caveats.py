@@ -8,7 +8,7 @@ import numpy as np
 
 from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
-from matrix.report.compare.changes import changes_between
+from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.unscored import unscored_of, unscored_told
 from matrix.report.run.summary import moved_models
@@ -149,6 +149,16 @@ def _changed(judged: MatchupVerdict) -> Iterator[str]:
     one, two = judged.matchup.sources[0], judged.matchup.sources[-1]
     if one is not two and (other := changes_between(one, two)):
         yield f"Other in {two.run.run_id} than in {one.run.run_id}: {other}."
+    if one is not two and (rules := other_rules(one, two)):
+        yield (
+            f"The rules of {two.run.run_id} hold here, and the runs declare others: {rules}. The "
+            "verdict may be another the other way round."
+        )
+    if one is not two and judged.matchup.judged_twice:
+        yield (
+            f"{two.run.run_id} and {one.run.run_id} judge the same transcripts: what differs is "
+            "their judging, and what they cost says nothing of a variant."
+        )
 
 
 def _schemas(judged: MatchupVerdict) -> Iterator[str]:

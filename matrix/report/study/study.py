@@ -191,7 +191,9 @@ def _assembled(
         breakdown=None if lead is None or by is None else breakdown_of(judged, lead, by),
         elsewhere=elsewhere_of(judged, lead),
         secondary=None if lead is None else secondary_of(judged, lead),
-        cost_quality=None if lead is None else cost_quality_of(judged, lead, rng),
+        cost_quality=None
+        if lead is None or matchup.judged_twice
+        else cost_quality_of(judged, lead, rng),
         noise=noise_of(judged, repeats),
         agreement=agreement,
         standing=standing_beside(standing_in(judged.metric, matchup.sources), judged.void),

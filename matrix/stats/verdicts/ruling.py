@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import ceil, inf
+from math import ceil, inf, sqrt
 
 from matrix.stats.planning.planning import rounds_to_win
-from matrix.stats.planning.power import PowerGoal
+from matrix.stats.planning.power import PowerGoal, rounds_needed
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import Reason, Rules, VerdictKind
 from matrix.stats.verdicts.comparisons import Comparison, discordant_needed
@@ -169,7 +169,8 @@ def _undecided(pairs: list[Comparison], table: RoundTable, rules: Rules) -> Ruli
     unknown = [pair for pair in rivals if pair.interval is None or not pair.enough]
     if unknown:
         return Ruling("not_enough_data", ("too few rounds",), None, unknown[0])
-    gate = _rounds_to_gate(pairs, table, rules)
+    shown = [_rounds_to_show(pair) for pair in rivals]
+    gate = _most([_rounds_to_gate(pairs, table, rules), *shown])
     few = [pair for pair in rivals if not pair.enough_discordant]
     if few:
         extra = _most([_rounds_to_discordant(pair) for pair in few])
@@ -224,6 +225,17 @@ def _rounds_to_gate(pairs: Sequence[Comparison], table: RoundTable, rules: Rules
     """Further rounds until b passes the failure gate in all ``pairs``, at today's rates."""
     margin = rules.failure_margin
     return _most([pair.failures.rounds_to_pass(table.prefix_length, margin) for pair in pairs])
+
+
+def _rounds_to_show(pair: Comparison) -> int | None:
+    """Further rounds until a lead like today's is shown in four of five runs, by one look.
+
+    ``None`` where the lead is less than its standard error: it may as well be none.
+    """
+    lead, se = abs(pair.difference or 0.0), pair.se
+    if se is None or not 0.0 < se <= lead:
+        return None
+    return max(1, rounds_needed(lead, se * sqrt(pair.n), PowerGoal(alpha=pair.level)) - pair.n)
 
 
 def _rounds_to_margin(pair: Comparison, delta: float | None) -> int | None:

@@ -157,16 +157,26 @@ def _more(words: Wording, reason: Reason, extra: int) -> str:
     """How many more rounds it takes, and how many for a winner where that is another number."""
     wins = words.verdict.winner_rounds
     if wins == extra or (reason == "too few rounds" and wins is not None):
-        verdict, a_run = words.verdict, words.paired_on == "round"
-        whole = verdict.rounds_complete + wins
-        if a_run and whole > verdict.rounds_planned and verdict.rules.engine != "open-ended":
-            return f"{count(whole, words.paired_on)} needed, in a new run"
-        return f"{count(wins, f'more {words.paired_on}')} needed"
+        return _needed(words, wins)
     what = "a verdict" if reason == "plan not over" else "that"
     winner = "how many to name a winner cannot be said"
     if wins is not None:
-        winner = f"{wins:,} to name a winner"
-    return f"{count(extra, f'more {words.paired_on}')} needed for {what}, and {winner}"
+        winner = f"{wins + _played(words, extra):,} to name a winner"
+    return f"{_needed(words, extra, f' for {what}')}, and {winner}"
+
+
+def _needed(words: Wording, extra: int, what: str = "") -> str:
+    """So many more rounds; all of them in a new run where this one's plan may not grow."""
+    if played := _played(words, extra):
+        return f"{count(played + extra, words.paired_on)} needed{what}, in a new run"
+    return f"{count(extra, f'more {words.paired_on}')} needed{what}"
+
+
+def _played(words: Wording, extra: int) -> int:
+    """Rounds that a new run has to play again for ``extra`` more; 0 where this one may grow."""
+    verdict, whole = words.verdict, words.verdict.rounds_complete + extra
+    a_run, grows = words.paired_on == "round", verdict.rules.engine == "open-ended"
+    return verdict.rounds_complete if a_run and not grows and whole > verdict.rounds_planned else 0
 
 
 def _too_few_rounds(words: Wording) -> str:

@@ -16,6 +16,7 @@ from matrix.stats import (
     Rules,
     Verdict,
     fixed_n_verdict,
+    rounds_needed,
     verdict_of,
     verdict_sentence,
 )
@@ -146,14 +147,22 @@ def test_rounds_without_a_score_are_told_apart_from_complete_ones(normal_table: 
     )
 
 
-def test_a_margin_that_takes_fewer_rounds_than_the_failure_gate_says_both(
-    normal_table: Any,
+@pytest.mark.parametrize("lead", [-2.0, 2.0])
+def test_a_margin_takes_other_rounds_than_a_winner_whose_lead_has_to_be_shown(
+    normal_table: Any, lead: float
 ) -> None:
-    table = normal_table([0, 0], n_rounds=12, n_scenarios=1, sd=9.0)
-    verdict = fixed_n_verdict(table, Rules(delta=3.5))
+    table = normal_table([0, lead], n_rounds=12, n_scenarios=1, sd=9.0)
+    verdict = fixed_n_verdict(table, Rules(delta=3.5, failure_margin=0.9))
     assert verdict.reasons[0] == "interval wider than margin"
+    pair, wins = verdict.comparisons[0], None
+    assert pair.se is not None
+    if (seen := abs(pair.difference or 0.0)) >= pair.se:
+        wins = rounds_needed(seen, pair.se * 12**0.5)
+    assert (wins is None) == (lead < 0), "one lead of each sort"
+    winner = f"{wins} to name a winner" if wins else "how many to name a winner cannot be said"
     assert verdict_sentence(verdict, NAMES[:2]).endswith(
-        f"; about {verdict.extra_rounds} more rounds needed for that, and 40 to name a winner."
+        f"; about {12 + (verdict.extra_rounds or 0)} rounds needed for that, in a new run, "
+        f"and {winner}."
     )
 
 
@@ -162,7 +171,7 @@ def test_a_winner_that_fails_too_often_is_promised_no_number(normal_table: Any) 
     verdict = fixed_n_verdict(table, Rules(delta=1.0))
     assert verdict.winner_rounds is None
     assert verdict_sentence(verdict, NAMES[:2]).endswith(
-        "more rounds needed for that, and how many to name a winner cannot be said."
+        "rounds needed for that, in a new run, and how many to name a winner cannot be said."
     )
 
 
@@ -368,9 +377,9 @@ def test_every_verdict_by_looking_has_one_sentence_that_matches_its_kind(
     rules = Rules(delta=delta, higher_is_better=higher, engine=engine, failure_margin=0.1)
     verdict = verdict_of(table_of(scores, outcomes, planned=n + missing), rules)
     sentence = verdict_sentence(verdict, [f"v{i}" for i in range(k)], "quality", "points")
-    probable = [f"{name} is probably better than " for name in ("v0", "v1")]
+    probable = [f"{name} is probably better than " for name in (f"v{i}" for i in range(k))]
     opening: dict[str, tuple[str, ...]] = {
-        "winner": (f"v{verdict.winner} beats ",),
+        "winner": (f"v{verdict.winner} beats ", f"v{verdict.winner} is the one to keep: "),
         "equivalent": ("v", "All ", "The "),
         "no_difference": ("No difference shown", "No winner shown", *probable),
         "not_enough_data": ("Not enough data", "No winner: "),
