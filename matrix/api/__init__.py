@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matrix.api.planning import plan, validate
     from matrix.api.powering import pilot_for, power
     from matrix.api.project import init, schema
-    from matrix.api.reporting import report
+    from matrix.api.reporting import chart, report
     from matrix.api.runs.budget_draws import budgets
     from matrix.api.runs.importing import import_results
     from matrix.api.runs.lifecycle import resume, start
@@ -53,6 +53,7 @@ __all__ = [
     "archive_older",
     "branch",
     "budgets",
+    "chart",
     "checkpoint",
     "compare",
     "diff",
@@ -106,6 +107,7 @@ _HOMES: Final = {
     "power": "matrix.api.powering",
     "init": "matrix.api.project",
     "schema": "matrix.api.project",
+    "chart": "matrix.api.reporting",
     "report": "matrix.api.reporting",
     "budgets": "matrix.api.runs.budget_draws",
     "import_results": "matrix.api.runs.importing",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from matrix.api.plotting import Plots
     from matrix.report.gates.gate_wish import FailOn
     from matrix.report.gates.gating import GateReport
     from matrix.report.run.summary import Summary
@@ -47,6 +48,13 @@ class Run:
 
         page = escape(api.report(self, transcripts=False), quote=True)
         return f'<iframe sandbox srcdoc="{page}" width="100%" height="640"></iframe>'
+
+    @property
+    def plot(self) -> Plots:
+        """Charts of its report, as in ``run.plot.intervals()``."""
+        from matrix.api.plotting import Plots
+
+        return Plots(self)
 
     def report(self, form: str = "html", *, session: str = "") -> str:
         """Its report as text: ``html``, ``md``, ``github``, ``junit`` or ``csv``.

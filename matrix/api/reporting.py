@@ -13,6 +13,7 @@ from matrix.store.run.run_folder import write_whole
 
 if TYPE_CHECKING:
     from matrix.kinds.reporting import RunReport
+    from matrix.report.page.charts import Chart
     from matrix.report.page.known import RunFacts
 
 ReportFormat = Literal["html", "md", "github", "junit", "csv"]
@@ -66,7 +67,23 @@ def report(
     from matrix.report.page.short_forms import as_github, as_junit
 
     make = {"github": as_github, "junit": as_junit}[form]
-    return make(_facts_of(opened, of_kind))
+    return make(facts_of(opened, of_kind))
+
+
+def chart(run: Run, name: str) -> Chart:
+    """A chart of a run's report, by its name in :class:`~matrix.api.plotting.Plots`.
+
+    Raises:
+        BadInput: The run has nothing to draw in it.
+        StoreError: A table cannot be read.
+    """
+    from matrix.report.page.run_charts import CHARTS
+
+    charted = CHARTS[name](facts_of(run, None))
+    if charted is None:
+        told = f"run {run.id} has nothing to draw in it; `run.report()` has what it came to"
+        raise BadInput([Mistake(f"plot.{name}", None, "", told)])
+    return charted.chart
 
 
 def write_page(run: Run, session: str = "", *, told: RunReport | None = None) -> Path:
@@ -94,7 +111,7 @@ def _page(run: Run, told: RunReport | None, *, transcripts: bool = True) -> str:
     from matrix.report.page.chapters import page_of
     from matrix.report.page.rendering import page_as_html
 
-    return page_as_html(page_of(_facts_of(run, told), transcripts=transcripts))
+    return page_as_html(page_of(facts_of(run, told), transcripts=transcripts))
 
 
 def _page_of_session(run: Run, session_id: str) -> str:
@@ -105,7 +122,8 @@ def _page_of_session(run: Run, session_id: str) -> str:
     return page_as_html(page_of_session(RunTables(run.path), session_id))
 
 
-def _facts_of(run: Run, told: RunReport | None) -> RunFacts:
+def facts_of(run: Run, told: RunReport | None) -> RunFacts:
+    """All that a report is made of; ``told`` is what the run's kind says of it."""
     from matrix.report.page.known import RunFacts
     from matrix.store.reading.reader import RunTables
 

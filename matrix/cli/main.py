@@ -41,6 +41,7 @@ from matrix.cli import (
 from matrix.cli.finish import CommandEnded
 from matrix.cli.options import Careful
 from matrix.cli.printing import say
+from matrix.model.wording import speaking_of_flags
 
 if TYPE_CHECKING:
     from matrix.model.errors import MatrixError
@@ -126,6 +127,11 @@ def main(arguments: Sequence[str] | None = None, *, clock: Callable[[], float] =
         clock: Unix time in seconds, by which runs are named and dated and budgets kept.
     """
     _end_as_by_ctrl_c()
+    with speaking_of_flags():
+        _main(arguments, clock)
+
+
+def _main(arguments: Sequence[str] | None, clock: Callable[[], float]) -> None:
     try:
         app(arguments, obj=clock)
     except CommandEnded:

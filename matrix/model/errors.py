@@ -19,6 +19,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 from matrix.model.lines import in_line
+from matrix.model.wording import told
 
 if TYPE_CHECKING:
     from matrix.model.records import Usage
@@ -28,6 +29,11 @@ class MatrixError(Exception):
     """Base of everything this project raises on purpose."""
 
     exit_code: ClassVar[int] = 1
+
+    @property
+    def with_flags(self) -> str:
+        """The message as it was written, for records and for the command line."""
+        return super().__str__()
 
 
 class CutShort(MatrixError):
@@ -64,11 +70,23 @@ class Mistake:
     message: str
 
     def __str__(self) -> str:
+        return told(self.with_flags)
+
+    @property
+    def with_flags(self) -> str:
+        """The line as the command line has it."""
         place = self.source if self.line is None else f"{self.source}:{self.line}"
         return in_line(": ".join(part for part in (place, self.path, self.message) if part))
 
 
-class BadInput(MatrixError):
+class _ForUsers(MatrixError):
+    """What is wrong with what a user said, in the words of the interface that it was said by."""
+
+    def __str__(self) -> str:
+        return told(self.with_flags)
+
+
+class BadInput(_ForUsers):
     """Everything wrong with the user's input, all at once; nothing has been started.
 
     Mistakes are sorted by file and line, those in flags and variables come first as they were
@@ -80,7 +98,7 @@ class BadInput(MatrixError):
     def __init__(self, mistakes: Iterable[Mistake]) -> None:
         found = dict.fromkeys(mistakes)
         self.mistakes: tuple[Mistake, ...] = tuple(sorted(found, key=_place))
-        super().__init__("\n".join(str(mistake) for mistake in self.mistakes))
+        super().__init__("\n".join(mistake.with_flags for mistake in self.mistakes))
 
 
 def _place(mistake: Mistake) -> tuple[str, int]:
@@ -88,7 +106,7 @@ def _place(mistake: Mistake) -> tuple[str, int]:
     return ("", 0) if given else (mistake.source, mistake.line or 0)
 
 
-class KindUnusable(MatrixError):
+class KindUnusable(_ForUsers):
     """No kind of this name is installed, or the one that is cannot be used; nothing was started."""
 
     exit_code = 2
@@ -108,7 +126,7 @@ def near_matches(found: str, allowed: Sequence[str]) -> list[str]:
 # --- the results folder --------------------------------------------------------------------------
 
 
-class StoreError(MatrixError):
+class StoreError(_ForUsers):
     """The results folder, the journal or a Parquet table cannot be used."""
 
 

@@ -255,7 +255,7 @@ def test_a_mistake_in_a_flag_is_one_line(
 ) -> None:
     with pytest.raises(BadInput) as raised:
         api.plan(project, overrides=overrides_of(settings, models, **flags))
-    assert str(raised.value).startswith(said)
+    assert raised.value.mistakes[0].with_flags.startswith(said)
     assert len(raised.value.mistakes) == 1
 
 

@@ -277,7 +277,7 @@ def test_a_run_is_never_overwritten(finished: Path, golden_run: GoldenRun) -> No
 @pytest.mark.parametrize("run_id", ["../elsewhere", "a/b", ".hidden", "last", "x" * 200, "a\nb"])
 def test_a_run_id_can_only_name_a_folder_in_the_results(project: Path, run_id: str) -> None:
     prepared = api.plan(project, sessions=1)
-    with pytest.raises(BadInput, match="--run-id: found "):
+    with pytest.raises(BadInput, match=r"^run_id: found "):
         api.start(prepared, run_id=run_id, results=project / "results", executor="in-process")
     assert not (project / "results").exists()
 

@@ -117,7 +117,7 @@ def test_runs_are_not_written_to_a_disk_of_the_network() -> None:
 
 def test_runs_are_not_begun_in_what_ray_removes_with_a_job() -> None:
     copy = Path("/tmp/ray/session_1/runtime_resources/working_dir_files/_ray_pkg_0a1b")
-    with pytest.raises(BadInput, match=r"--results.*Ray removes that; give a path outside it"):
+    with pytest.raises(BadInput, match=r"^results.*Ray removes that; give a path outside it"):
         require_lasting(copy / "results")
     require_lasting(Path("/srv/ray_pkg/results"))
 

@@ -289,7 +289,7 @@ def test_failures_may_be_at_most_so_many(tmp_path: Path) -> None:
 def test_every_mistake_in_the_options_is_found_at_once() -> None:
     with pytest.raises(BadInput) as caught:
         read_wish(None, -1, ["score", "a=1", "a=2", "b=inf"], ["regresion", "regression"])
-    assert [str(mistake) for mistake in caught.value.mistakes] == [
+    assert [mistake.with_flags for mistake in caught.value.mistakes] == [
         "--threshold: found 'score'; must be NAME=NUMBER, e.g. score=75 or failed=.05",
         "--threshold: a is given twice; each metric once",
         "--threshold: found 'b=inf'; must be NAME=NUMBER, e.g. score=75 or failed=.05",
@@ -310,7 +310,7 @@ def test_every_gate_that_cannot_be_decided_is_found_at_once(tmp_path: Path) -> N
     wish = read_wish("before", None, ["failed=0"], [])
     with pytest.raises(BadInput) as caught:
         check_gates(wish, Run(tmp_path / "after").file, tmp_path)
-    told = "\n".join(str(mistake) for mistake in caught.value.mistakes)
+    told = "\n".join(mistake.with_flags for mistake in caught.value.mistakes)
     assert len(caught.value.mistakes) == 3
     for part in ("no scenario is in both", "needs a margin", "failed=0"):
         assert part in told
@@ -319,9 +319,7 @@ def test_every_gate_that_cannot_be_decided_is_found_at_once(tmp_path: Path) -> N
 def test_an_unknown_baseline_is_told_with_the_other_mistakes(tmp_path: Path) -> None:
     made(tmp_path / "after", rows())
     wish = read_wish("befor", 2, ["failed=0"], [])
-    with pytest.raises(
-        BadInput, match=r"--baseline: no run .*\n(.*\n)*--threshold: found failed=0"
-    ):
+    with pytest.raises(BadInput, match=r"^baseline: no run .*\n(.*\n)*thresholds: found failed=0"):
         check_gates(wish, Run(tmp_path / "after").file, tmp_path)
 
 

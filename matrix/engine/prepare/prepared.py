@@ -18,7 +18,9 @@ from matrix.engine.prepare.estimate import (
 )
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.protocol import Kind
-from matrix.model.money import NanoUSD, from_usd
+from matrix.model.lines import in_line
+from matrix.model.money import NanoUSD, from_usd, show_usd
+from matrix.model.notebook import table_as_html
 from matrix.model.plan import Plan
 from matrix.model.records import JSON
 from matrix.model.seeds import content_hash
@@ -90,6 +92,30 @@ class Prepared:
     folders: Mapping[str, Path] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     cap_given_at: datetime | None = None
+
+    def __repr__(self) -> str:
+        """One line: a plan has the texts of all its scenarios."""
+        facts = "; ".join(f"{name} {told}" for name, told in self._facts())
+        return in_line(f"<plan of {self.spec.name}: {facts}>")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: what would be played, and for how much."""
+        return table_as_html(f"Plan of {self.spec.name}", (), self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        plan, estimate = self.plan, self.estimate
+        compared = [] if self.compare_factor is None else [("compared", self.compare_factor)]
+        return [
+            ("kind", self.spec.kind),
+            ("sessions", f"{plan.sessions:,} in {plan.rounds:,} rounds of {plan.round_size:,}"),
+            *compared,
+            (
+                "estimate",
+                f"{show_usd(estimate.middle)}, from {show_usd(estimate.low)} to "
+                f"{show_usd(estimate.high)}",
+            ),
+            ("cap", show_usd(self.spec.limits.cap_nano)),
+        ]
 
     @property
     def agents(self) -> dict[str, AgentSpec]:

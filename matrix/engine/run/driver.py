@@ -185,6 +185,7 @@ class Driver:
         news = asyncio.ensure_future(self._executor.news())
         try:
             picture = await self._executor.picture()
+            self._speed.per_second(picture.counters.answered)  # rates begin here
             if self._looking is not None:
                 await self._looking.look()
             await self._launch(picture)

@@ -164,7 +164,7 @@ class DurableSession:
             by_itself = error_class in FAILED_BY_ITSELF and not measures
             outcome = "failed" if by_itself else "errored"
         except MatrixError as error:
-            outcome, reason, error_class = "errored", str(error), type(error).__name__
+            outcome, reason, error_class = "errored", error.with_flags, type(error).__name__
         except Exception as error:  # a defect of the engine ends its session, never the run
             outcome, error_class = "errored", type(error).__name__
             reason = "".join(traceback.format_exception(error))[-MAX_REASON:]

@@ -285,7 +285,9 @@ class RunFailed(NamedTuple):
     def of(cls, error: BaseException) -> RunFailed:
         """What an error says; one that is not ours may say as little as ``0``, so it is named."""
         name = type(error).__name__
-        return cls(name, str(error) if isinstance(error, MatrixError) else f"{name}: {error}")
+        if isinstance(error, MatrixError):
+            return cls(name, error.with_flags)
+        return cls(name, f"{name}: {error}")
 
 
 class ProcessDied(NamedTuple):

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from matrix.model.lines import harmless, in_line
+
 Spec = dict[str, Any]
 Row = Mapping[str, Any]
 
@@ -49,7 +51,14 @@ class Chart(NamedTuple):
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, Any]:
         """What notebooks draw."""
-        return {"application/vnd.vegalite.v5+json": self.spec, "text/plain": self.told}
+        return {
+            "application/vnd.vegalite.v5+json": self.spec,
+            "text/plain": harmless(f"{self.title}: {self.told}"),
+        }
+
+    def __repr__(self) -> str:
+        """What it says; its specification has all its data."""
+        return in_line(f"<chart {self.title}: {self.told}>")
 
 
 def _chart(rows: Sequence[Row], **spec: Any) -> Spec:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from matrix.report.page.blocks import Block, DataTable, Facts, Figure, TableCell, shade
-from matrix.report.page.charts import bars, distributions, intervals, score_ranges
+from matrix.report.page.charts import score_ranges
 from matrix.report.page.drawing import draw
 from matrix.report.page.known import RunFacts, figure, level_columns
+from matrix.report.page.run_charts import distributions_of, intervals_of
+from matrix.report.page.run_charts import noise_of as noise_chart_of
 from matrix.report.run.summary_text import variant_table
 from matrix.report.study.study_sections import (
     breakdown_section,
@@ -21,8 +23,6 @@ from matrix.report.study.study_sections import (
 from matrix.report.study.study_text import pairs_section, variants_section
 from matrix.report.text import number
 
-_MOST_TICKS: Final = 4000
-
 
 def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
     """Variants: means, differences, distributions."""
@@ -31,19 +31,15 @@ def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
         if summary.whole is not None:
             headers, cells = variant_table(summary)
             yield DataTable("All sessions", headers, [[TableCell(c) for c in row] for row in cells])
-            yield from _distribution(run, frame, "")
+            yield from _distribution(run, frame)
         return
-    rows: list[dict[str, Any]] = [
-        {"name": one.level, "mean": one.mean, "low": one.low, "high": one.high}
-        for one in study.rows
-    ]
-    if any(row["mean"] is not None for row in rows):
+    if (charted := intervals_of(run)) is not None:
         yield figure(
-            intervals(rows, study.metric),
+            charted.chart,
             [study.factor, "mean", "low", "high"],
             [
-                [row["name"], *(number(row[key], 3) for key in ("mean", "low", "high"))]
-                for row in rows
+                [str(row["name"]), *(number(row[key], 3) for key in ("mean", "low", "high"))]
+                for row in charted.rows
             ],
         )
     yield DataTable.of(variants_section(study), "Every variant, with every denominator")
@@ -54,36 +50,27 @@ def variants_of(run: RunFacts, frame: Any) -> Iterator[Block]:
     if (people := people_section(study)) is not None:
         yield DataTable.of(people)
     yield Facts([("other scenarios", elsewhere_told(study))])
-    yield from _distribution(run, frame, study.factor)
+    yield from _distribution(run, frame)
     if (secondary := secondary_section(study, all_metrics=False)) is not None:
         yield DataTable.of(secondary)
 
 
-def _distribution(run: RunFacts, frame: Any, factor: str) -> Iterator[Block]:
-    column = level_columns(run.summary.run).get(factor, factor)
-    scored = frame[frame["score"].notna()]
-    if scored.empty or run.summary.run.plan.metric != "score":
+def _distribution(run: RunFacts, frame: Any) -> Iterator[Block]:
+    if (charted := distributions_of(run, frame)) is None:
         return
-    if len(scored) > _MOST_TICKS:
-        scored = scored.iloc[:: -(-len(scored) // _MOST_TICKS)]
-    names = scored[column].astype(str) if column in scored else ["all"] * len(scored)
-    rows = [
-        {"name": str(name), "value": float(value)}
-        for name, value in zip(names, scored["score"], strict=True)
-    ]
-    if run.study is not None:
-        order = {one.level: place for place, one in enumerate(run.study.rows)}
-        rows.sort(key=lambda row: order.get(str(row["name"]), len(order)))
     yield figure(
-        distributions(rows, "score"),
-        [factor or "sessions", "sessions", "lowest", "median", "highest"],
+        charted.chart,
+        [
+            run.study.factor if run.study is not None else "sessions",
+            *("sessions", "lowest", "median", "highest"),
+        ],
         [
             [
                 name,
                 str(one.sessions),
                 *(number(value, 2) for value in (one.low, one.median, one.high)),
             ]
-            for name, one in score_ranges(rows).items()
+            for name, one in score_ranges(charted.rows).items()
         ],
     )
 
@@ -141,13 +128,7 @@ def _heat(scored: Any, frame: Any, column: str, levels: Sequence[str]) -> DataTa
 
 def noise_of(run: RunFacts) -> Iterator[Block]:
     """Where the noise comes from."""
-    study = run.study
-    if study is None or study.noise is None or (section := noise_section(study)) is None:
+    charted = noise_chart_of(run)
+    if charted is None or run.study is None or (section := noise_section(run.study)) is None:
         return
-    rows = [
-        {"name": one.source, "value": 100 * one.share}
-        for one in study.noise.rows
-        if one.share is not None
-    ]
-    chart = bars(rows, section.title.rstrip(":"), "per cent of the variance", "%")
-    yield Figure(draw(chart), chart.title, DataTable.of(section))
+    yield Figure(draw(charted.chart), charted.chart.title, DataTable.of(section))

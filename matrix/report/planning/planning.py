@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD
+from matrix.model.notebook import text_as_html
 from matrix.stats import (
     PowerGoal,
     RoundsToWin,
@@ -178,6 +180,25 @@ class PowerAnswer:
     needed_at_worst: int | None
     columns: tuple[int, ...]
     table: tuple[Need, ...]
+
+    def __repr__(self) -> str:
+        """The answer in a line; all that it rests on is in the attributes."""
+        return in_line(f"<power: {self._sentences()}>")
+
+    def __str__(self) -> str:
+        """The answer as `matrix power` prints it."""
+        from matrix.report.planning.planning_text import answer_as_text
+
+        return answer_as_text(self)
+
+    def _sentences(self) -> str:
+        from matrix.report.planning.planning_text import answer_in_words
+
+        return answer_in_words(self)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the answer, what it rests on, and the table around it."""
+        return text_as_html(str(self))
 
 
 def answer(question: PowerQuestion) -> PowerAnswer:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from matrix.model.money import show_usd, to_usd
 from matrix.model.records import JSON
-from matrix.report.planning.planning import Need, PowerAnswer, PowerQuestion, Shown
 from matrix.report.text import (
     WIDTH,
     columns,
@@ -17,6 +18,9 @@ from matrix.report.text import (
 from matrix.stats import PowerGoal
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
+if TYPE_CHECKING:
+    from matrix.report.planning.planning import Need, PowerAnswer, PowerQuestion, Shown
+
 _ENGINES = {
     "fixed": "one look, when the plan is over",
     "planned": "a look after every round, none added later; most runs stop well before",
@@ -28,6 +32,11 @@ def answer_as_text(answer: PowerAnswer, *, width: int = WIDTH) -> str:
     """The answer in plain sentences, what it rests on, and a small table around it."""
     parts = [wrapped(sentence, width=width) for sentence in _sentences(answer)]
     return "\n".join([*parts, facts(_facts(answer), width=width), "", _table(answer)])
+
+
+def answer_in_words(answer: PowerAnswer) -> str:
+    """The answer alone, in sentences."""
+    return " ".join(_sentences(answer))
 
 
 def _sentences(answer: PowerAnswer) -> list[str]:

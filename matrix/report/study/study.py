@@ -8,6 +8,8 @@ import numpy as np
 
 from matrix.model.documents.mistakes import Mistakes, together
 from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.lines import in_line
+from matrix.model.notebook import text_as_html
 from matrix.model.seeds import derive_seed
 from matrix.report.compare.compare import (
     FactorComparison,
@@ -84,7 +86,13 @@ class Study:
 
     def __repr__(self) -> str:
         """The verdict in one line; all that it rests on is in the attributes."""
-        return f"<study of {self.factor} on {self.metric}: {self.sentence}>"
+        return in_line(f"<study of {self.factor} on {self.metric}: {self.sentence}>")
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: every section, as text."""
+        from matrix.report.study.study_text import study_as_text
+
+        return text_as_html(study_as_text(self))
 
     @property
     def factor(self) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from matrix.report.compare.judge_bias import BiasDifference
 from matrix.report.compare.labelled import LEAST_WITH_JUDGE
 from matrix.report.compare.study_words import chance, short
 from matrix.report.study.cost_quality import CostQuality
 from matrix.report.study.noise_sources import NoiseRow
 from matrix.report.study.secondary import Secondary, SecondaryRow
-from matrix.report.study.study import Study
 from matrix.report.text import Section, interval, number, plural
 from matrix.stats import MIN_ROUNDS
+
+if TYPE_CHECKING:
+    from matrix.report.study.study import Study
 
 _NOISE = {
     "scenario": "scenario (some are harder)",

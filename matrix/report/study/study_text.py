@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from matrix.report.compare.compare import VariantRow
 from matrix.report.compare.study_words import FINDINGS, FLAGS, Figures, chance, reason_told
 from matrix.report.study.pairs import PairRow
-from matrix.report.study.study import Study
 from matrix.report.study.study_sections import (
     breakdown_section,
     cost_quality_section,
@@ -27,6 +28,9 @@ from matrix.report.text import (
 )
 from matrix.stats import AGREEMENT_WARN_BELOW
 from matrix.stats.rounds.rules import Flag
+
+if TYPE_CHECKING:
+    from matrix.report.study.study import Study
 
 
 def study_as_text(study: Study, *, all_metrics: bool = False, width: int = WIDTH) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Final
 
 from matrix.model.entries import Ended, Held, Opened, Settled, Tally, TurnDone
 from matrix.model.errors import StoreError
+from matrix.model.notebook import table_as_html
 from matrix.model.records import JSON, Event, Message, Player, Score, SessionPlan
 from matrix.store.journal.codec import OPENED
 from matrix.store.journal.journal import JournalReader
@@ -18,6 +20,11 @@ class SessionNotFound(StoreError):
     """No session of this id (or near it) is in the run."""
 
     exit_code = 2
+
+
+_MOST_SHOWN: Final = 100
+_LONGEST_SHOWN: Final = 2000
+"""Messages, and characters of one, that a notebook shows of a session."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -48,6 +55,18 @@ class Transcript:
         return (
             f"<session {plan.session_id[:16]} of {plan.scenario}, round {plan.round}: {how}, "
             f"{len(self.turns)} checkpoints, {len(self.calls)} calls>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: who said what, without asides to models; the beginning of it."""
+        said = [one for one in self.messages if not one.channel.startswith("persona/")]
+        left = len(said) - _MOST_SHOWN
+        rows = [(f"{one.turn}", one.speaker, one.text[:_LONGEST_SHOWN]) for one in said]
+        more = [("", "", f"and {left:,} more")] if left > 0 else []
+        return table_as_html(
+            f"Session {self.session_id[:16]} of {self.plan.scenario}",
+            ("turn", "speaker", "text"),
+            [*rows[:_MOST_SHOWN], *more],
         )
 
     @property

@@ -6,13 +6,23 @@ import csv
 import io
 import json
 import os
+import re
+from contextlib import chdir
+from html import escape
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import matrix
 from matrix.api.opened import open_run
-from matrix.model.lines import no_formula
+from matrix.api.reporting import facts_of
+from matrix.model.errors import BadInput
+from matrix.model.lines import harmless, no_formula
+from matrix.model.notebook import table_as_html, text_as_html
+from matrix.report.page.run_charts import CHARTS
 from tests.executors.programs import Project, counter_spec
 from tests.kinds.trajectory import folders
 
@@ -141,3 +151,46 @@ def test_two_sessions_that_share_a_draw_are_taken_where_none_are_named(played: P
     one, two = (json.loads(done.out)[side]["session_id"] for side in ("a", "b"))
     assert frame.loc[one, "round"] == frame.loc[two, "round"]
     assert frame.loc[one, "score"] <= frame.loc[two, "score"]
+
+
+def test_every_chart_of_the_page_is_given_by_its_name(played: Project) -> None:
+    run = open_run(played.path("it"))
+    page = run.report()
+    names = [name for name in dir(run.plot) if not name.startswith("_")]
+    assert set(names) == set(CHARTS)
+    facts = facts_of(run, None)
+    drawn = [name for name in names if CHARTS[name](facts) is not None]
+    for name in drawn:
+        chart = getattr(run.plot, name)()
+        assert f"<title>{escape(chart.title, quote=False)}</title>" in page
+        assert f"<desc>{escape(chart.told, quote=False)}</desc>" in page
+        assert len(repr(chart)) < 2_000
+        assert "\n" not in repr(chart)
+    assert len(drawn) >= 4
+    for name in set(names) - set(drawn):
+        with pytest.raises(BadInput, match=rf"^plot\.{name}: run it has nothing to draw in it"):
+            getattr(run.plot, name)()
+
+
+def test_what_notebooks_are_shown_is_short_escaped_and_runs_nothing(played: Project) -> None:
+    run = open_run(played.path("it"))
+    with chdir(played.path("it").parents[1]):
+        plan, needed = matrix.plan(), matrix.power(effect=3, sd=5)
+    for one in (run, run.compare(), run.session("best"), plan, needed, run.plot):
+        assert len(repr(one)) < 500
+        assert "\n" not in repr(one)
+    for shown in (run.compare(), run.session("best"), plan, needed):
+        html = shown._repr_html_()
+        assert len(html) < 400_000
+        assert set(re.findall(r"<(\w+)", html)) <= {
+            *("pre", "table", "caption", "thead", "tbody", "tr", "th", "td"),
+        }
+
+
+@given(st.text())
+def test_no_text_becomes_markup_in_a_notebook(text: str) -> None:
+    for html in (text_as_html(text), table_as_html(text, [text], [[text]])):
+        tags = r"</?(pre|table|caption|thead|tbody|tr|th|td)( style=\"[a-z:-]+\")?>"
+        bare = re.sub(tags, "", html)
+        assert not set(bare) & set("<>\"'")
+        assert harmless(html) == html

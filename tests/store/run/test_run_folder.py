@@ -76,9 +76,9 @@ def test_a_run_is_never_overwritten(tmp_path: Path) -> None:
 
 def test_an_unusable_results_folder_is_named_with_the_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(BadInput, match=r"--results: .*file is a file; name a folder"):
+    with pytest.raises(BadInput, match=r"^results: .*file is a file; name a folder"):
         create_run(tmp_path / "file", run_file())
-    with pytest.raises(StoreError, match=r"cannot write in .*deeper.*--results"):
+    with pytest.raises(StoreError, match=r"cannot write in .*deeper.*results"):
         create_run(tmp_path / "file" / "deeper", run_file())
 
 
