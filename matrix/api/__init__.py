@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matrix.api.project import init, schema
     from matrix.api.reporting import chart, report
     from matrix.api.runs.budget_draws import budgets
+    from matrix.api.runs.explaining import explain, explain_as_planned, plan_explanation
     from matrix.api.runs.importing import import_results
     from matrix.api.runs.lifecycle import resume, start
     from matrix.api.runs.running import run
@@ -58,6 +59,8 @@ __all__ = [
     "compare",
     "diff",
     "doctor",
+    "explain",
+    "explain_as_planned",
     "export",
     "export_all",
     "export_snapshot",
@@ -68,6 +71,7 @@ __all__ = [
     "pilot_for",
     "plan",
     "plan_branch",
+    "plan_explanation",
     "plan_rejudge",
     "plan_replay",
     "plan_replay_checkpoint",
@@ -110,6 +114,9 @@ _HOMES: Final = {
     "chart": "matrix.api.reporting",
     "report": "matrix.api.reporting",
     "budgets": "matrix.api.runs.budget_draws",
+    "explain": "matrix.api.runs.explaining",
+    "explain_as_planned": "matrix.api.runs.explaining",
+    "plan_explanation": "matrix.api.runs.explaining",
     "import_results": "matrix.api.runs.importing",
     "resume": "matrix.api.runs.lifecycle",
     "start": "matrix.api.runs.lifecycle",

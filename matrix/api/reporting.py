@@ -125,12 +125,13 @@ def _page_of_session(run: Run, session_id: str) -> str:
 def facts_of(run: Run, told: RunReport | None) -> RunFacts:
     """All that a report is made of; ``told`` is what the run's kind says of it."""
     from matrix.report.page.known import RunFacts
+    from matrix.report.run.explained import explanation_in
     from matrix.store.reading.reader import RunTables
 
     study = None
     with suppress(BadInput):  # it has nothing to compare
         study = run.compare()
-    return RunFacts(run.summary(), RunTables(run.path), study, told)
+    return RunFacts(run.summary(), RunTables(run.path), study, told, explanation_in(run.path))
 
 
 def _of_session(run: Run, session: str, form: str) -> str:

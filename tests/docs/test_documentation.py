@@ -69,6 +69,7 @@ OF_A_RUN = frozenset(
         "run.json",
         "plan.json",
         "journal.sqlite",
+        "explanation.json",
         "report.md",
         "report.html",
         "results/<run>/sessions",

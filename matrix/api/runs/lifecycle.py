@@ -131,6 +131,7 @@ def begin(
     *,
     branched: BranchedFrom | None = None,
     inherited: Callable[[Path], Iterable[Sequence[Entry]]] | None = None,
+    explains: str = "",
     clock: Clock = time.time,
 ) -> Run:
     """:func:`start`, also for sessions that go on from those of another run.
@@ -143,6 +144,7 @@ def begin(
         listener: Told about progress.
         branched: For ``run.json``: what its sessions go on from.
         inherited: What the journal of the run in a folder begins with, in batches.
+        explains: For ``run.json``: the run whose failures are read in it.
         clock: Unix time in seconds.
 
     Raises:
@@ -163,7 +165,8 @@ def begin(
     BudgetFile(folder).states(clock())  # money of runs that were never begun is given back
     clear_unbegun(folder)
     with budget_draw(prepared, folder, identity, clock) as draw, ExitStack() as stack:
-        file = run_file(prepared, identity, now).model_copy(update={"branched": branched})
+        about = {"branched": branched, "explains": explains}
+        file = run_file(prepared, identity, now).model_copy(update=about)
         file = _with_scenarios(file, folder)
 
         making = stack.enter_context(ExitStack())

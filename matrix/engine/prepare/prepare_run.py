@@ -37,7 +37,7 @@ from matrix.engine.prepare.spec_files import SpecFile, load_spec
 from matrix.engine.prepare.spec_parts import SpecParts, read_parts, unreadable_models
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, ChecksPlans
+from matrix.kinds.protocol import Binding, ChecksPlans, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import Override
 from matrix.model.documents.yaml_documents import PathKey
@@ -57,6 +57,7 @@ def prepare(
     overrides: Sequence[Override] = (),
     *,
     given: Mapping[str, str | bool] | None = None,
+    packs: Mapping[str, ScenarioPack] | None = None,
     allow_outside: bool = False,
 ) -> Prepared:
     """Check everything and expand the plan.
@@ -65,6 +66,7 @@ def prepare(
         file: The run spec, and the folder whose own packs come first.
         overrides: What goes over it, lowest first.
         given: Flag -> value of options that kinds bring for their own files.
+        packs: Scenarios that are in no file, by name.
         allow_outside: Whether files that are not of the project may be read.
 
     Raises:
@@ -73,7 +75,7 @@ def prepare(
     project = file.project
     loaded = load_spec(file, overrides, given=given, allow_outside=allow_outside)
     mistakes = Mistakes(loaded.document)
-    library = FolderLibrary(project, packs=loaded.packs, outside=allow_outside)
+    library = FolderLibrary(project, packs={**loaded.packs, **(packs or {})}, outside=allow_outside)
     parts = read_parts(library, mistakes)
     cells = bind_cells(parts, library, mistakes)
     models = resolve_models(parts.spec, cells.bindings, mistakes)

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 import orjson
 
 from matrix.judging.request import JUDGE
+from matrix.kinds.explanation.grouping import READER
 from matrix.kinds.playtest.setup.prompts import CLASSIFIER, NARRATOR, PERSONA, PLAYER, SPOKESPERSON
 from matrix.kinds.selftest.generating import GENERATOR_HEADING
 from matrix.kinds.selftest.settings import ASSISTANT
@@ -27,6 +28,7 @@ from matrix.providers.simulated.roles.judge import judge
 from matrix.providers.simulated.roles.narrator import narrate
 from matrix.providers.simulated.roles.persona import cast
 from matrix.providers.simulated.roles.player import play
+from matrix.providers.simulated.roles.reader import read_failures
 from matrix.providers.simulated.roles.sections import wanted_sections, write_sections
 from matrix.providers.simulated.roles.selftest import assist, write_request
 from matrix.providers.simulated.roles.spokesperson import relay
@@ -54,6 +56,7 @@ ROLES: Final[dict[str, Role]] = {
     JUDGE: judge,
     GENERATOR_HEADING: write_request,
     ASSISTANT: assist,
+    READER: read_failures,
 }
 """First line of a system prompt -> who answers it."""
 

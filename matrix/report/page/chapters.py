@@ -21,6 +21,7 @@ from matrix.report.page.blocks import (
 )
 from matrix.report.page.failures import (
     examples_of,
+    explained_of,
     failures_of,
     looked_at_of,
     to_look_at_of,
@@ -46,6 +47,7 @@ def page_of(run: RunFacts, *, transcripts: bool = True) -> Page:
         Chapter("scenarios", "Scenarios", list(scenarios_of(run, frame))),
         Chapter("checks", "What was checked", list(_of_kind(run, set(wanted)))),
         Chapter("failures", "What went wrong", list(failures_of(run, frame, set(wanted)))),
+        Chapter("explained", "What a model makes of it", list(explained_of(run, set(wanted)))),
         Chapter("look", "Sessions to look at", list(to_look_at_of(run, frame, set(wanted)))),
         Chapter("judges", "Judges", list(_judges(run))),
         Chapter("money", "Money", list(money_of(run))),
@@ -168,6 +170,10 @@ def _plain(value: Any) -> Any:
 
 def _wanted(run: RunFacts, frame: Any) -> list[str]:
     first = [session for _, session in looked_at_of(run, frame)]
+    if run.explained is not None:
+        there = set(frame["session_id"].astype(str))
+        cited = [one.sessions[0].session for one in run.explained.groups if one.sessions]
+        first += [one for one in cited if one in there]
     for _, own in examples_of(run, frame):
         first += [str(row["session_id"]) for row in own]
     return picked(frame, sizes_of(run.tables), first)

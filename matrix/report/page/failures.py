@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from matrix.report.page.blocks import Block, DataTable, Facts, TableCell, anchor_of
+from matrix.report.page.blocks import Block, DataTable, Facts, Prose, TableCell, anchor_of
 from matrix.report.page.known import RunFacts, levels_of
 from matrix.report.run.endings import ErrorClass
+from matrix.report.run.explained import left_out_of, provenance_of
 from matrix.report.text import number, plural
 from matrix.store.reading.reader import RunTables
 
 _MOST_CAUSES: Final = 12
 _MOST_OF_A_CAUSE: Final = 8
+_MOST_CITED: Final = 20
 
 
 def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
@@ -38,6 +40,31 @@ def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     cut = [(name, f"{count:,} sessions") for name, count in run.summary.censored.items()]
     if cut:
         yield Facts([("cut short or not begun", ""), *cut])
+
+
+def explained_of(run: RunFacts, shown: set[str]) -> Iterator[Block]:
+    """What a model made of them: groups with the sessions that it cites."""
+    found = run.explained
+    if found is None:
+        return
+    yield Prose(provenance_of(found) + ".")
+    for one in found.groups:
+        rows = [
+            [
+                TableCell(
+                    each.session[:16],
+                    anchor_of(each.session, each.turn) if each.session in shown else "",
+                ),
+                TableCell(f"{each.turn:,}"),
+                TableCell(each.why),
+            ]
+            for each in one.sessions[:_MOST_CITED]
+        ]
+        more = len(one.sessions) - len(rows)
+        told = f" ({len(rows)} of {len(one.sessions):,} shown)" if more else ""
+        title = f"{one.label}: {plural(len(one.sessions), 'session')}{told}. {one.explanation}"
+        yield DataTable(title, ["session", "turn", "what shows it"], rows, (1,))
+    yield from (Prose(told) for told in left_out_of(found))
 
 
 def examples_of(run: RunFacts, frame: Any) -> list[tuple[ErrorClass, list[dict[str, Any]]]]:

@@ -9,6 +9,7 @@ from matrix.kinds.reporting import RunReport
 from matrix.report.page.blocks import DataTable, Figure, TableCell
 from matrix.report.page.charts import Chart
 from matrix.report.page.drawing import draw
+from matrix.report.run.explained import Explanation
 from matrix.report.run.summary import Summary
 from matrix.report.study.study import Study
 from matrix.store.reading.reader import RunTables
@@ -19,13 +20,15 @@ from matrix.store.tables.tables import factor_columns
 class RunFacts(NamedTuple):
     """All that is known of a run.
 
-    ``study`` is its comparison, if it has one; ``told`` is what its kind says of it.
+    ``study`` is its comparison, if it has one; ``told`` is what its kind says of it;
+    ``explained`` is what a model made of its failures, if one was asked.
     """
 
     summary: Summary
     tables: RunTables
     study: Study | None
     told: RunReport | None
+    explained: Explanation | None = None
 
 
 def level_columns(run: RunFile) -> dict[str, str]:

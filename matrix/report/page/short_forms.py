@@ -13,6 +13,7 @@ from matrix.kinds.reporting import ReportedCase
 from matrix.model.lines import in_line, no_formula
 from matrix.report.page.failures import issues_in, looked_at_of
 from matrix.report.page.known import RunFacts, level_columns, levels_of
+from matrix.report.run.explained import explanation_lines
 from matrix.report.run.report_file import escaped
 from matrix.report.run.summary_text import head_line, spent_line, verdict_line
 from matrix.report.text import interval, number
@@ -22,6 +23,7 @@ from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 MOST_LINES: Final = 12
 """Of a comment: it has to be read without scrolling."""
 _MOST_VARIANTS: Final = 4
+_MOST_GROUPS: Final = 3
 _TURNS: Final = 3
 _NO_XML: Final = re.compile("[^\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"}
@@ -50,6 +52,10 @@ def as_github(run: RunFacts) -> str:
             for one in rows
         )
         lines.append(told)
+    if run.explained is not None:
+        groups = explanation_lines(run.explained, _MOST_GROUPS)
+        whose = f"{run.explained.model} reading {run.explained.read:,} sessions"
+        lines.append(f"By {escaped(whose)}: {escaped('; '.join(groups) or 'no groups')}")
     lines.append("")
     lines += _turns(run)
     text = "\n".join(lines[:MOST_LINES]) + "\n"

@@ -12,6 +12,12 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from matrix.report.compare.compare import FactorComparison
+from matrix.report.run.explained import (
+    explanation_in,
+    explanation_lines,
+    left_out_of,
+    provenance_of,
+)
 from matrix.report.run.summary import Summary
 from matrix.report.run.summary_text import (
     head_line,
@@ -60,6 +66,11 @@ def _lines(summary: Summary) -> Iterator[str]:
     elif summary.whole is not None:
         yield "\n## Variants\n"
         yield from _table(*variant_table(summary))
+    if (found := explanation_in(summary.run_dir)) is not None:
+        yield "\n## What a model makes of the failures\n"
+        yield f"{escaped(provenance_of(found))}.\n"
+        yield from (f"- {escaped(line)}" for line in explanation_lines(found))
+        yield from (f"\n{escaped(told)}" for told in left_out_of(found))
     if (gate := summary.run.gate) is not None:
         yield "\n## Gates\n"
         yield from (f"- {escaped(line)}" for line in gate.lines)

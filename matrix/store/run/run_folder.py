@@ -278,6 +278,11 @@ class RunFile(_Part):
     branched: BranchedFrom | None = Field(
         default=None, description="For a run that goes on from sessions of another one: from what."
     )
+    explains: str = Field(
+        default="",
+        description="For a run in which a model reads the failures of another one: which. It is "
+        "never meant by `last`.",
+    )
     imported: bool = Field(
         default=False,
         description="Whether its sessions were played elsewhere, and their results imported: it "
@@ -522,7 +527,11 @@ def find_run(results_dir: Path, text: str) -> Path:
     if text in ids:
         return results_dir / text
     if text == "last":
-        readable = [listed.path for listed in list_runs(results_dir) if listed.run is not None]
+        readable = [
+            listed.path
+            for listed in list_runs(results_dir)
+            if listed.run is not None and not listed.run.explains
+        ]
         if readable:
             return readable[-1]
         raise RunNotFound(f"no runs in {results_dir} yet; start one with `matrix run`")
