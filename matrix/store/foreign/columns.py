@@ -231,7 +231,8 @@ def _roles_of(
         missing.append(("--variant", "variant"))
     for flag, what in missing:
         told = f"no column of the usual names for the {what}; name it: {flag} COLUMN, of"
-        say(None, "", f"{told} {_listed(table.headers)}")
+        long = "; a row is one result of one variant" if what == "variant" else ""
+        say(None, "", f"{told} {_listed(table.headers)}{long}")
     if missing or score < 0 or -1 in variants:
         return None
     seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from matrix.stats import Rules, fixed_n_verdict, paired_t
+from matrix.stats import Rules, fixed_n_verdict, paired_t, welch
 from matrix.stats.rounds.balancing import balance
 from matrix.stats.rounds.differences import differences_of
 from matrix.stats.rounds.own_mean import own_mean
@@ -96,3 +96,42 @@ def test_sessions_as_the_unit_decide_small_plans_sooner(table_of: Any) -> None:
     assert (found.kind, found.winner) == ("winner", 1)
     few = fixed_n_verdict(table_of(scores[:4]), by_sessions)
     assert few.reasons[0] == "too few rounds"
+
+
+@settings(max_examples=examples(100))
+@given(tables())
+def test_unpaired_it_is_welchs_t_of_all_scores_whatever_they_are_laid_beside(
+    table_of: Any, scores: Any
+) -> None:
+    alone = scores[:, :1]
+    found = differences_of(table_of(alone), 0, 1, "unpaired")
+    samples = [column[~np.isnan(column)] for column in alone[:, 0].T]
+    oracle = welch(*samples)
+    if oracle.se is None or oracle.difference is None:
+        return
+    assert found.mean[-1] == pytest.approx(oracle.difference)
+    assert found.se[-1] == pytest.approx(oracle.se)
+    assert found.df[-1] == pytest.approx(oracle.df)
+    assert found.rounds[-1] == min(map(len, samples))
+    shuffled = alone.copy()
+    np.random.default_rng(0).shuffle(shuffled[:, 0, 1])
+    again = differences_of(table_of(shuffled), 0, 1, "unpaired")
+    assert again.se[-1] == pytest.approx(found.se[-1])
+
+
+def test_what_was_never_meant_to_be_there_makes_no_claim_fragile(table_of: Any) -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.normal(50, 5, (40, 1, 2)) + np.array([0.0, 6.0])
+    scores[20:, 0, 1] = np.nan
+    rules = Rules(failure_margin=1.0, unit="unpaired")
+    lost = table_of(scores)
+    assert "fragile" in fixed_n_verdict(lost, rules).flags
+    found = fixed_n_verdict(replace(lost, never=np.isnan(scores)), rules)
+    assert (found.kind, found.winner) == ("winner", 1)
+    assert "fragile" not in found.flags
+    assert lost.up_to(10).never is None
+
+
+def test_samples_that_are_not_paired_are_looked_at_once() -> None:
+    with pytest.raises(ValueError, match="looked at once"):
+        Rules(unit="unpaired", engine="planned")
