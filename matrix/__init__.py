@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from matrix.version import __version__
 
 if TYPE_CHECKING:
+    import matrix.testing as testing
     from matrix import stats
     from matrix.api import (
         ExecutorChoice,
@@ -45,10 +46,26 @@ if TYPE_CHECKING:
         schema,
         validate,
     )
+    from matrix.kinds.function.context import ScenarioContext
+    from matrix.kinds.function.declaring import scenario
+    from matrix.kinds.function.scripts import Asked, tool_call
+    from matrix.model.records import Tool
+
+_OF_KINDS = {
+    "Asked": "matrix.kinds.function.scripts",
+    "ScenarioContext": "matrix.kinds.function.context",
+    "Tool": "matrix.model.records",
+    "scenario": "matrix.kinds.function.declaring",
+    "tool_call": "matrix.kinds.function.scripts",
+}
+"""What a kind in one file is written with."""
 
 __all__ = [
+    "Asked",
     "ExecutorChoice",
     "Run",
+    "ScenarioContext",
+    "Tool",
     "__version__",
     "archive",
     "branch",
@@ -71,8 +88,11 @@ __all__ = [
     "replay_checkpoint",
     "resume",
     "run",
+    "scenario",
     "schema",
     "stats",
+    "testing",
+    "tool_call",
     "validate",
 ]
 
@@ -84,8 +104,10 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "stats":
-        return import_module("matrix.stats")
+    if name in ("stats", "testing"):
+        return import_module(f"matrix.{name}")
+    if name in _OF_KINDS:
+        return getattr(import_module(_OF_KINDS[name]), name)
     if name in __all__:
         return getattr(import_module("matrix.api"), name)
     raise AttributeError(f"module 'matrix' has no attribute {name!r}")

@@ -218,7 +218,7 @@ class SessionWorkerActor:
         """Begin to work; returns which process this is."""
         setup = self._setup
         await take_variables(self._variables, os.environ)
-        kinds = {setup.kind: load_kind(setup.kind)}
+        kinds = {setup.kind: load_kind(setup.kind, kept=setup.kept)}
         forward = Forward()
         self._telemetry = telemetry_of(setup, self._name, forward=forward)
         transport, workspaces = RayTransport(self._governor), await self._workspaces()

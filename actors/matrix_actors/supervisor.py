@@ -114,7 +114,9 @@ class Supervisor:
         """
         self._setup, self._clock, self._worker_options = setup, clock, worker_options
         self._variables = variables
-        files_travel = not one_node and isinstance(load_kind(setup.kind), UsesFolder)
+        files_travel = not one_node and isinstance(
+            load_kind(setup.kind, kept=setup.kept), UsesFolder
+        )
         self.governor = Member("governor", "governor", 0)
         self.blobs = Member("blobs", "blobs", 0) if files_travel else None
         self.publisher = Member("publisher", "publisher", 0)

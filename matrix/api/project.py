@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import shutil
+import keyword
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from matrix.engine.prepare.registry import load_kind
 from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import RunSpec
 
+_NAME: Final = "NAME"
+"""What stands for the name of a kind in its template."""
 
-def init(folder: str | Path) -> list[Path]:
+
+def init(folder: str | Path, *, kind: str = "") -> list[Path]:
     """Make a project folder with a commented ``matrix.yaml`` that runs as it is.
+
+    Args:
+        folder: The folder.
+        kind: Name of a kind of one's own, if that is wanted: a function in a file, with cases, a
+            test, a rubric and the spec.
 
     Returns:
         The files that were written.
@@ -22,9 +30,17 @@ def init(folder: str | Path) -> list[Path]:
         BadInput: A file is there already; nothing was overwritten.
     """
     target = Path(folder)
-    template = shipped_root() / "scenarios" / "template"
-    files = sorted(path for path in template.rglob("*") if path.is_file())
-    requested = [(path, target / path.relative_to(template)) for path in files]
+    template = shipped_root() / "scenarios" / ("kind" if kind else "template")
+    if kind and (not kind.isidentifier() or keyword.iskeyword(kind) or kind == "matrix"):
+        told = f"found {kind!r}; the name of a function: letters, digits and _, and not matrix"
+        raise BadInput([Mistake("--kind", None, "", told)])
+    files = sorted(  # an installer compiles what ends in .py
+        path for path in template.rglob("*") if path.is_file() and "__pycache__" not in path.parts
+    )
+    requested = [
+        (path, target / str(path.relative_to(template)).replace(_NAME, kind or _NAME))
+        for path in files
+    ]
     taken = [new for _, new in requested if new.exists()]
     if taken:
         raise BadInput(
@@ -34,7 +50,8 @@ def init(folder: str | Path) -> list[Path]:
         raise BadInput([Mistake(str(target), None, "", "is a file; name a folder")])
     for path, new in requested:
         new.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, new)
+        text = path.read_text(encoding="utf-8")
+        new.write_text(text.replace(_NAME, kind) if kind else text, encoding="utf-8")
     return [new for _, new in requested]
 
 

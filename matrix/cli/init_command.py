@@ -14,7 +14,9 @@ prompt of your own beside the built-in ones.
 \b
     matrix init my-project
     cd my-project && matrix run
+    matrix init --kind support my-project   a kind of your own: one function
 
+With --kind it holds that function (support.py), its cases, a test, a rubric and a spec.
 Files that are there already are never overwritten.
 """
 
@@ -26,11 +28,14 @@ def register(app: typer.Typer) -> None:
 
 def init(
     folder: Annotated[str, typer.Argument(metavar="FOLDER", help="The folder to make.")] = ".",
+    kind: Annotated[
+        str, typer.Option("--kind", metavar="NAME", help="Write a kind of this name.")
+    ] = "",
 ) -> None:
     """Make a project."""
     from matrix import api
 
-    for path in api.init(folder):
+    for path in api.init(folder, kind=kind):
         say(f"wrote {path}")
     where = "" if folder == "." else f"cd {folder} && "
     say(f"next: {where}matrix run")

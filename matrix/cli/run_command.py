@@ -59,6 +59,7 @@ HELP = """Play a matrix to its end and say which variant won.
     matrix run --per-cell 40 --stop-early  stop once it is decided
     matrix run --per-cell 10 --set limits.turns=30
     matrix run --dry-run                 only show the plan
+    matrix run support.py                a kind of your own, in one file
     matrix run --baseline main --margin 2 --fail-on regression
     matrix run nightly --baseline latest --margin 2 --finish-last
     matrix run --threshold score=75 --fail-on threshold

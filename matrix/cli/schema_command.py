@@ -31,11 +31,11 @@ def schema(
     """Print the schema."""
     from matrix import api
     from matrix.cli.printing import print_json
-    from matrix.engine.prepare.registry import kinds
+    from matrix.engine.prepare.registry import kind_file, kinds
     from matrix.model.errors import BadInput, Mistake, did_you_mean
 
     known = sorted(kinds())
-    if kind not in known:
+    if kind not in known and kind_file(kind) is None:
         hint = did_you_mean(kind, known)
         raise BadInput(
             [Mistake("--kind", None, "", f"found {kind!r}; known: {', '.join(known)}{hint}")]

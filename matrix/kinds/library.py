@@ -46,7 +46,7 @@ class FolderLibrary:
             packs: Scenarios that the run spec's own file holds; with any, they are all there are.
             outside: Whether hidden files, and what is not of the project, may be read as well.
         """
-        self._project, self.packs, self._outside = project, packs or {}, outside
+        self.project, self.packs, self._outside = project, packs or {}, outside
         self._roots = list(dict.fromkeys([project.resolve(), (shipped or shipped_root())]))
 
     def folder(self, kind: str, name: str) -> Path | None:
@@ -76,7 +76,7 @@ class FolderLibrary:
 
     def project_file(self, reference: str) -> Path:
         path = Path(reference.removeprefix("file://"))
-        full = path if path.is_absolute() else self._project / path
+        full = path if path.is_absolute() else self.project / path
         self.require_meant(full, reference)
         if not full.is_file():
             raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
@@ -87,7 +87,7 @@ class FolderLibrary:
         return next((one for one in places if one.is_dir()), None)
 
     def project_folder(self, reference: str) -> Path:
-        full = self._project / reference.removeprefix("file://")
+        full = self.project / reference.removeprefix("file://")
         self.require_meant(full, reference)
         if not full.is_dir():
             raise BadInput([Mistake(reference, None, "", f"no such folder: {full}")])
@@ -116,7 +116,7 @@ class FolderLibrary:
         raise BadInput([Mistake(reference, None, "", told)])
 
     def _meant(self) -> list[Path]:
-        project = real(self._project)
+        project = real(self.project)
         checkout = [one for one in (project, *project.parents) if (one / ".git").exists()][:1]
         return [project, *map(real, self._roots), real(Path.cwd()), *checkout]
 

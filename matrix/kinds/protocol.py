@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from matrix.kinds.context import Context, ForkContext
 from matrix.model.documents.yaml_documents import Document
 from matrix.model.plan import Plan
-from matrix.model.records import JSON, FolderLimits, Message, SessionPlan
+from matrix.model.records import JSON, Call, FolderLimits, Message, SessionPlan, ToolCall
 
 
 class RoleInfo(NamedTuple):
@@ -341,7 +341,10 @@ REPORTED: Final = "report"
 MATERIAL: Final = "material"
 """Channel for what a kind's judge is shown at the end, which readers find elsewhere."""
 
-UNREAD: Final = frozenset({REPORTED, MATERIAL})
+RECORDED: Final = "recorded"
+"""Channel for what a kind was given in a turn, where it needs that again later."""
+
+UNREAD: Final = frozenset({REPORTED, MATERIAL, RECORDED})
 """Channels that no transcript shows."""
 
 PROMPTS: Final = "persona/"
@@ -400,6 +403,69 @@ class OwnsTerminal(Protocol):
         Returns:
             Whether there is a program that is told.
         """
+        ...
+
+
+KEPT_KIND: Final = "kind"
+"""Name of a kind that is a file among a session's texts and data."""
+
+
+@runtime_checkable
+class KeptKind(Protocol):
+    """A kind that is a file of its user's: it goes with a run, by its hash, to whoever plays it.
+
+    Attributes:
+        kept: All that it takes to play it anywhere, its code among it: JSON.
+        facts: What readers of a run need to know of it, without code that would be run: JSON.
+    """
+
+    kept: Mapping[str, JSON]
+    facts: Mapping[str, JSON]
+
+    def packs(self) -> Mapping[str, ScenarioPack]:
+        """Its scenarios by name.
+
+        Raises:
+            BadInput: All that is wrong with them.
+        """
+        ...
+
+    def changed(self, project: Path) -> str:
+        """What became of its file in the project since it was kept, in words; empty for nothing."""
+        ...
+
+
+class KindFiles(Protocol):
+    """What makes kinds of files with an ending; its entry point in ``matrix.kind_files`` is that.
+
+    Each raises :class:`~matrix.model.errors.KindUnusable` where it cannot.
+    """
+
+    def read(self, project: Path, file: str, name: str) -> Kind:
+        """The kind of a ``file`` in a project; ``name`` says which, where it has several."""
+        ...
+
+    def again(self, kept: Mapping[str, JSON]) -> Kind:
+        """The kind that was kept with a run; of facts alone, one that cannot be played.
+
+        Nothing of its code is run until it is played, or its options are looked at.
+        """
+        ...
+
+
+@runtime_checkable
+class LearnsCosts(Protocol):
+    """A kind of which nobody knows what a session costs before a round of it was played."""
+
+    learns_costs: bool
+
+
+@runtime_checkable
+class ScriptsAnswers(Protocol):
+    """A kind that says itself what simulated models answer in its sessions."""
+
+    def scripted(self, call: Call) -> tuple[str, tuple[ToolCall, ...]] | None:
+        """Words, and tools that are called; ``None`` to leave it to the simulated models."""
         ...
 
 

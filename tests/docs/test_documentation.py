@@ -44,6 +44,7 @@ OF_A_PROJECT = frozenset(
         "reports/criteria/RUN.json",
         "made/{input}.md",
         "rubrics/tone.md",
+        *("support.py", "questions.csv", "questions.py", "refunds.py", "./support.py"),
         "matrix/runs.key",
     }
 )
@@ -159,7 +160,7 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
     assert missing == []
 
 
-ENTRY_POINTS = frozenset({"matrix.assertions", "matrix.kinds"})
+ENTRY_POINTS = frozenset({"matrix.assertions", "matrix.kind_files", "matrix.kinds"})
 
 
 def test_every_module_that_is_named_exists_with_what_it_is_said_to_have() -> None:

@@ -64,6 +64,14 @@ def test_real_models_go_by_the_time_they_take_and_by_none_that_is_not_known(
     assert name_of(real) == name
 
 
+def test_simulated_sessions_of_which_nobody_knows_the_calls_are_played_here_too(
+    simulated: Prepared,
+) -> None:
+    unknown = replace(simulated, calls_each=0.0)
+    assert name_of(long(unknown, 40)) == "in-process"
+    assert name_of(long(unknown, 5_000)) == "ray"
+
+
 def test_who_names_a_cluster_or_workers_means_ray(simulated: Prepared) -> None:
     small = long(simulated, 1)
     assert name_of(small, ExecutorChoice("auto", address="auto")) == "ray"

@@ -386,3 +386,62 @@ def test_a_number_of_which_python_makes_no_digits_is_one_line(tmp_path: Path, co
     assert "seed: found 0xffff" in told
     assert "no number here may be beyond 64 bits" in told
     assert "Traceback" not in told
+
+
+CODE = """
+from pathlib import Path
+import matrix
+
+(Path.home() / "ran").touch()
+
+@matrix.scenario
+async def talk(ctx):
+    await ctx.ask("agent", "Hello.")
+    await ctx.checkpoint()
+    await ctx.ask("agent", "Goodbye.")
+    return 1
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("resume", "it", "--sessions", "6"),
+        ("replay", "it", "best", "--turn", "1"),
+        ("rejudge", "it", "--judge", SIM, "--rubric", "file://ends.md", "--no-cache"),
+    ],
+    ids=lambda one: one[0],
+)
+def test_code_that_a_strangers_run_brings_is_run_only_if_that_is_said(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    theirs, mine = tmp_path / "theirs", tmp_path / "mine"
+    for one in (theirs, mine):
+        (one / "home").mkdir(parents=True)
+        (one / "ends.md").write_text("---\nanswer: verdict\n---\nDoes it count?\n")
+    (theirs / "talk.py").write_text(CODE)
+    first = Project(theirs, environment={**at_home(theirs), "HOME": str(theirs / "home")})
+    run = (
+        "run",
+        "talk.py",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "it",
+        "--quiet",
+        "--sessions",
+        "4",
+    )
+    done = first.matrix(*run)
+    assert done.code == 0, done
+    assert (theirs / "home" / "ran").exists()
+    shutil.copytree(theirs / "results", mine / "results", symlinks=True)
+    received = Project(mine, environment={**at_home(mine), "HOME": str(mine / "home")})
+    for look in (("show", "it", "best"), ("compare", "it"), ("report", "it"), ("list",)):
+        received.matrix(*look)
+    go = (*command, "--executor", "in-process", "--quiet")
+    refused(received.matrix(*go), "runs the Python code of talk.py:talk", "--trust")
+    assert not (mine / "home" / "ran").exists(), "nothing of it may have been run"
+    done = received.matrix(*go, "--trust")
+    assert done.code == 0, done
+    assert (mine / "home" / "ran").exists()

@@ -86,14 +86,14 @@ class NodeFacts(NamedTuple):
 def facts_here(needs: Mapping[str, Any]) -> dict[str, Any]:
     """What this machine has, as a node's answer; ``needs`` as of :class:`Needs`."""
     from matrix.engine.prepare.keys import variables
-    from matrix.engine.prepare.registry import load_kind
+    from matrix.engine.prepare.registry import kind_file, load_kind
     from matrix.model.errors import MatrixError
     from matrix.version import __version__
 
     requested = Needs(**needs)
     digest = hashlib.sha256(_own_code().encode())
     lacks: list[str] = []
-    if requested.kind:
+    if requested.kind and kind_file(requested.kind) is None:  # a file's code goes with the run
         try:
             digest.update(_code_of(_folder_of(type(load_kind(requested.kind)))).encode())
         except MatrixError as error:

@@ -111,7 +111,7 @@ def plan_explanation(
     _check(parent, below)
     file = parent.file
     try:
-        lower = scoring_kind(file.kind, file.run_spec.options).lower_is_better
+        lower = scoring_kind(file.kind, file.run_spec.options, kept=file.kind_facts).lower_is_better
     except KindUnusable:
         lower = frozenset()
     chosen = failing_sessions(RunTables(parent.path), lower, below)

@@ -41,7 +41,7 @@ def kind_report(run: Run) -> RunReport | None:
         BadInput: A defect of the kind.
     """
     try:
-        kind = load_kind(run.file.kind)
+        kind = load_kind(run.file.kind, kept=run.file.kind_facts)
     except KindUnusable:
         return None
     if not isinstance(kind, ReportsRuns):

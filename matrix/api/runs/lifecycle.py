@@ -18,6 +18,7 @@ from matrix.api.opened import NEWEST, RESULTS, Run
 from matrix.api.runs.budget_draws import Draw, budget_draw, check_caps_left
 from matrix.api.runs.caps_given import as_overrides, cap_given_at, with_given
 from matrix.api.runs.extending import COUNTS, extended
+from matrix.api.runs.kind_code import code_hash, with_code_of_now
 from matrix.api.runs.kind_reports import kind_report, write_kind_report
 from matrix.api.runs.run_descriptions import ended_file, plan_summary, run_file
 from matrix.engine.continuation.folders_kept import keep_initial_folders
@@ -248,6 +249,11 @@ def resume(
             f"{', '.join(changed)} was written since the run began: sessions played from here on "
             "are of that agent as it is now, those before of what it was; a new run has one"
         )
+    if own:  # a file here is not that of a run from elsewhere
+        redone = redo_turn or redo_errored is not False
+        prepared, told = with_code_of_now(prepared, prepared.env_file.parent, redone=redone)
+        if told:
+            listener.note(told)
     require_own_disk(run_dir)
     past = money_in(run_dir)
     engine, why = _executor_for(prepared, executor)
@@ -334,6 +340,7 @@ def _driven(
             "resume_with": "",
             "gate": None,
             "cap_nano": prepared.spec.limits.cap_nano,
+            "kind_code": code_hash(prepared.kind),
             "caps_given": caps,
             "plan": plan_summary(prepared).model_copy(
                 update={"scenario_table": prepared.scenarios or file.plan.scenario_table}

@@ -11,7 +11,7 @@ from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.progress import RunEnd
 from matrix.kinds.gateway import GATEWAY
-from matrix.kinds.protocol import OwnsTerminal
+from matrix.kinds.protocol import KeptKind, OwnsTerminal
 from matrix.model.plan import Plan
 from matrix.store.run.run_folder import (
     CommandEnd,
@@ -51,7 +51,10 @@ def run_file(prepared: Prepared, run_id: str, now: datetime) -> RunFile:
         mixed=prepared.mixed,
         cap_nano=spec.limits.cap_nano,
         # how much a program will ask nobody knows, so its nothing is no estimate
-        estimate=None if isinstance(prepared.kind, OwnsTerminal) else _range(prepared.estimate),
+        estimate=None
+        if prepared.unforeseen or isinstance(prepared.kind, OwnsTerminal)
+        else _range(prepared.estimate),
+        kind_facts=prepared.kind.facts if isinstance(prepared.kind, KeptKind) else None,
     )
 
 

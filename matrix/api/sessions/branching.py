@@ -226,7 +226,10 @@ def worth_asking(planned: Branching) -> str:
     moments, so nobody knows how many before they are counted.
     """
     prepared = planned.continuation.prepared
-    expected = min(prepared.estimate.middle, prepared.spec.limits.cap_nano)
+    cap, expected = prepared.spec.limits.cap_nano, prepared.estimate.middle
+    if prepared.unforeseen and not prepared.play_money:
+        expected = cap  # nobody knows
+    expected = min(expected, cap)
     if expected <= ASK_ABOVE_NANO and prepared.plan.sessions <= ASK_ABOVE_SESSIONS:
         return ""
     return f"this branch is {branch_in_words(prepared)}"

@@ -10,7 +10,7 @@ from matrix.api.opened import Run
 from matrix.engine.continuation.changes import ContinuationRequest, as_level
 from matrix.engine.continuation.continuing import Continuation, continue_from
 from matrix.engine.prepare.plan_file import project_of_run
-from matrix.engine.prepare.trust import require_trust
+from matrix.engine.prepare.trust import require_code_trusted, require_trust
 from matrix.model.documents.conditions import Condition
 from matrix.model.documents.overrides import Override, from_flags
 from matrix.model.errors import BadInput, Mistake
@@ -149,6 +149,8 @@ def go_on(
         BadInput: Every mistake.
     """
     layers = [*from_flags({"max_cost": max_cost}), *overrides]
+    if elsewhere:
+        require_code_trusted(moments, elsewhere, trusted=trust)
     found = continue_from(
         moments,
         requested,

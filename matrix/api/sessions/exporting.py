@@ -203,8 +203,12 @@ def _find(run: str | Path | Run, session: str, results: str | Path) -> _Found:
         files = BlobStore(opened.path)
         content = RunContent(opened.id, spec, reader.resources(), files)
         simulated = opened.file.simulation_of(transcript.plan.roles)
-        keys, kind = _keys(opened.path, spec), kind_if_usable(transcript.plan.kind)
+        keys, kind = _keys(opened.path, spec), _kind_of(opened)
         return _Found(content, simulated, transcript, prelude, keys, kind)
+
+
+def _kind_of(opened: Run) -> Kind | None:
+    return kind_if_usable(opened.file.kind, opened.file.kind_facts)
 
 
 def _keys(run_dir: Path, spec: Mapping[str, Any]) -> dict[str, str]:

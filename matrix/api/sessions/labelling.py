@@ -161,7 +161,7 @@ class Labelling:
 
     def _questions(self, session: str) -> Mapping[str, LabelQuestion]:
         moment = self._moments.after(session, self._turns[session])
-        kind = load_kind(self.run.file.kind)
+        kind = load_kind(self.run.file.kind, kept=self.run.file.kind_facts)
         kept = PreviousPlay(moment.plan, moment.texts)
         own = kind.questions(kept) if isinstance(kind, AsksPeople) else {}
         return {**own, **questions_of(moment.texts)}

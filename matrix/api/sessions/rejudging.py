@@ -56,7 +56,7 @@ def plan_rejudge(
         raise BadInput([Mistake("matrix rejudge", None, "", told)])
     parent = open_run(run, results=results)
     project = project_of_run(parent.path)
-    kind = load_kind(parent.file.kind)
+    kind = load_kind(parent.file.kind, kept=parent.file.kind_facts)
     roles = [role.name for role in kind.roles if role.judges]
     roles = [JUDGE] if JUDGE in roles else roles
     if len(panel) > 1 and not rubrics and not parent.file.spec.get(JUDGES):
@@ -286,7 +286,8 @@ def _who_judges(parent: Run, rubric: str, panel: Sequence[str], before: Sequence
     for one in (*same, *before):
         return list(one["model"])
     kinds_own = (parent.file.spec.get("roles") or {}).get(JUDGE)
-    own = next((r for r in load_kind(parent.file.kind).roles if r.name == JUDGE), None)
+    kind = load_kind(parent.file.kind, kept=parent.file.kind_facts)
+    own = next((role for role in kind.roles if role.name == JUDGE), None)
     found = kinds_own or (own.default_model if own is not None else None)
     if not isinstance(found, str):
         told = "the run has no judge of its own; say who is to judge: --judge MODEL"

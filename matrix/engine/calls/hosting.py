@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING
 from matrix.engine.calls.caching import open_cache
 from matrix.engine.calls.provider_host import ProviderHost
 from matrix.engine.prepare.keys import named_in, supply, variables
+from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.messages import ToGovernor
 from matrix.engine.wire.providers import AGENT, LITELLM, LOCAL, PROVIDERS, SIMULATED
 from matrix.engine.wire.setup import RunSetup
 from matrix.engine.wire.telemetry_events import AttemptWatch
+from matrix.kinds.protocol import ScriptsAnswers
 from matrix.providers.base import Provider
 from matrix.providers.local.settings import SLOTS, LocalSettings
 from matrix.telemetry.process import SILENT, Telemetry
@@ -33,8 +35,11 @@ def build_provider(name: str, setup: RunSetup, places: AgentPlaces | None = None
         from matrix.providers.simulated.provider import SimulatedProvider
         from matrix.providers.simulated.settings import SimulationSettings
 
+        kind = load_kind(setup.kind, kept=setup.kept)
         return SimulatedProvider(
-            SimulationSettings.model_validate(setup.simulation), sleep=asyncio.sleep
+            SimulationSettings.model_validate(setup.simulation),
+            sleep=asyncio.sleep,
+            scripted=kind.scripted if isinstance(kind, ScriptsAnswers) else None,
         )
     if name == LITELLM:
         if setup.env_file is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from matrix.engine.prepare.registry import kinds, load_kind
+from matrix.engine.prepare.registry import kind_file, kinds, load_kind
 from matrix.kinds.library import FolderLibrary
 from matrix.kinds.protocol import Kind, PreviousPlay
 from matrix.model.documents.mistakes import Mistakes
@@ -69,6 +69,10 @@ def moment_in(file: CheckpointFile, source: str, project: Path) -> Checkpoint:
 
 def _kind(mistakes: Mistakes, name: str) -> Kind | None:
     installed = kinds()
+    if kind_file(name) is not None:
+        told = f"{name} is a kind in a file, and code is not taken from a checkpoint file"
+        mistakes.fault((*_PLAN, "kind"), f"{told}; go on from its run: matrix replay RUN SESSION")
+        return None
     if name not in installed:
         mistakes.fault(
             (*_PLAN, "kind"),

@@ -32,7 +32,7 @@ from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kind, RoleProfile
+from matrix.kinds.protocol import KEPT_KIND, Binding, Kind, RoleProfile
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.overrides import Override
 from matrix.model.documents.yaml_documents import Document, check, overlay
@@ -89,7 +89,7 @@ def continue_from(
         raise BadInput([Mistake(requested.flag, None, "", "there is no moment to go on from")])
     mistakes = Mistakes(_document(moments, requested, overrides))
     spec = mistakes.collect(lambda: check(mistakes.document, RunSpec))
-    kind = load_kind(moments[0].plan.kind)
+    kind = load_kind(moments[0].plan.kind, kept=moments[0].texts.get(KEPT_KIND))
     requested = check_names(kind, moments, requested, mistakes)
     _check_versions(kind, moments, mistakes)
     check_folders(kind, moments, mistakes)

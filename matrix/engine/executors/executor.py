@@ -141,6 +141,10 @@ OWN_CALL_S = 0.0003
 benchmarks engine`` and ``stages``: see docs/performance.md."""
 
 
+ANY_CALLS = 100.0
+"""Calls of a session of a kind that does not say how many it makes."""
+
+
 class ExecutorChoice(NamedTuple):
     """Where a run is played.
 
@@ -174,9 +178,9 @@ def chosen(
     if cluster or choice.workers is not None:
         return choice._replace(name=RAY), ""
     timed = prepared.play_money or prepared.time.middle > 0
-    own = OWN_CALL_S * prepared.calls_each * prepared.plan.sessions
+    own = OWN_CALL_S * (prepared.calls_each or ANY_CALLS) * prepared.plan.sessions
     seconds = max(prepared.time.middle, own)
-    if not timed or not prepared.calls_each or seconds > RAY_START_S:
+    if not timed or seconds > RAY_START_S:
         return choice._replace(name=RAY), ""
     return choice._replace(name=IN_PROCESS), (
         "played in this process, which is over before Ray would be up (--executor ray plays on it)"

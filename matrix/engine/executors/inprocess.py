@@ -51,7 +51,11 @@ class InProcessExecutor:
         governor.start()
         telemetry = self._open(setup, "worker-0")
         self._worker = worker = SessionWorker(
-            "worker-0", setup, {setup.kind: load_kind(setup.kind)}, governor, telemetry
+            "worker-0",
+            setup,
+            {setup.kind: load_kind(setup.kind, kept=setup.kept)},
+            governor,
+            telemetry,
         )
         routes: dict[str, CallPort] = {}
         for provider in setup.clients:

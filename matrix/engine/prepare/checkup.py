@@ -54,6 +54,8 @@ def plan_findings(prepared: Prepared) -> list[Finding]:
     money = f"{show_usd(cap)}; expected {show_usd(expected.middle)}, at most about " + show_usd(
         expected.high
     )
+    if prepared.unforeseen:
+        money = f"{show_usd(cap)}; what is expected its first round says"
     if guessed := guessed_agents(prepared):
         money += f"; {guessed}"
     if expected.middle <= cap:

@@ -21,7 +21,7 @@ from matrix.engine.prepare.keys import ENV_NAME
 from matrix.engine.prepare.prepared import CellCost, Prepared
 from matrix.engine.prepare.registry import load_kind
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import KEPT_KIND, Kind
 from matrix.model.errors import StoreError
 from matrix.model.files import read_plain
 from matrix.model.lines import in_line, is_plain_name
@@ -148,8 +148,10 @@ def read_plan(run_dir: Path) -> Prepared:
         require_played(run_dir)
     try:
         found = _PlanFile.model_validate_json(read_plain(run_dir / PLAN_NAME))
-        kind = load_kind(found.kind)
-        prepared = _prepared(found, kind, _resources(run_dir), run_dir)
+        resources = _resources(run_dir)
+        code = read_run(run_dir).kind_code or found.cells[0].resources.get(KEPT_KIND, "")
+        kind = load_kind(found.kind, kept=resources.get(code))
+        prepared = _prepared(found, kind, resources, run_dir)
     except OSError as error:
         raise _unreadable(run_dir, str(error.strerror)) from None
     except ValidationError as error:

@@ -17,7 +17,7 @@ from matrix.engine.prepare.estimate import (
     total,
 )
 from matrix.engine.wire.setup import GroupLimits, ModelEntry
-from matrix.kinds.protocol import Kind
+from matrix.kinds.protocol import Kind, LearnsCosts
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD, from_usd, show_usd
 from matrix.model.notebook import table_as_html
@@ -136,6 +136,11 @@ class Prepared:
     def play_money(self) -> bool:
         """Whether every model of the run is simulated, so that no real money is spent."""
         return all(is_simulated(entry, self.models) for entry in self.models.values())
+
+    @property
+    def unforeseen(self) -> bool:
+        """Whether nobody knows what its sessions cost before a round of them was played."""
+        return isinstance(self.kind, LearnsCosts) and self.kind.learns_costs
 
     @property
     def unlimited_groups(self) -> list[str]:

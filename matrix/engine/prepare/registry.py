@@ -6,12 +6,13 @@ input, is told in one line with the place in its code, and nothing is started.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -19,6 +20,7 @@ from matrix.kinds.protocol import (
     FileOption,
     FileRequest,
     Kind,
+    KindFiles,
     ReadFile,
     ReadsFiles,
     ReadsFolders,
@@ -50,12 +52,44 @@ def kinds() -> dict[str, EntryPoint]:
     return {entry.name: entry for entry in entry_points(group="matrix.kinds")}
 
 
-def load_kind(name: str) -> Kind:
+class KindFile(NamedTuple):
+    """A kind that is a file: ``support.py:support`` in parts, and what ``.py`` files are read by.
+
+    ``name`` is empty where a file has only one kind.
+    """
+
+    file: str
+    name: str
+    entry: EntryPoint
+
+
+_KIND_FILE: Final = re.compile(r"(?P<file>.+\.(?P<ending>[A-Za-z0-9]+))(?::(?P<name>\w*))?")
+
+
+def kind_file(name: str) -> KindFile | None:
+    """The file that a kind's name stands for; ``None`` for the name of an installed kind."""
+    found = _KIND_FILE.fullmatch(name)
+    if found is None:
+        return None
+    entry = next(iter(entry_points(group="matrix.kind_files", name=found["ending"])), None)
+    return None if entry is None else KindFile(found["file"], found["name"] or "", entry)
+
+
+def load_kind(
+    name: str, *, project: Path | None = None, kept: Mapping[str, JSON] | None = None
+) -> Kind:
     """The kind of this name.
+
+    Args:
+        name: That of an installed kind, or a file: ``./support.py`` or ``support.py:support``.
+        project: Folder that such a file is in; the working directory, if left out.
+        kept: What a run has kept of such a kind; then the file is not looked at.
 
     Raises:
         KindUnusable: No such kind is installed, or it cannot be imported, or is no kind.
     """
+    if (file := kind_file(name)) is not None:
+        return _kind_of_file(file, project or Path.cwd(), kept)
     known = kinds()
     if name not in known:
         hint = did_you_mean(name, sorted(known))
@@ -76,15 +110,34 @@ def load_kind(name: str) -> Kind:
     return loaded
 
 
-def scoring_kind(name: str, options: Mapping[str, JSON]) -> Kind:
-    """The kind of this name, as it scores in a run with these options.
+def scoring_kind(
+    name: str, options: Mapping[str, JSON], *, kept: Mapping[str, JSON] | None = None
+) -> Kind:
+    """The kind of this name, as it scores in a run with these options; ``kept`` as for it.
 
     Raises:
         KindUnusable: As :func:`load_kind`.
         BadInput: The options are none of its own.
     """
-    kind = load_kind(name)
+    kind = load_kind(name, kept=kept)
     return kind.scoring(options) if isinstance(kind, ScoresByOptions) else kind
+
+
+def _kind_of_file(file: KindFile, project: Path, kept: Mapping[str, JSON] | None) -> Kind:
+    try:
+        files: KindFiles = file.entry.load()
+        if kept is not None:
+            return files.again(kept)
+        inside = (project / file.file).resolve()
+        named = inside.relative_to(project.resolve()).as_posix()
+    except ValueError:
+        raise KindUnusable(
+            f"{file.file} is not in {project}, so it cannot go with the run; put it there"
+        ) from None
+    except ImportError as error:
+        told = f"kinds in files ({file.entry.value}) cannot be loaded: {defect_of(error)}"
+        raise KindUnusable(told) from error
+    return files.read(project, named, file.name)
 
 
 def file_options() -> dict[str, list[tuple[str, FileOption]]]:
@@ -166,10 +219,10 @@ def _readers() -> Iterator[ReadingKind]:
             yield cast(ReadingKind, kind)
 
 
-def kind_if_usable(name: str) -> Kind | None:
-    """The kind of this name, or ``None`` where it cannot be had."""
+def kind_if_usable(name: str, kept: Mapping[str, JSON] | None = None) -> Kind | None:
+    """The kind of this name, or ``None`` where it cannot be had; see :func:`load_kind`."""
     try:
-        return load_kind(name)
+        return load_kind(name, kept=kept)
     except KindUnusable:
         return None
 

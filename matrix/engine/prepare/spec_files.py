@@ -8,7 +8,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from matrix.engine.prepare.registry import claim_folder, file_names, read_by_kind
+from matrix.engine.prepare.registry import (
+    KindFile,
+    claim_folder,
+    file_names,
+    kind_file,
+    read_by_kind,
+)
 from matrix.kinds.library import shipped_root
 from matrix.kinds.protocol import FileRequest, ScenarioPack
 from matrix.model.documents.overrides import VARIABLES, Override
@@ -40,12 +46,14 @@ class SpecFile(NamedTuple):
         project: Folder whose packs and files it means.
         folder: The folder of a kind's own form that was named, for which this file stands.
         kind: The kind that claims that folder.
+        code: Of a file that is a kind itself: its name as a kind of the project.
     """
 
     path: Path
     project: Path
     folder: Path | None = None
     kind: str = ""
+    code: str = ""
 
 
 def locate_spec(path: Path | None, here: Path) -> SpecFile:
@@ -54,6 +62,8 @@ def locate_spec(path: Path | None, here: Path) -> SpecFile:
     Raises:
         BadInput: There is none.
     """
+    if path is not None and (code := kind_file(str(path))) is not None:
+        return _of_kind(code, here)
     claimed = None
     if path is not None and path.is_dir() and not _has_spec(path):
         claimed = claim_folder(path)
@@ -63,6 +73,14 @@ def locate_spec(path: Path | None, here: Path) -> SpecFile:
         return SpecFile(file, here if inside else project_of(file, here), path, kind)
     found = find_spec(path, here)
     return SpecFile(found, project_of(found, here))
+
+
+def _of_kind(file: KindFile, here: Path) -> SpecFile:
+    """What stands for a run spec where only a file that is a kind was named."""
+    path = find_spec(Path(file.file), here)
+    project = project_of(path, here)
+    inside = Path(os.path.realpath(path)).relative_to(os.path.realpath(project)).as_posix()
+    return SpecFile(path, project, code=f"{inside}:{file.name}" if file.name else inside)
 
 
 def _has_spec(folder: Path) -> bool:
@@ -183,6 +201,10 @@ def load_spec(
     Raises:
         BadInput: It cannot be read.
     """
+    if file.code:
+        name = re.sub(r"[^A-Za-z0-9_-]", "-", file.path.stem).strip("-_") or "run"
+        stands_for = {"name": name[:50], "kind": file.code}
+        return LoadedSpec(overlay(Document(file.path.name, stands_for, {}, {}), overrides), {})
     document = _read(file.path)
     own = (name for name in os.environ if name.startswith("MATRIX_") and name not in VARIABLES)
     variables = {name: text for name in own if (text := os.environ[name])}

@@ -13,7 +13,7 @@ from matrix.engine.prepare.parameters import check_factors, check_names, paramet
 from matrix.engine.prepare.registry import ask_kind, load_kind
 from matrix.judging.listed import ListedJudge
 from matrix.kinds.library import PACK_FILE, FolderLibrary
-from matrix.kinds.protocol import Kind, ScenarioPack
+from matrix.kinds.protocol import KeptKind, Kind, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import check
 from matrix.model.errors import BadInput, KindUnusable, did_you_mean, near_matches
@@ -51,7 +51,7 @@ def read_parts(library: FolderLibrary, mistakes: Mistakes) -> SpecParts:
             cell would only repeat.
     """
     spec = _spec(mistakes)
-    kind = _kind(spec, mistakes)
+    kind = _kind(spec, library, mistakes)
     options = mistakes.collect(lambda: check(mistakes.document, kind.options_model, ("options",)))
     mistakes.collect(lambda: check(mistakes.document, SimulationSettings, ("simulation",)))
     roles = _roles(spec, kind, mistakes)
@@ -114,9 +114,9 @@ def _unreadable(mistakes: Mistakes, section: str, names: Iterable[str]) -> set[s
     }
 
 
-def _kind(spec: RunSpec, mistakes: Mistakes) -> Kind:
+def _kind(spec: RunSpec, library: FolderLibrary, mistakes: Mistakes) -> Kind:
     try:
-        return load_kind(spec.kind)
+        return load_kind(spec.kind, project=library.project)
     except KindUnusable as error:
         mistakes.fault(("kind",), str(error))
         raise BadInput(mistakes.found) from None
@@ -204,6 +204,12 @@ def _compare_factor(
 def _packs(
     spec: RunSpec, kind: Kind, library: FolderLibrary, mistakes: Mistakes
 ) -> list[ScenarioPack]:
+    if isinstance(kind, KeptKind):
+        library.packs = (
+            mistakes.collect(partial(ask_kind, kind, "read its cases", kind.packs)) or {}
+        )
+        if not library.packs:
+            return []
     known = library.scenarios(kind.name)
     names: list[str] = []
     for index, pattern in enumerate(spec.scenarios):

@@ -7,7 +7,7 @@ they are a stranger's, and none of it is done unasked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from matrix.admission.tariffs import Tariff
@@ -16,9 +16,10 @@ from matrix.engine.prepare.keys import sendings
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.providers import AGENT, LITELLM
 from matrix.engine.wire.setup import ModelEntry
-from matrix.kinds.protocol import HoldsCode
+from matrix.kinds.protocol import KEPT_KIND, HoldsCode
 from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.spec.agents import AgentSpec
 
 _CAPS: Final[frozenset[PathKey]] = frozenset({("limits", "cost_usd"), ("limits", "budget")})
@@ -52,6 +53,21 @@ def require_trust(
         mistakes.append(Mistake(source, None, "limits", f"{told}; {cap}"))
     if mistakes:
         raise BadInput(mistakes)
+
+
+def require_code_trusted(moments: Sequence[Checkpoint], source: str, *, trusted: bool) -> None:
+    """See that sessions from elsewhere may run the code that they bring, before it is run.
+
+    Raises:
+        BadInput: They bring some, and this user has not said that it may be.
+    """
+    brought = dict.fromkeys(one.plan.kind for one in moments if KEPT_KIND in one.texts)
+    if brought and not trusted:
+        told = "and comes from elsewhere; if that is meant: --trust"
+        raise BadInput(
+            Mistake(source, None, "kind", f"runs the Python code of {name}, {told}")
+            for name in brought
+        )
 
 
 def _costs(entry: ModelEntry, prepared: Prepared) -> bool:

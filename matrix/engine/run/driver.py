@@ -102,7 +102,8 @@ class Driver:
             launch_filter=self._looking.looks if self._looking else LaunchAll(),
             session_cap=setup_of(prepared, run_id, run_dir).session_cap_nano,
             role_caps=role_caps_of(prepared),
-            guessed=any(agent.asks_models for agent in prepared.agents.values()),
+            guessed=prepared.unforeseen
+            or any(agent.asks_models for agent in prepared.agents.values()),
         )
         self._scores = Scoreboard(prepared)
         self._opened = self._ended_before = 0

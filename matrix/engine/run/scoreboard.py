@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import Final
 
 from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
@@ -13,6 +14,10 @@ from matrix.model.entries import Ended
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import OUTCOMES, PLAYED, Outcome, SessionPlan
 from matrix.stats.estimates.running import RunningMean
+
+UNFORESEEN: Final = 0.5
+"""How much rounds are taken to differ, as a share of their cost, where no plan foresees it: one
+round cannot show it."""
 
 
 class Scoreboard:
@@ -26,13 +31,17 @@ class Scoreboard:
         self._planned = Counter(plan.cell_index(order) for order in range(plan.sessions))
         self.failed: FailedSoFar | None = None
         self._pilot = CostPilot(
-            [cost.total.middle for cost in prepared.cell_costs],
+            # where nobody knows, all cells are taken to cost alike until a round has shown what
+            [max(prepared.unforeseen, cost.total.middle) for cost in prepared.cell_costs],
             prepared.plan.sessions,
             prepared.prelude.total.middle * prepared.plan.rounds,
-            _spread(prepared.round_cost),
+            UNFORESEEN if prepared.unforeseen else _spread(prepared.round_cost),
         )
-        self._first_round = {one.session_id for one in prepared.plan.round(0).sessions}
-        self._in_a_round = len(self._first_round)
+        first = prepared.plan.round(0).sessions
+        self._in_a_round = len(first)
+        if len(first) == 1 and prepared.unforeseen and prepared.plan.rounds > 1:
+            first += prepared.plan.round(1).sessions  # one session alone shows no spread
+        self._first_round = {one.session_id for one in first}
         self._rounds: dict[int, list[tuple[int, NanoUSD] | None]] = {}
         self.projection: CostInterval | None = None
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.wire.setup import RunSetup
+from matrix.kinds.protocol import KeptKind
 from matrix.model.money import from_usd
 
 
@@ -30,4 +31,5 @@ def setup_of(prepared: Prepared, run_id: str, run_dir: Path) -> RunSetup:
         role_caps_nano={role: from_usd(usd) for role, usd in limits.role_usd.items()},
         measure=prepared.spec.compare.metric,
         agents=prepared.agents,
+        kept=prepared.kind.kept if isinstance(prepared.kind, KeptKind) else None,
     )

@@ -34,6 +34,7 @@ _AROUND: Final = frozenset(
             str(Path(__file__).parents[1] / f"{name}.py")
             for name in ("wire/defects", "session/durable_session", "wire/telemetry_events")
         ),
+        str(Path(__file__).parents[2] / "kinds/function/kind.py"),  # plays code of files
     }
 )
 """Files whose frames come before the kind's in every traceback and say nothing."""

@@ -71,6 +71,8 @@ class RunSetup:
         role_caps_nano: Role -> cap on all its calls.
         answers: File of answers that runs share; ``None`` if this run does not use it.
         trace_id: Trace of this life of the run, for whoever sends spans; empty for none.
+        kept: All that it takes to play a kind that is a file; see
+            :class:`~matrix.kinds.protocol.KeptKind`. ``None`` for an installed one.
         measure: Name of the score that sessions report when they end, besides ``score``.
         agents: Name -> agent, for those among the models that are one.
     """
@@ -94,6 +96,7 @@ class RunSetup:
     trace_id: str = ""
     measure: str = ""
     agents: Mapping[str, AgentSpec] = field(default_factory=dict)
+    kept: Mapping[str, JSON] | None = None
 
     @property
     def project(self) -> Path:

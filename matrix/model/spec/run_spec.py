@@ -278,7 +278,10 @@ class RunSpec(SpecModel):
     name: Annotated[str, AfterValidator(_file_name)] = Field(
         default="run", description="Short name; run ids start with it."
     )
-    kind: Name = Field(default="playtest", description="Kind of scenario: what a session does.")
+    kind: Name = Field(
+        default="playtest",
+        description="Kind of scenario: what a session does; or a file that is one: ./support.py.",
+    )
     scenarios: tuple[Name, ...] = Field(
         default=("*",),
         min_length=1,

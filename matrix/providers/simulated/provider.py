@@ -36,6 +36,7 @@ from matrix.providers.simulated.settings import LatencySettings, SimulationSetti
 from matrix.providers.simulated.traits import Traits
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
+Scripted: TypeAlias = Callable[[Call], tuple[str, tuple[ToolCall, ...]] | None]
 Role: TypeAlias = Callable[[Sequence[ChatMessage], random.Random, Traits], str]
 
 _MESSAGE_OVERHEAD = 4
@@ -91,13 +92,18 @@ class SimulatedProvider:
     Args:
         settings: Pace, traits, planted effects and faults.
         sleep: How to wait in real time; not called in virtual time.
+        scripted: What is said instead to a call, in words and tools that are called; ``None`` for
+            nothing of its own.
     """
 
-    def __init__(self, settings: SimulationSettings, sleep: Sleep) -> None:
+    def __init__(
+        self, settings: SimulationSettings, sleep: Sleep, scripted: Scripted | None = None
+    ) -> None:
         self._settings = settings
         self._sleep = sleep
         self._traits = TraitsByCell(settings)
         self._faults = Faults(settings.faults)
+        self._scripted = scripted
 
     async def complete(self, call: Call, attempt: int) -> ProviderReply:
         """Answer attempt number ``attempt`` (from 1) of ``call``.
@@ -118,6 +124,8 @@ class SimulatedProvider:
 
     def _said(self, call: Call) -> tuple[tuple[ToolCall, ...], str]:
         """Tools that are called, or the words."""
+        if self._scripted is not None and (own := self._scripted(call)) is not None:
+            return own[1], own[0]
         if keeps_a_notebook(call):
             step = next_step(call)
             return step.calls, step.text

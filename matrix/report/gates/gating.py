@@ -134,7 +134,7 @@ def _unmeasured(tables: RunTables, run: RunFile, metric: str) -> list[Mistake]:
 
 
 def _unknown_thresholds(wish: GateWish, run: RunFile) -> list[Mistake]:
-    known = known_metrics(load_kind(run.kind), names_of(run.spec))
+    known = known_metrics(load_kind(run.kind, kept=run.kind_facts), names_of(run.spec))
     mistakes = []
     for name, value in (wish.thresholds or {}).items():
         if known is not None and name not in known:

@@ -23,6 +23,8 @@ from matrix.report.planning.planning import Pilot
 from matrix.report.text import WIDTH, about, columns, facts, harmless, models_told, plural, wrapped
 from matrix.stats.rounds.rules import MIN_ROUNDS
 
+_UNFORESEEN = "unknown: this kind has no profile, so its first round is played first and says it"
+
 
 def plan_as_text(
     prepared: Prepared,
@@ -52,8 +54,11 @@ def plan_as_text(
 def branch_in_words(prepared: Prepared) -> str:
     """How large a branch is, and what it may cost, in one sentence without its end."""
     sessions = plural(prepared.plan.sessions, "session")
+    cost = f"expected to cost {_money(prepared.estimate)}"
+    if prepared.unforeseen:
+        cost = "at a cost that nobody knows beforehand"
     return (
-        f"{_shape(prepared)} = {sessions}, expected to cost {_money(prepared.estimate)}, "
+        f"{_shape(prepared)} = {sessions}, {cost}, "
         f"under a cap of {show_usd(prepared.spec.limits.cap_nano)}"
     )
 
@@ -90,11 +95,13 @@ def _facts(prepared: Prepared, pilot: Pilot | None) -> list[tuple[str, str]]:
     rows += [(("agents", "")[index > 0], told) for index, told in enumerate(_agents(prepared))]
     if spec.params:
         rows.append(("params", _params(spec)))
-    if not isinstance(prepared.kind, OwnsTerminal):  # how much a program will ask nobody knows
+    if prepared.unforeseen:
+        rows.append(("estimate", _UNFORESEEN))
+    elif not isinstance(prepared.kind, OwnsTerminal):  # how much a program will ask nobody knows
         rows.append(("estimate", f"{_money(prepared.estimate)}{_by_role(prepared)}"))
     if guessed := guessed_agents(prepared):
         rows.append(("", guessed))
-    if not prepared.play_money:
+    if not (prepared.play_money or prepared.unforeseen):
         rows.append(("time", _time(prepared)))
     policy = "whole rounds only" if spec.at_cap == "whole-rounds" else "spent to the end"
     budget = f"; budget {spec.limits.budget}" if spec.limits.budget else ""
@@ -321,8 +328,11 @@ def _cells(prepared: Prepared) -> str:
                 cell.scenario,
                 *(cell.levels.get(name, "") for name in prepared.factors),
                 f"{whole + (index < rest):,}",
-                show_usd(cost.middle),
-                f"{show_usd(cost.low)} to {show_usd(cost.high)}",
+                *(
+                    ("unknown", "")
+                    if prepared.unforeseen
+                    else (show_usd(cost.middle), f"{show_usd(cost.low)} to {show_usd(cost.high)}")
+                ),
             ]
         )
     headers = ["scenario", *prepared.factors, "sessions", "each", "range"]
@@ -355,9 +365,11 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
             }
             for name, entry in prepared.models.items()
         },
-        "estimate_usd": _interval_usd(prepared.estimate),
+        "estimate_usd": None if prepared.unforeseen else _interval_usd(prepared.estimate),
         "estimate_by_role_usd": {
-            role: _interval_usd(interval) for role, interval in prepared.role_costs.items()
+            role: _interval_usd(interval)
+            for role, interval in prepared.role_costs.items()
+            if not prepared.unforeseen
         },
         "estimate_s": None if prepared.play_money else prepared.time._asdict(),
         "unlimited_groups": prepared.unlimited_groups,
@@ -374,7 +386,9 @@ def plan_as_data(prepared: Prepared, pilot: Pilot | None = None) -> JSON:
                 "roles": dict(cell.roles),
                 "params": {role: dict(own) for role, own in cell.params.items()},
                 "sessions": whole + (index < rest),
-                "session_usd": _interval_usd(prepared.cell_costs[index].total),
+                "session_usd": None
+                if prepared.unforeseen
+                else _interval_usd(prepared.cell_costs[index].total),
             }
             for index, cell in enumerate(plan.cells)
         ],

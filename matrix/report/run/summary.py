@@ -209,7 +209,8 @@ def _money(calls: Any) -> dict[str, Any]:
 def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
     """By the tag of calls to roles that judge, the dearest first."""
     try:
-        judging = {role.name for role in load_kind(run.kind).roles if role.judges} | {JUDGES}
+        kind = load_kind(run.kind, kept=run.kind_facts)
+        judging = {role.name for role in kind.roles if role.judges} | {JUDGES}
     except KindUnusable:
         judging = {JUDGES}
     mine = calls[calls["role"].isin(judging) & calls["tag"].notna()]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
+from matrix.kinds.protocol import KEPT_KIND
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, Outcome
@@ -40,6 +41,12 @@ class Moments:
     @cached_property
     def _resources(self) -> Mapping[str, JSON]:
         return self._journal.resources()
+
+    def _texts(self, named: Mapping[str, str]) -> dict[str, JSON]:
+        """Texts and data by name; the code of a kind is what sessions were played with last."""
+        if KEPT_KIND in named and self.run.kind_code in self._resources:
+            named = {**named, KEPT_KIND: self.run.kind_code}
+        return {name: self._resources[key] for name, key in named.items()}
 
     def find(self, text: str) -> str:
         """The id of the session that ``text`` means: an id, or its unique beginning.
@@ -80,7 +87,7 @@ class Moments:
             plan=plan,
             turns=tuple(done for done in played if done.turn <= turn),
             prelude=prelude_result(self._journal, plan),
-            texts={name: self._resources[key] for name, key in plan.resources.items()},
+            texts=self._texts(plan.resources),
             contents=self._blobs,
         )
 

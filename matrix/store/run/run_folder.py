@@ -217,6 +217,14 @@ class RunFile(_Part):
     created_at: AwareDatetime = Field(description="When the run was created, in UTC.")
     name: Line = Field(description="Name from the run spec.")
     kind: Line = Field(description="Kind of scenario.")
+    kind_facts: Mapping[str, Any] | None = Field(
+        default=None, description="For a kind that is a file: what is known of it without its code."
+    )
+    kind_code: str = Field(
+        default="",
+        description="Content hash of its code, among the journal's texts, as sessions were played "
+        "last; it is another than in the plan where turns were redone with a mended file.",
+    )
     spec: Mapping[str, Any] = Field(description="The resolved run spec.")
     spec_hash: str = Field(description="Content hash of `spec`.")
     prices_hash: str = Field(description="Content hash of the prices that the run was held to.")
@@ -253,7 +261,8 @@ class RunFile(_Part):
     )
     estimate: CostRange | None = Field(
         default=None,
-        description="What it was expected to cost before it started; null for a gateway.",
+        description="What it was expected to cost before it started; null where nobody knows, as "
+        "of a gateway.",
     )
     pilot: CostRange | None = Field(
         default=None, description="What its first round said the whole would cost."

@@ -1,0 +1,71 @@
+"""The code of a kind that is a file, where a run is taken up again: as it was kept, or as it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from matrix.engine.prepare.prepared import Prepared
+from matrix.engine.prepare.registry import kind_file, load_kind
+from matrix.kinds.protocol import KeptKind, Kind
+from matrix.model.errors import BadInput, KindUnusable, Mistake
+from matrix.model.seeds import content_hash
+
+
+def code_hash(kind: Kind) -> str:
+    """Content hash of the code that sessions are played with; empty for an installed kind."""
+    return content_hash(dict(kind.kept)) if isinstance(kind, KeptKind) else ""
+
+
+def with_code_of_now(prepared: Prepared, project: Path, *, redone: bool) -> tuple[Prepared, str]:
+    """A run that is taken up again, with the code to play it, and what there is to say of that.
+
+    It is the code that it was begun with, unless turns are redone: then what is in the file now.
+
+    Args:
+        prepared: The run.
+        project: Where the file is.
+        redone: Whether turns or errored sessions are played anew.
+
+    Raises:
+        BadInput: What is in the file now cannot play the run's sessions.
+    """
+    kind = prepared.kind
+    if not isinstance(kind, KeptKind) or not (why := kind.changed(project)):
+        return prepared, ""
+    file = kind_file(prepared.kind.name)
+    if not redone or file is None or not (project / file.file).exists():
+        return prepared, (
+            f"{why} when the run began: it goes on with the code that it was begun with, which it "
+            "has kept; --redo-turn and --redo-errored play what they redo, and all after that, "
+            "with what is in the file now; a new run has one code"
+        )
+    try:
+        now = load_kind(prepared.kind.name, project=project)
+    except KindUnusable as error:
+        raise BadInput([Mistake(prepared.source, None, "kind", str(error))]) from None
+    if wrong := _unlike(prepared, now):
+        told = f"{wrong}, so the run's sessions are none of it; start a new run"
+        raise BadInput([Mistake(now.name, None, "", told)])
+    assert isinstance(now, KeptKind)
+    resources = {**prepared.resources, code_hash(now): dict(now.kept)}
+    told = f"{why} when the run began: what is played from here on is played with what it is now"
+    return replace(prepared, kind=now, resources=resources), told
+
+
+def _unlike(prepared: Prepared, now: Kind) -> str:
+    """Why sessions that were planned with other code cannot be played with this; empty if so."""
+    before = [role.name for role in prepared.kind.roles]
+    roles = [role.name for role in now.roles]
+    if before != roles:
+        return f"has the roles {', '.join(roles)}, and had {', '.join(before)}"
+    for cell in prepared.plan.cells:
+        try:
+            now.options_model.model_validate(cell.options)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"]))
+            return f"takes no option {name!r} as the run has it ({first['msg']})"
+    return ""

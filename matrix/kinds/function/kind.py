@@ -1,0 +1,290 @@
+"""A kind that is a function or a class in one file: see :func:`matrix.scenario`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from matrix.kinds.context import Context, ForkContext
+from matrix.kinds.function.cases import GROUPING, NAME, ScenarioCase, read_cases
+from matrix.kinds.function.context import ScenarioContext
+from matrix.kinds.function.declaring import Declared
+from matrix.kinds.function.facts import KindFacts
+from matrix.kinds.function.options import Parameter, model_of, parameters_of
+from matrix.kinds.function.performance import CheckpointReached, Performance
+from matrix.kinds.function.scripts import scripted
+from matrix.kinds.function.source import Scenario, Source, read_source, scenario_in
+from matrix.kinds.protocol import (
+    KEPT_KIND,
+    Binding,
+    PackLibrary,
+    PreviousPlay,
+    RoleInfo,
+    RoleProfile,
+    ScenarioPack,
+)
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import Document, PathKey, check
+from matrix.model.errors import BadInput, KindUnusable, Mistake, did_you_mean
+from matrix.model.records import JSON, Call, ToolCall
+
+CASE: Final = "case"
+"""Name of a case's values among a session's texts and data."""
+
+
+class FunctionState(BaseModel):
+    """Where a session is.
+
+    Attributes:
+        seeds: Of a function, the session's seed in every turn; a branch has one of its own.
+        value: What a class gave back.
+        scored: Scores so far.
+    """
+
+    seeds: tuple[int, ...] = ()
+    value: JSON = None
+    scored: dict[str, float | None] = {}
+
+
+class FunctionKind:
+    """See the module. Nothing of the file is run until it is played or its options are looked at.
+
+    Args:
+        facts: What is known of it.
+        folder: Folder of the file, where it was read.
+        scenario: The function or class, where it is in hand.
+    """
+
+    version = 1
+    state_version = 1
+    state_model: type[BaseModel] = FunctionState
+    learns_costs = True
+
+    def __init__(
+        self, facts: KindFacts, folder: Path | None = None, scenario: Scenario | None = None
+    ) -> None:
+        self._facts, self._folder, self._given = facts, folder, scenario
+        self.name = f"{facts.file}:{facts.name}"
+        self.roles = tuple(
+            RoleInfo(name, role.model, f"plays {name}", judges=role.judges)
+            for name, role in facts.roles.items()
+        )
+        self.score_range = facts.score_range
+        self.lower_is_better = frozenset(facts.lower_is_better)
+        self.kept: Mapping[str, JSON] = facts.model_dump(mode="json")
+        self.facts: Mapping[str, JSON] = facts.model_dump(mode="json", exclude={"source"})
+        if facts.scores:
+            self.score_names = frozenset((*facts.scores, "score"))
+
+    @cached_property
+    def _scenario(self) -> Scenario:
+        if self._given is not None:
+            return self._given
+        if not self._facts.source:
+            raise KindUnusable(f"the code of {self.name} was not kept here; it is in its run")
+        return scenario_in(Source(self._facts.file, self._facts.source), self._facts.name)
+
+    @property
+    def _declared(self) -> Declared:
+        return self._scenario.declared
+
+    @cached_property
+    def _parameters(self) -> dict[str, Parameter]:
+        return parameters_of(self._scenario.target, self._facts.file)
+
+    @cached_property
+    def _cases(self) -> list[ScenarioCase]:
+        given = self._declared.cases
+        if given is None:
+            return []
+        return read_cases(given, self._folder or Path(), self._facts.file)
+
+    @cached_property
+    def options_model(self) -> type[BaseModel]:
+        """Parameters that cases say nothing of."""
+        of = self._parameters.keys() - set(self._facts.of_cases)
+        return model_of("Options", self._parameters, of)
+
+    @cached_property
+    def _arguments(self) -> type[BaseModel]:
+        return model_of("Arguments", self._parameters)
+
+    def packs(self) -> Mapping[str, ScenarioPack]:
+        if self._declared.cases is None:
+            title = (inspect.getdoc(self._scenario.target) or "").partition("\n")[0]
+            name = self._facts.name
+            return {name: ScenarioPack(name, self.name, title or name, "", {CASE: {}})}
+        mistakes, found = Mistakes(), {}
+        for case in self._cases:
+            pack = mistakes.collect(lambda case=case: self._pack(case))  # type: ignore[misc]
+            if pack is not None:
+                found[case.name] = pack
+        mistakes.stop_if_any()
+        return found
+
+    def _pack(self, case: ScenarioCase) -> ScenarioPack:
+        own = {name: value for name, value in case.values.items() if name in self._parameters}
+        known = [*self._parameters, NAME, *GROUPING]
+        wrong = [
+            Mistake(
+                case.source,
+                case.line,
+                name,
+                f"{self._facts.name} has no such parameter; it has: {', '.join(self._parameters)}; "
+                f"a case may also have {NAME}, {', '.join(GROUPING)}{did_you_mean(name, known)}",
+            )
+            for name in case.values
+            if name not in known
+        ]
+        lines: dict[PathKey, int] = {} if case.line is None else {(): case.line}
+        document = Document(case.source, own, lines, {})
+        try:
+            values = check(document, model_of("Case", self._parameters, self._facts.of_cases))
+        except BadInput as error:
+            wrong += error.mistakes
+        if wrong:
+            raise BadInput(wrong)
+        fields = {name: case.values[name] for name in GROUPING if name in case.values}
+        title = str(fields.pop("title", case.name))
+        if isinstance(tags := fields.get("tags"), str):
+            fields["tags"] = [one.strip() for one in tags.split(",")]
+        content = {CASE: values.model_dump(mode="json")}
+        return ScenarioPack(case.name, self.name, title, "", content, fields)
+
+    def changed(self, project: Path) -> str:
+        try:
+            now = read_source(project / self._facts.file, self._facts.file).text
+        except KindUnusable:
+            return f"{self._facts.file} is not there as it was"
+        return "" if now == self._facts.source else f"{self._facts.file} is not as it was"
+
+    def holds_code(self, texts: Mapping[str, JSON], options: Mapping[str, JSON]) -> str:
+        return f"runs the Python code of {self.name}"
+
+    def scripted(self, call: Call) -> tuple[str, tuple[ToolCall, ...]] | None:
+        return scripted(self._declared.simulated, call)
+
+    def read_pack(self, folder: Path, name: str) -> ScenarioPack:
+        raise BadInput([Mistake(str(folder), None, "", f"{self.name} has its cases in its file")])
+
+    def bind(
+        self,
+        pack: ScenarioPack,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        max_turns: int,
+    ) -> Binding:
+        return self._bound(pack.content[CASE], roles)
+
+    def rebind(
+        self,
+        kept: PreviousPlay,
+        options: BaseModel,
+        roles: Mapping[str, str],
+        library: PackLibrary,
+        pack: ScenarioPack | None = None,
+    ) -> Binding:
+        return self._bound(kept.texts[CASE], roles)
+
+    def _bound(self, case: JSON, roles: Mapping[str, str]) -> Binding:
+        return Binding(
+            resources={KEPT_KIND: dict(self.kept), CASE: case},
+            prelude=None,
+            models=frozenset(roles[role.name] for role in self.roles),
+            profile=tuple(
+                RoleProfile(role.name, roles[role.name], (0.0, 0.0, 0.0), 0.0, 0.0)
+                for role in self.roles
+            ),
+        )
+
+    def fork(
+        self, ctx: ForkContext, state: FunctionState, changes: Mapping[str, JSON]
+    ) -> FunctionState:
+        given = ctx.resource(CASE)
+        wrong = [
+            Mistake(f"options.{name}", None, "", "is a value of the session's case, not an option")
+            for name in changes
+            if name in given
+        ]
+        if wrong:
+            raise BadInput(wrong)
+        return state
+
+    async def prelude(self, ctx: Context) -> JSON:
+        return None
+
+    async def start(self, ctx: Context) -> FunctionState:
+        if not self._is_class:
+            return FunctionState()
+        return await self._method("start", ctx, FunctionState())
+
+    async def turn(self, ctx: Context, state: FunctionState) -> FunctionState:
+        if self._is_class:
+            return await self._method("turn", ctx, state)
+        per_call = self._declared.turn_per_call
+        play = Performance(ctx, state.seeds, self._judges, turn_per_call=per_call)
+        mine = ScenarioContext(play, ctx)
+        try:
+            given = await self._scenario.target(mine, **self._values(ctx))
+        except CheckpointReached:
+            play.keep(ctx)
+            return FunctionState(seeds=tuple(play.seeds), scored=play.scored)
+        play.over()
+        if given is not None:
+            if not isinstance(given, int | float):
+                told = f"{self._facts.name} gave back {type(given).__name__}"
+                raise TypeError(f"{told}; give back a number, which is the score, or nothing")
+            mine.score("score", given)
+        if not play.ended:
+            ctx.end("completed", "")
+        return FunctionState(seeds=tuple(play.seeds), scored=play.scored)
+
+    async def finish(self, ctx: Context, state: FunctionState) -> None:
+        """Let a class score; the first score is the session's, where none is called so."""
+        after = await self._method("finish", ctx, state) if self._is_class else state
+        if after.scored and "score" not in after.scored:
+            ctx.score("score", next(iter(after.scored.values())))
+
+    async def _method(self, name: str, ctx: Context, state: FunctionState) -> FunctionState:
+        """One method of a class, or nothing where it has none; its state is what it gives back."""
+        found = getattr(self._instance(ctx), name, None)
+        if found is None:
+            return state
+        play = Performance(ctx, (), self._judges, scored=state.scored, at=ctx.turn)
+        mine = ScenarioContext(play, ctx)
+        arguments = (mine,) if name == "start" else (mine, state.value)
+        try:
+            given = await found(*arguments)
+        except CheckpointReached:
+            told = f"{self._facts.name}.{name}: a class has its checkpoints between its turns"
+            raise TypeError(f"{told}; leave ctx.checkpoint out") from None
+        play.over()
+        value = state.value if given is None else given
+        return FunctionState(value=value, scored=play.scored)
+
+    def _instance(self, ctx: Context) -> Any:
+        instance = self._scenario.target()
+        for name, value in self._values(ctx).items():
+            setattr(instance, name, value)
+        return instance
+
+    def _values(self, ctx: Context) -> dict[str, Any]:
+        """The value of every parameter: of the case, or else the option's."""
+        raw = {**ctx.plan.options, **ctx.resource(CASE)}
+        known = {name: raw[name] for name in self._parameters if name in raw}
+        model = self._arguments.model_validate(known)
+        return {name: getattr(model, name) for name in self._parameters}
+
+    @property
+    def _is_class(self) -> bool:
+        return isinstance(self._scenario.target, type)
+
+    @cached_property
+    def _judges(self) -> frozenset[str]:
+        return frozenset(role.name for role in self.roles if role.judges)

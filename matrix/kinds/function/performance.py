@@ -1,0 +1,129 @@
+"""One running of a function: where it is, and what it was given in turns before.
+
+A function cannot be stored in the middle. After ``ctx.checkpoint()`` it is run anew from its
+beginning and given what it was given before, from the session's log, until it comes to where it
+was. So the same code plays, resumes and goes on in a branch, and it has to do the same again when
+it is given the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from matrix.kinds.context import Context
+from matrix.kinds.protocol import RECORDED
+from matrix.model.errors import DigestMismatch, SessionStop
+from matrix.model.records import Message
+
+
+class CheckpointReached(BaseException):
+    """The turn is over. Not an ``Exception``, so that code of a kind lets it pass."""
+
+
+class Record(NamedTuple):
+    """What was given to the function at one place.
+
+    Attributes:
+        what: ``ask`` or ``effect``.
+        name: Whom was asked, or what was done.
+        digest: Content hash of the request.
+        elapsed_s: The session's clock afterwards.
+        result: The answer, or the result; ``None`` with a failure.
+        failure: Error class and message.
+    """
+
+    what: str
+    name: str
+    digest: str
+    elapsed_s: float
+    result: Any = None
+    failure: tuple[str, str] | None = None
+
+
+class Performance:
+    """One running of the function: where it is, and what it was given in turns before.
+
+    Args:
+        ctx: The turn that is being played.
+        seeds: The session's seed in every turn before; a branch has another one than its parent.
+        judges: Roles whose answers are no part of the transcript.
+        scored: Scores of turns before, in their order, for code that is not run anew.
+        at: The turn that it begins in.
+        turn_per_call: Whether each call is a turn.
+    """
+
+    def __init__(
+        self,
+        ctx: Context,
+        seeds: Sequence[int],
+        judges: Collection[str],
+        *,
+        scored: Mapping[str, float | None] | None = None,
+        at: int = 1,
+        turn_per_call: bool = False,
+    ) -> None:
+        self.plan, self.turn, self.at, self.judges = ctx.plan, ctx.turn, at, judges
+        self.seeds = [*seeds, ctx.plan.seed]
+        self.scored, self.turn_per_call = dict(scored or {}), turn_per_call
+        self.fresh: dict[str, Record] = {}
+        self.stopped: SessionStop | None = None
+        self.ended = False
+        self._past = {
+            (one.turn, one.label): msgspec.json.decode(one.text, type=Record)
+            for one in ctx.log.channel(RECORDED)
+        }
+
+    @property
+    def again(self) -> bool:
+        """Whether what happens now has happened already."""
+        return self.at < self.turn
+
+    def recorded(self, slot: str, what: str, name: str, digest: str) -> Record:
+        """What was given at a place before.
+
+        Raises:
+            DigestMismatch: Something else was asked there.
+        """
+        found = self._past.get((self.at, slot))
+        if found is None or (found.what, found.name) != (what, name):
+            before = "nothing" if found is None else f"{found.what} {found.name!r}"
+            raise DigestMismatch(
+                f"played again{self._changed}, the function does {what} {name!r} where it did "
+                f"{before} before checkpoint {self.at}; go on from an earlier turn, or let it do "
+                "the same when it is given the same: draws from ctx.rng, time from ctx.elapsed_s"
+            )
+        if found.digest != digest and not self._changed:
+            raise DigestMismatch(
+                f"played again, the function asks {name!r} something else than before checkpoint "
+                f"{self.at}; it has to do the same when it is given the same: draws from ctx.rng, "
+                "time from ctx.elapsed_s, the world through ctx.effect"
+            )
+        return found
+
+    def over(self) -> None:
+        """The function is over; see that it has come to where it was.
+
+        Raises:
+            SessionStop: It has caught what it had to let pass.
+            DigestMismatch: It is over earlier than it was.
+        """
+        if self.stopped is not None:
+            raise self.stopped
+        if self.again:
+            raise DigestMismatch(
+                f"played again{self._changed}, the function is over before checkpoint {self.at}, "
+                "where it went on; go on from an earlier turn"
+            )
+
+    @property
+    def _changed(self) -> str:
+        return f" with {self.plan.changed}" if self.plan.changed else ""
+
+    def keep(self, ctx: Context) -> None:
+        """Put what this turn was given into the session's log."""
+        for slot, one in self.fresh.items():
+            text = msgspec.json.encode(one).decode()
+            ctx.log.append(Message(RECORDED, one.name, text, self.turn, slot))

@@ -1,0 +1,121 @@
+"""The code of a kind that is one file: read, and run from its text, wherever a session is played.
+
+The text goes with the run and is run as it was when the run began: without the file, its folder,
+or a place on the path of Python, and so without ``__file__`` and without modules beside it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final, NamedTuple
+
+from matrix.kinds.function.declaring import Declared, declared_of
+from matrix.model.errors import KindUnusable, did_you_mean
+from matrix.model.files import read_plain
+from matrix.model.seeds import content_hash
+
+MOST_SOURCE: Final = 1_000_000
+"""Bytes that such a file may have."""
+
+
+class Source(NamedTuple):
+    """A file's name, as the run knows it, and its text."""
+
+    file: str
+    text: str
+
+
+class Scenario(NamedTuple):
+    """A function or class that is a kind, and what was declared of it."""
+
+    name: str
+    target: Any
+    declared: Declared
+
+
+def read_source(path: Path, file: str) -> Source:
+    """The code in a file.
+
+    Raises:
+        KindUnusable: It cannot be read.
+    """
+    try:
+        return Source(file, read_plain(path, MOST_SOURCE).decode("utf-8-sig"))
+    except OSError as error:
+        told = f"{path} cannot be read: {error.strerror}"
+        raise KindUnusable(f"{told}; `matrix init --kind NAME` writes one that works") from None
+    except UnicodeDecodeError:
+        raise KindUnusable(f"{path} is not UTF-8 text; save it as UTF-8") from None
+
+
+@lru_cache(maxsize=64)
+def run_source(source: Source) -> ModuleType:
+    """The module that the code makes, run once in each process.
+
+    Raises:
+        KindUnusable: It raises, or is no Python.
+    """
+    name = f"matrix_kind_{content_hash(list(source))[:16]}"
+    shown = f"{name}/{Path(source.file).name}"  # a name of its own, by which its lines are found
+    module = ModuleType(name)
+    linecache.cache[shown] = (len(source.text), None, source.text.splitlines(True), shown)
+    sys.modules[name] = module  # dataclasses and annotations look their module up there
+    try:
+        code = compile(source.text, shown, "exec", dont_inherit=True)
+        exec(code, module.__dict__)  # noqa: S102 - of its user's own, or trusted by them
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(name, None)
+        raise KindUnusable(f"{source.file} cannot be loaded: {_told(error)}") from error
+    return module
+
+
+def scenario_in(source: Source, name: str) -> Scenario:
+    """What a file declares to be a kind.
+
+    Args:
+        source: The file.
+        name: The function or class; empty where there is only one.
+
+    Raises:
+        KindUnusable: There is none of this name, or several and no name.
+    """
+    module = run_source(source)
+    found: dict[str, Scenario] = {}
+    for key, value in vars(module).items():
+        declared = declared_of(value)
+        if declared is not None and getattr(value, "__module__", "") == module.__name__:
+            found.setdefault(key, Scenario(key, value, declared))
+    if not found:
+        raise KindUnusable(
+            f"{source.file} declares no scenario; write @matrix.scenario over an async function"
+        )
+    if name and name not in found:
+        hint = did_you_mean(name, list(found))
+        raise KindUnusable(
+            f"{source.file} has no scenario {name!r}; it has: {', '.join(found)}{hint}"
+        )
+    if not name and len(found) > 1:
+        which = f"{source.file}:{next(iter(found))}"
+        raise KindUnusable(
+            f"{source.file} has several scenarios ({', '.join(found)}); name one, as {which}"
+        )
+    return found[name] if name else next(iter(found.values()))
+
+
+def _told(error: BaseException) -> str:
+    """An exception in one line, with the line of the file that it came from."""
+    said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename.startswith("matrix_kind_"):
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    if isinstance(error, ModuleNotFoundError):
+        said += " (a kind in one file finds installed packages only, nothing beside it)"
+    where = f" (line {line})" if line and not isinstance(error, SyntaxError) else ""
+    return " ".join(f"{said}{where}".split())

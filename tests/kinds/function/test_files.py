@@ -1,0 +1,253 @@
+"""``matrix run support.py``: what users see of a kind that is one file."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.executors.programs import SLOW, Project, entries_of, grown_to, kill_at
+
+CHAT = Path(__file__).with_name("chat.py")
+HEAD = "import matrix\n\n"
+CASED = HEAD + (
+    '@matrix.scenario(cases="{cases}", simulated={{"agent": "four"}})\n'
+    "async def sums(ctx, question: str, answer: str = 'four', tries: int = 1):\n"
+    "    said = await ctx.ask('agent', question)\n"
+    "    ctx.score('exact', said.text == answer)\n"
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    return Project(tmp_path)
+
+
+def write(project: Project, name: str, text: str) -> None:
+    path = project.folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def refused(project: Project, *arguments: str) -> str:
+    done = project.matrix(*arguments)
+    assert (done.code, done.out) == (2, ""), done
+    assert not (project.folder / "results").exists()
+    return done.err
+
+
+def test_a_function_is_run_and_names_a_winner(project: Project) -> None:
+    shutil.copyfile(CHAT, project.folder / "chat.py")
+    factors = ("--set", "factors.mood=[calm, angry]", "--set", "compare.metric=resolved")
+    limits = ("--max-cost", "1", "--set", "compare.failure_margin=30", "--per-cell", "40")
+    done = project.matrix("run", "chat.py", "--in-process", "--run-id", "it", *factors, *limits)
+    assert done.code == 0, done.err
+    assert "estimate   unknown: this kind has no profile, so its first round" in done.err
+    assert "after the first round, the whole is expected to cost $" in done.err
+    assert "Verdict: calm beats angry on resolved by " in done.out
+    tables = project.tables("it")
+    assert set(tables.frame("sessions").scenario) == {"wifi", "bill"}
+    assert set(tables.frame("scores").name) == {"resolved", "replies", "marks", "score"}
+    shown = project.matrix("show", "it", "best").out
+    assert "customer: " in shown
+    assert "agent: Advice" in shown
+    assert '["ask"' not in shown, "what is recorded for playing again is for nobody to read"
+
+
+def test_its_parameters_are_options_with_types_and_words(project: Project) -> None:
+    shutil.copyfile(CHAT, project.folder / "chat.py")
+    wrong = ("--set", "options.turns=many", "--set", "options.mod=calm")
+    assert refused(project, "plan", "chat.py", *wrong) == (
+        "--set options.turns: options.turns: found 'many'; should be a valid integer\n"
+        "--set options.mod: options.mod: unknown key; allowed: mood, turns, each; did you mean "
+        "'mood'?\n"
+    )
+    schema = json.loads(project.matrix("schema", "--kind", "chat.py").out)
+    options = schema["properties"]["options"]["properties"]
+    assert options["mood"]["description"] == "How the customer is."
+    assert "problem" not in options, "cases say it"
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("x = 1/0\n", "kind.py cannot be loaded: ZeroDivisionError: division by zero (line 3)"),
+        ("import nothing_at_all\n", "a kind in one file finds installed packages only"),
+        ("def f(:\n", "kind.py cannot be loaded: SyntaxError: invalid syntax"),
+        ("x = 1\n", "kind.py declares no scenario; write @matrix.scenario over an async function"),
+        ("@matrix.scenario\ndef one(ctx): ...\n", "one is no async function; write `async def one"),
+        (
+            "@matrix.scenario\nasync def one(ctx, x): ...\n",
+            "parameter 'x' has no type; write x: str",
+        ),
+        ("@matrix.scenario\nasync def one(ctx, *x: int): ...\n", "options have names"),
+        ("@matrix.scenario\nasync def one(): ...\n", "its first parameter has to be the context"),
+        (
+            "@matrix.scenario\nasync def one(ctx, x: memoryview): ...\n",
+            "has the type memoryview, which",
+        ),
+        ("@matrix.scenario\nasync def one(ctx, agent: str): ...\n", "both a role and a parameter"),
+        ("@matrix.scenario(roles={})\nasync def one(ctx): ...\n", "roles are empty"),
+        ("@matrix.scenario\nclass One: ...\n", "One has no turn; write `async def turn(self"),
+        (
+            "".join(f"@matrix.scenario\nasync def {name}(ctx): ...\n" for name in ("one", "two")),
+            "kind.py has several scenarios (one, two); name one, as kind.py:one",
+        ),
+    ],
+)
+def test_what_is_no_kind_is_told_with_what_would_be_one(
+    project: Project, code: str, told: str
+) -> None:
+    write(project, "kind.py", HEAD + code)
+    assert told in refused(project, "run", "kind.py", "--in-process")
+    write(project, "spec.yaml", "kind: ./kind.py\nper_cell: 2\n")
+    assert told in refused(project, "validate", "spec.yaml")
+
+
+def test_a_file_of_another_project_is_none_of_this_one(project: Project) -> None:
+    write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx): ...\n")
+    write(project, "inner/matrix.yaml", "kind: ../kind.py\n")
+    assert "so it cannot go with the run; put it there" in refused(project, "plan", "inner")
+
+
+CASES = {
+    "c.csv": {"c.csv": "name,question,answer,tags\none,2+2?,four,\"easy, sums\"\ntwo,3+3?,,\n"},
+    "c.jsonl": {
+        "c.jsonl": '{"name": "one", "question": "2+2?", "tags": ["easy", "sums"]}\n\n'
+        '{"name": "two", "question": "3+3?"}\n'
+    },
+    "c.json": {
+        "c.json": '[{"name": "one", "question": "2+2?", "tags": ["easy", "sums"]},'
+        ' {"name": "two", "question": "3+3?"}]'
+    },
+    "c": {
+        "c/one.yaml": "question: 2+2?\ntags: [easy, sums]\n",
+        "c/two/question.txt": "3+3?\n",
+        "c/two/answer.md": "four\n",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("cases", CASES)
+def test_each_case_is_a_scenario_of_its_own(project: Project, cases: str) -> None:
+    write(project, "sums.py", CASED.format(cases=cases))
+    for name, text in CASES[cases].items():
+        write(project, name, text)
+    done = project.matrix("run", "sums.py", "--in-process", "--run-id", "it", "--per-cell", "2")
+    assert done.code == 0, done.err
+    sessions = project.tables("it").frame("sessions")
+    assert list(sessions.scenario) == ["one", "two"] * 2
+    assert set(sessions.score) == {1.0}
+    table = json.loads((project.path("it") / "run.json").read_text())["plan"]["scenario_table"]
+    assert table["one"]["tags"] == ["easy", "sums"]
+    one = project.matrix("plan", "sums.py", "--set", "scenarios=[tw*]").out
+    assert "scenarios  two\n" in one
+
+
+def test_every_mistake_in_cases_is_told_with_its_line(project: Project) -> None:
+    write(project, "sums.py", CASED.format(cases="c.csv"))
+    write(project, "c.csv", "question,tries,oops\na?,one,\n,2,x\n")
+    assert refused(project, "plan", "sums.py") == (
+        "c.csv:2: tries: found 'one'; should be a valid integer\n"
+        "c.csv:3: oops: sums has no such parameter; it has: question, answer, tries; a case may "
+        "also have name, title, category, tags\n"
+        "c.csv:3: question: is required and missing\n"
+    )
+    for text, told in (
+        ("name,question\na,x\na,y\n", "c.csv:3: name: 'a' is the name of an earlier case"),
+        ("name,question\n../a,x\n", "c.csv:2: name: found '../a'; a case's name is one line"),
+        ("name,question\na\n", "c.csv:2: has 1 fields, and the first line 2 columns"),
+        ("question,question\n", "c.csv:1: the first line names its columns; found 'question'"),
+        ("question\n", "c.csv: has no cases; write at least one"),
+    ):
+        write(project, "c.csv", text)
+        assert told in refused(project, "plan", "sums.py")
+    (project.folder / "c.csv").unlink()
+    assert "c.csv: cannot be read: No such file" in refused(project, "plan", "sums.py")
+
+
+def test_resumed_it_is_given_recorded_answers_and_a_changed_function_is_told_of(
+    project: Project,
+) -> None:
+    shutil.copyfile(CHAT, project.folder / "chat.py")
+    slow = [f"--set=simulation={json.dumps(SLOW)}", "--per-cell", "3"]
+    whole = project.matrix("run", "chat.py", "--in-process", "--run-id", "whole", "--quiet", *slow)
+    assert whole.code == 0, whole.err
+    half = entries_of(project.path("whole")) // 2
+    with project.started("run", "chat.py", "--in-process", "--run-id", "it", *slow) as process:
+        assert kill_at(process, grown_to(project.path("it"), half))
+    write(project, "chat.py", CHAT.read_text().replace("Advice", "Other words"))
+    done = project.matrix("resume", "it", "--in-process")
+    assert done.code == 0, done.err
+    assert "chat.py is not as it was when the run began: it goes on with the code that it was" in (
+        done.err.replace("\n", " ")
+    )
+    assert "--redo-turn and --redo-errored play what they redo" in done.err.replace("\n", " ")
+    calls = [project.tables(run).frame("calls") for run in ("whole", "it")]
+    assert [len(one[one.answered]) for one in calls] == [len(calls[0])] * 2, "none is asked twice"
+    said = [project.tables(run).frame("messages").text for run in ("whole", "it")]
+    assert list(said[0]) == list(said[1])
+
+
+def test_what_the_function_raises_is_told_with_its_line(project: Project) -> None:
+    code = "@matrix.scenario\nasync def one(ctx):\n    raise ValueError('no such thing')\n"
+    write(project, "kind.py", HEAD + code)
+    done = project.matrix("run", "kind.py", "--in-process", "--run-id", "it", "--sessions", "2")
+    assert done.code == 1
+    assert "KindDefect: ValueError: no such thing" in done.out
+    reason = project.tables("it").frame("sessions", ["end_reason"]).end_reason[0]
+    assert "raise ValueError('no such thing')" in reason
+    assert 'kind.py", line 5, in one' in reason
+
+
+def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Project) -> None:
+    code = HEAD + (
+        "@matrix.scenario(simulated={'agent': 'four'})\n"
+        "async def sums(ctx, extra: int = 0):\n"
+        "    said = await ctx.ask('agent', '2+2?')\n"
+        "    ctx.score('length', len(said.txt) + extra)\n"
+    )
+    write(project, "sums.py", code)
+    run = ("run", "sums.py", "--in-process", "--run-id", "it", "--per-cell", "3", "--quiet")
+    assert project.matrix(*run).code == 1
+    redo = ("resume", "it", "--redo-errored", "--in-process")
+    for wrong, told in (
+        (code.replace("extra: int", "more: str"), "takes no option 'extra' as the run has it"),
+        (code.replace("{'agent'", "{'agnt'"), "sums.py cannot be loaded: ValueError"),
+        (
+            code.replace("(sim", "(roles={'a': 'sim/haiku'}, sim").replace("'agent'", "'a'"),
+            "has the roles a, and had agent, so the run's sessions are none of it",
+        ),
+    ):
+        write(project, "sums.py", wrong)
+        refused_again = project.matrix(*redo)
+        assert refused_again.code == 2
+        assert told in refused_again.err
+    write(project, "sums.py", code.replace("said.txt", "said.text"))
+    done = project.matrix(*redo)
+    assert done.code == 0, done
+    assert "what is played from here on is played with what it is now" in (
+        done.err.replace("\n", " ")
+    )
+    sessions = project.tables("it").frame("sessions")
+    assert list(sessions.score) == [4.0] * 3
+    more = project.matrix("resume", "it", "--sessions", "5", "--in-process", "--quiet")
+    assert more.code == 0, more.err
+    assert list(project.tables("it").frame("sessions").score) == [4.0] * 5
+    replay = ("replay", "it", "best", "--turn", "0", "--in-process", "--quiet", "--run-id", "again")
+    done = project.matrix(*replay)
+    assert done.code == 0, done.err
+    assert list(project.tables("again").frame("sessions").score) == [4.0]
+
+
+def test_what_nobody_can_foresee_is_told_as_unknown_everywhere(project: Project) -> None:
+    shutil.copyfile(CHAT, project.folder / "chat.py")
+    plan = project.matrix("plan", "chat.py", "--json")
+    told = json.loads(plan.out)
+    assert (told["estimate_usd"], told["estimate_by_role_usd"]) == (None, {})
+    assert {one["session_usd"] for one in told["cells"]} == {None}
+    assert "unknown" in project.matrix("plan", "chat.py").out.splitlines()[-1]
+    doctor = project.matrix("doctor", "chat.py")
+    assert "; what is expected its first round says" in doctor.out

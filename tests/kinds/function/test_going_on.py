@@ -1,0 +1,124 @@
+"""Replays and branches of a kind in one file: from checkpoints, and from any call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.executors.programs import Project
+
+CODE = """
+import matrix
+
+@matrix.scenario(
+    roles={"agent": "sim/gpt-4o-mini"},
+    simulated={"agent": lambda asked: f"{asked.last} {asked.rng.randrange(1000)}"},
+    turn_per_call=PER_CALL,
+)
+async def talk(ctx, manner: str = "calm", most: int = 4):
+    said = []
+    for number in range(most):
+        drawn = ctx.rng("who").randrange(1000)
+        answer = await ctx.ask("agent", f"{manner} {number} {drawn}")
+        said.append(answer.text)
+        ctx.score(f"at {number}", len(answer.text))
+        CHECKPOINT
+    return len(" ".join(said))
+"""
+
+
+A_CLASS = """
+import matrix
+
+@matrix.scenario(simulated={"agent": lambda asked: f"{asked.last} {asked.rng.randrange(1000)}"})
+class talk:
+    manner: str = "calm"
+    most: int = 4
+
+    async def turn(self, ctx, state):
+        said = list(state or ())
+        drawn = ctx.rng("who").randrange(1000)
+        answer = await ctx.ask("agent", f"{self.manner} {len(said)} {drawn}")
+        ctx.score(f"at {len(said)}", len(answer.text))
+        if len(said) + 1 >= self.most:
+            ctx.end()
+        return [*said, answer.text]
+
+    async def finish(self, ctx, state):
+        ctx.score("score", len(" ".join(state)))
+"""
+
+
+def made(folder: Path, form: str) -> Project:
+    code = CODE.replace("PER_CALL", str(form == "calls"))
+    code = code.replace("CHECKPOINT", "pass" if form == "calls" else "await ctx.checkpoint()")
+    if form == "class":
+        code = A_CLASS
+    (folder / "talk.py").write_text(code)
+    project = Project(folder)
+    run = ("run", "talk.py", "--in-process", "--quiet", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(*run)
+    assert done.code == 0, done.err
+    return project
+
+
+@pytest.fixture(params=["calls", "checkpoints", "class"])
+def project(tmp_path: Path, request: pytest.FixtureRequest) -> Project:
+    return made(tmp_path, request.param)
+
+
+def said(project: Project, run: str) -> dict[str, list[str]]:
+    frame = project.tables(run).frame("messages")
+    frame = frame[frame.channel == "table"]
+    return {str(key): list(rows.text) for key, rows in frame.groupby("session_id")}
+
+
+def test_a_replay_says_and_scores_the_same_from_any_turn(project: Project) -> None:
+    before = project.tables("it").frame("sessions").iloc[0]
+    for turn in (0, 1, 3):
+        run = f"again-{turn}"
+        where = ("--turn", str(turn), "--run-id", run, "--in-process", "--quiet")
+        done = project.matrix("replay", "it", before.session_id, *where)
+        assert done.code == 0, done.err
+        again = project.tables(run).frame("sessions").iloc[0]
+        assert (again.score, again.turns) == (before.score, before.turns)
+        (after,) = said(project, run).values()
+        assert after == said(project, "it")[before.session_id]
+        scores = project.tables(run).frame("scores")
+        assert sorted(scores.name) == ["at 0", "at 1", "at 2", "at 3", "score"], "each said once"
+
+
+def test_a_branch_keeps_what_was_said_and_follows_the_change_from_there(project: Project) -> None:
+    before = project.tables("it").frame("sessions").iloc[0]
+    where = ("--turn", "2", "--times", "3", "--in-process", "--quiet", "--run-id", "other")
+    variants = ("--variants", "manner=calm,angry")
+    done = project.matrix("branch", "it", before.session_id, *where, *variants)
+    assert done.code == 0, done.err
+    old = said(project, "it")[before.session_id]
+    levels = project.tables("other").frame("sessions").set_index("session_id")
+    found = said(project, "other")
+    assert len(found) == 6
+    for session, texts in found.items():
+        manner = str(levels.loc[session, "manner"])
+        assert texts[:2] == old[:2]
+        assert texts[2].startswith(f"{manner} 2 ")
+    assert len({tuple(texts) for texts in found.values()}) == 6
+
+
+@pytest.mark.parametrize("project", ["calls", "checkpoints"], indirect=True)
+def test_a_change_that_would_have_ended_it_before_is_told_of(project: Project) -> None:
+    before = project.tables("it").frame("sessions").iloc[0]
+    where = ("--turn", "3", "--in-process", "--quiet", "--run-id", "other", "--set", "most=1")
+    done = project.matrix("replay", "it", before.session_id, *where)
+    assert done.code == 1, done
+    assert "with most=1, the function is over before checkpoint" in " ".join(done.err.split())
+
+
+def test_code_is_not_taken_from_a_checkpoint_file(project: Project) -> None:
+    session = project.tables("it").frame("sessions").session_id[0]
+    done = project.matrix("export", "it", session, "--turn", "1", "-o", "one.json")
+    assert done.code == 0, done.err
+    done = project.matrix("replay", "--checkpoint", "one.json", "--in-process")
+    assert done.code == 2
+    assert "code is not taken from a checkpoint file; go on from its run: matrix replay" in done.err
