@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 
 import pytest
 
+from matrix.model.wording import speaking_of_flags
 from tests import sampling
 
 sampling.choose(short=False)
@@ -34,3 +36,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("ray") is not None or "faults" in item.path.parts:
             item.add_marker("slow")
+
+
+@pytest.fixture
+def flags() -> Iterator[None]:
+    """Errors are read as the command line has them: with flags, not arguments."""
+    with speaking_of_flags():
+        yield

@@ -27,7 +27,6 @@ ARGUMENTS: Final = {
     )},
     "--format": "form",
     "--from": "pilot",
-    "--in-process": 'executor="in-process"',
     "--model": "models",
     "--older-than": "age",
     "--power": "chance",

@@ -34,7 +34,7 @@ def test_every_command_of_the_page_does_what_it_says(project: Project) -> None:
     commands = [shlex.split(one, comments=True)[1:] for one in lines]
     assert len(commands) == 7
     for command in commands:
-        where = ["--in-process"] if command[0] == "run" else []
+        where = ["--executor", "in-process"] if command[0] == "run" else []
         done = project.matrix(*command, *where)
         assert done.code == 0, (command, done.err)
 
@@ -51,7 +51,17 @@ def test_each_example_scores_something_offline(
     project: Project, file: str, options: list[str], scores: set[str]
 ) -> None:
     run = f"scored-{file.removesuffix('.py')}"
-    command = ["run", file, "--in-process", "--quiet", "--run-id", run, "--per-cell", "20"]
+    command = [
+        "run",
+        file,
+        "--executor",
+        "in-process",
+        "--quiet",
+        "--run-id",
+        run,
+        "--per-cell",
+        "20",
+    ]
     done = project.matrix(*command, *options)
     assert done.code == 0, done.err
     tables = project.tables(run)
@@ -84,7 +94,9 @@ def test_what_init_writes_is_played_compared_and_tested(tmp_path: Path) -> None:
         "helpdesk.csv", "helpdesk.py", "matrix.yaml", "rubric.md", "test_helpdesk.py",
     ]  # fmt: skip
     mine = Project(tmp_path / "mine")
-    played = mine.matrix("run", "--in-process", "--quiet", "--run-id", "it", "--per-cell", "20")
+    played = mine.matrix(
+        "run", "--executor", "in-process", "--quiet", "--run-id", "it", "--per-cell", "20"
+    )
     assert played.code == 0, played.err
     assert {"resolved", "replies", "manners"} <= set(mine.tables("it").frame("scores").name)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]

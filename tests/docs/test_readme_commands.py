@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import shutil
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.program import Result, run_program
+from tests.cli.test_import import inspect_log, promptfoo_results, write_csv
 from tests.cli.test_keys import no_keys
 from tests.docs.test_documentation import COMMANDS, ROOT, code_blocks
 
@@ -19,6 +21,7 @@ REAL = (
     "doctor smoke",
     "gateway --max-cost 5",
     "gateway --max-cost 2",
+    "report main --explain gpt-4o-mini",
 )
 """Lines about real models: without a key they say which one is missing, and start nothing."""
 
@@ -44,6 +47,18 @@ def played(folder: Path, line: str, variables: dict[str, str]) -> Result:
     return run_program(folder, name, *args, variables=no_keys() | variables)
 
 
+def results_from_elsewhere(folder: Path) -> None:
+    """Files of the names that the README imports."""
+    rows = [[f"q{n}", model, n % 3 == 0] for n in range(40) for model in ("old", "new")]
+    write_csv(folder / "results.csv", ("question", "model", "correct"), rows)
+    for name in ("before", "after"):
+        write_csv(folder / f"{name}.csv", ("id", "score"), [[n, n % 7] for n in range(40)])
+    (folder / "promptfoo.json").write_text(json.dumps(promptfoo_results(3)))
+    (folder / "logs").mkdir()
+    for name, chance in (("a", 0.5), ("b", 0.7)):
+        inspect_log(folder / "logs" / f"{name}.eval", name, chance, "eval")
+
+
 @pytest.mark.slow
 def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     first, init, *rest = lines()
@@ -59,6 +74,7 @@ def test_every_command_line_works_as_it_is_written(tmp_path: Path) -> None:
     (project / "rubrics").mkdir()
     (project / "rubrics" / "tone.md").write_text(rubric)
     (project / "my_agent.py").write_text("print('done')\n")
+    results_from_elsewhere(project)
     for line in rest:
         if line.startswith("run criteria/"):
             (project / "criteria").mkdir()

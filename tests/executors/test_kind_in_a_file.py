@@ -61,13 +61,13 @@ def project(executor: str, tmp_path: Path, request: pytest.FixtureRequest) -> Pr
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The run that nothing happens to."""
     project = with_chat(Project(tmp_path_factory.mktemp("whole")))
-    done = project.matrix("run", "--in-process", "--run-id", "whole", "--quiet")
+    done = project.matrix("run", "--executor", "in-process", "--run-id", "whole", "--quiet")
     assert done.code == 0, done.err
     return project.path("whole")
 
 
 def where(executor: str) -> list[str]:
-    return ["--in-process"] if executor == "in-process" else ["--workers", "2"]
+    return ["--executor", "in-process"] if executor == "in-process" else ["--workers", "2"]
 
 
 def run(project: Project, executor: str, *arguments: str) -> Done:

@@ -26,6 +26,8 @@ from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.spec.run_spec import ModelSpec, RunSpec
 from tests.sampling import examples
 
+pytestmark = pytest.mark.usefixtures("flags")
+
 KEYS = ", ".join(RunSpec.model_fields)
 
 

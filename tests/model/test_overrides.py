@@ -21,6 +21,8 @@ from matrix.model.documents.yaml_documents import PathKey, check, overlay, parse
 from matrix.model.errors import BadInput
 from matrix.model.spec.run_spec import RunSpec
 
+pytestmark = pytest.mark.usefixtures("flags")
+
 GOOD: Mapping[str, Sequence[Any]] = {
     "name": ["file", "variable", "setting", "flag"],
     "sessions": [1, 2, 3, 4],

@@ -11,6 +11,8 @@ from matrix.model.errors import BadInput
 from matrix.model.records import Outcome
 from tests.report.synthetic import Row, make_run, paired
 
+pytestmark = pytest.mark.usefixtures("flags")
+
 TWO = {"prompt": ("plain", "warm")}
 
 

@@ -42,7 +42,9 @@ def test_a_function_is_run_and_names_a_winner(project: Project) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
     factors = ("--set", "factors.mood=[calm, angry]", "--set", "compare.metric=resolved")
     limits = ("--max-cost", "1", "--set", "compare.failure_margin=30", "--per-cell", "40")
-    done = project.matrix("run", "chat.py", "--in-process", "--run-id", "it", *factors, *limits)
+    done = project.matrix(
+        "run", "chat.py", "--executor", "in-process", "--run-id", "it", *factors, *limits
+    )
     assert done.code == 0, done.err
     assert "estimate   unknown: this kind has no profile, so its first round" in done.err
     assert "after the first round, the whole is expected to cost $" in done.err
@@ -101,7 +103,7 @@ def test_what_is_no_kind_is_told_with_what_would_be_one(
     project: Project, code: str, told: str
 ) -> None:
     write(project, "kind.py", HEAD + code)
-    assert told in refused(project, "run", "kind.py", "--in-process")
+    assert told in refused(project, "run", "kind.py", "--executor", "in-process")
     write(project, "spec.yaml", "kind: ./kind.py\nper_cell: 2\n")
     assert told in refused(project, "validate", "spec.yaml")
 
@@ -135,7 +137,9 @@ def test_each_case_is_a_scenario_of_its_own(project: Project, cases: str) -> Non
     write(project, "sums.py", CASED.format(cases=cases))
     for name, text in CASES[cases].items():
         write(project, name, text)
-    done = project.matrix("run", "sums.py", "--in-process", "--run-id", "it", "--per-cell", "2")
+    done = project.matrix(
+        "run", "sums.py", "--executor", "in-process", "--run-id", "it", "--per-cell", "2"
+    )
     assert done.code == 0, done.err
     sessions = project.tables("it").frame("sessions")
     assert list(sessions.scenario) == ["one", "two"] * 2
@@ -173,13 +177,17 @@ def test_resumed_it_is_given_recorded_answers_and_a_changed_function_is_told_of(
 ) -> None:
     shutil.copyfile(CHAT, project.folder / "chat.py")
     slow = [f"--set=simulation={json.dumps(SLOW)}", "--per-cell", "3"]
-    whole = project.matrix("run", "chat.py", "--in-process", "--run-id", "whole", "--quiet", *slow)
+    whole = project.matrix(
+        "run", "chat.py", "--executor", "in-process", "--run-id", "whole", "--quiet", *slow
+    )
     assert whole.code == 0, whole.err
     half = entries_of(project.path("whole")) // 2
-    with project.started("run", "chat.py", "--in-process", "--run-id", "it", *slow) as process:
+    with project.started(
+        "run", "chat.py", "--executor", "in-process", "--run-id", "it", *slow
+    ) as process:
         assert kill_at(process, grown_to(project.path("it"), half))
     write(project, "chat.py", CHAT.read_text().replace("Advice", "Other words"))
-    done = project.matrix("resume", "it", "--in-process")
+    done = project.matrix("resume", "it", "--executor", "in-process")
     assert done.code == 0, done.err
     assert "chat.py is not as it was when the run began: it goes on with the code that it was" in (
         done.err.replace("\n", " ")
@@ -194,7 +202,9 @@ def test_resumed_it_is_given_recorded_answers_and_a_changed_function_is_told_of(
 def test_what_the_function_raises_is_told_with_its_line(project: Project) -> None:
     code = "@matrix.scenario\nasync def one(ctx):\n    raise ValueError('no such thing')\n"
     write(project, "kind.py", HEAD + code)
-    done = project.matrix("run", "kind.py", "--in-process", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(
+        "run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2"
+    )
     assert done.code == 1
     assert "KindDefect: ValueError: no such thing" in done.out
     reason = project.tables("it").frame("sessions", ["end_reason"]).end_reason[0]
@@ -210,9 +220,19 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
         "    ctx.score('length', len(said.txt) + extra)\n"
     )
     write(project, "sums.py", code)
-    run = ("run", "sums.py", "--in-process", "--run-id", "it", "--per-cell", "3", "--quiet")
+    run = (
+        "run",
+        "sums.py",
+        "--executor",
+        "in-process",
+        "--run-id",
+        "it",
+        "--per-cell",
+        "3",
+        "--quiet",
+    )
     assert project.matrix(*run).code == 1
-    redo = ("resume", "it", "--redo-errored", "--in-process")
+    redo = ("resume", "it", "--redo-errored", "--executor", "in-process")
     for wrong, told in (
         (code.replace("extra: int", "more: str"), "takes no option 'extra' as the run has it"),
         (code.replace("{'agent'", "{'agnt'"), "sums.py cannot be loaded: ValueError"),
@@ -233,10 +253,21 @@ def test_what_is_redone_is_played_with_the_file_as_it_was_mended(project: Projec
     )
     sessions = project.tables("it").frame("sessions")
     assert list(sessions.score) == [4.0] * 3
-    more = project.matrix("resume", "it", "--sessions", "5", "--in-process", "--quiet")
+    more = project.matrix("resume", "it", "--sessions", "5", "--executor", "in-process", "--quiet")
     assert more.code == 0, more.err
     assert list(project.tables("it").frame("sessions").score) == [4.0] * 5
-    replay = ("replay", "it", "best", "--turn", "0", "--in-process", "--quiet", "--run-id", "again")
+    replay = (
+        "replay",
+        "it",
+        "best",
+        "--turn",
+        "0",
+        "--executor",
+        "in-process",
+        "--quiet",
+        "--run-id",
+        "again",
+    )
     done = project.matrix(*replay)
     assert done.code == 0, done.err
     assert list(project.tables("again").frame("sessions").score) == [4.0]

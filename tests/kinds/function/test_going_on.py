@@ -57,7 +57,17 @@ def made(folder: Path, form: str) -> Project:
         code = A_CLASS
     (folder / "talk.py").write_text(code)
     project = Project(folder)
-    run = ("run", "talk.py", "--in-process", "--quiet", "--run-id", "it", "--sessions", "2")
+    run = (
+        "run",
+        "talk.py",
+        "--executor",
+        "in-process",
+        "--quiet",
+        "--run-id",
+        "it",
+        "--sessions",
+        "2",
+    )
     done = project.matrix(*run)
     assert done.code == 0, done.err
     return project
@@ -78,7 +88,7 @@ def test_a_replay_says_and_scores_the_same_from_any_turn(project: Project) -> No
     before = project.tables("it").frame("sessions").iloc[0]
     for turn in (0, 1, 3):
         run = f"again-{turn}"
-        where = ("--turn", str(turn), "--run-id", run, "--in-process", "--quiet")
+        where = ("--turn", str(turn), "--run-id", run, "--executor", "in-process", "--quiet")
         done = project.matrix("replay", "it", before.session_id, *where)
         assert done.code == 0, done.err
         again = project.tables(run).frame("sessions").iloc[0]
@@ -91,7 +101,17 @@ def test_a_replay_says_and_scores_the_same_from_any_turn(project: Project) -> No
 
 def test_a_branch_keeps_what_was_said_and_follows_the_change_from_there(project: Project) -> None:
     before = project.tables("it").frame("sessions").iloc[0]
-    where = ("--turn", "2", "--times", "3", "--in-process", "--quiet", "--run-id", "other")
+    where = (
+        "--turn",
+        "2",
+        "--times",
+        "3",
+        "--executor",
+        "in-process",
+        "--quiet",
+        "--run-id",
+        "other",
+    )
     variants = ("--variants", "manner=calm,angry")
     done = project.matrix("branch", "it", before.session_id, *where, *variants)
     assert done.code == 0, done.err
@@ -109,7 +129,17 @@ def test_a_branch_keeps_what_was_said_and_follows_the_change_from_there(project:
 @pytest.mark.parametrize("project", ["calls", "checkpoints"], indirect=True)
 def test_a_change_that_would_have_ended_it_before_is_told_of(project: Project) -> None:
     before = project.tables("it").frame("sessions").iloc[0]
-    where = ("--turn", "3", "--in-process", "--quiet", "--run-id", "other", "--set", "most=1")
+    where = (
+        "--turn",
+        "3",
+        "--executor",
+        "in-process",
+        "--quiet",
+        "--run-id",
+        "other",
+        "--set",
+        "most=1",
+    )
     done = project.matrix("replay", "it", before.session_id, *where)
     assert done.code == 1, done
     assert "with most=1, the function is over before checkpoint" in " ".join(done.err.split())
@@ -119,6 +149,6 @@ def test_code_is_not_taken_from_a_checkpoint_file(project: Project) -> None:
     session = project.tables("it").frame("sessions").session_id[0]
     done = project.matrix("export", "it", session, "--turn", "1", "-o", "one.json")
     assert done.code == 0, done.err
-    done = project.matrix("replay", "--checkpoint", "one.json", "--in-process")
+    done = project.matrix("replay", "--checkpoint", "one.json", "--executor", "in-process")
     assert done.code == 2
     assert "code is not taken from a checkpoint file; go on from its run: matrix replay" in done.err
