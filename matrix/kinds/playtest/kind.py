@@ -17,6 +17,7 @@ from matrix.kinds.playtest.export.document import PlaytestDocument, document_of
 from matrix.kinds.playtest.export.forking import fork_session
 from matrix.kinds.playtest.export.report import sections_of
 from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
+from matrix.kinds.playtest.setup.given import OPTIONS, with_given
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
 from matrix.kinds.playtest.setup.roles import ROLES
@@ -29,9 +30,12 @@ from matrix.kinds.playtest.table.table import TurnTable
 from matrix.kinds.playtest.table.turn import emit, play_turn
 from matrix.kinds.protocol import (
     Binding,
+    FileOption,
+    FileRequest,
     LabelQuestion,
     PackLibrary,
     PreviousPlay,
+    ReadFile,
     RoleInfo,
     ScenarioPack,
 )
@@ -72,6 +76,25 @@ class PlaytestKind:
             "tangent_max_length",
         }
     )
+
+    file_options: tuple[FileOption, ...] = OPTIONS
+    file_names: tuple[str, ...] = ()
+
+    def claims(self, value: JSON) -> bool:
+        """No file but a run spec is of this kind."""
+        return False
+
+    def read_file(self, request: FileRequest) -> ReadFile:
+        """Never asked, as nothing is claimed."""
+        return with_given(request)
+
+    def with_options(self, request: FileRequest) -> ReadFile:
+        """A run spec with what was given over it.
+
+        Raises:
+            BadInput: Every mistake in what was given.
+        """
+        return with_given(request)
 
     def read_pack(self, folder: Path, name: str) -> ScenarioPack:
         """Read and check a scenario's folder.

@@ -21,8 +21,10 @@ MAX_GUIDE_BYTES = 200_000
 DEFAULT_PULSES = 20
 
 _WORD = re.compile(r"[^\W\d_]+")
+_WHERE = re.compile(r"\b(?:setting|where and when|time and place)\b", re.IGNORECASE)
 
-Line = Annotated[str, Field(min_length=1, max_length=1000, pattern=r"\S")]
+MAX_LINE = 1000
+Line = Annotated[str, Field(min_length=1, max_length=MAX_LINE, pattern=r"\S")]
 
 
 def _first_name(name: str) -> str:
@@ -87,6 +89,53 @@ def read_scenario(folder: Path, name: str) -> ScenarioPack:
     read = parse_guide(guide)
     _check_together(document, scenario, read)
     return _packed(name, scenario, guide, read)
+
+
+def read_story(path: Path) -> ScenarioPack:
+    """A story that is a guide in markdown and nothing else: its title and setting are the guide's.
+
+    Raises:
+        BadInput: It cannot be read, or is empty.
+    """
+    text = read_text(path, MAX_GUIDE_BYTES, source=str(path))
+    if not text.strip():
+        raise BadInput([Mistake(str(path), None, "", "is empty; write the story in it")])
+    read, name = parse_guide(text), _name_of(path)
+    title = _line(read.title) or path.stem.replace("-", " ").replace("_", " ").title()
+    premise = _line(read.premise)
+    story = StoryPack(
+        kind="playtest",
+        title=title,
+        summary=premise or title,
+        setting=_line(_setting(text)) or premise or title,
+    )
+    return _packed(name, story, text, read)
+
+
+def _setting(guide: str) -> str:
+    """What stands under a heading that says where and when; empty if nothing does."""
+    found: list[str] = []
+    inside = False
+    for line in guide.splitlines():
+        if line.lstrip().startswith("#"):
+            inside = bool(_WHERE.search(line))
+        elif inside:
+            found.append(line.strip().lstrip("-*+ "))
+    return " ".join(found)
+
+
+def _name_of(path: Path) -> str:
+    """What a story in a file is called: the file's name, as names of scenarios are written."""
+    return re.sub(r"[^\w.-]+", "-", path.stem).strip("-.") or "story"
+
+
+def _line(text: str) -> str:
+    """A text in one line of bounded length, ending with a whole sentence if it can."""
+    whole = " ".join(text.split())
+    if len(whole) <= MAX_LINE:
+        return whole
+    cut = whole[:MAX_LINE]
+    return cut[: cut.rfind(". ") + 1] or cut
 
 
 def _check_together(document: Document, scenario: StoryPack, guide: Guide) -> None:

@@ -1,0 +1,120 @@
+"""Options of the command line over a run spec of this kind: one story, one prompt, one group.
+
+``matrix run --story innsmouth.md --prompt mine.md --narrator opus-4.5`` plays one session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from matrix.kinds.library import FolderLibrary
+from matrix.kinds.playtest.setup.options import MAX_GROUP
+from matrix.kinds.playtest.setup.pack import read_scenario, read_story
+from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
+from matrix.model.documents.mistakes import Mistakes
+from matrix.model.errors import did_you_mean
+from matrix.model.records import JSON
+
+STORY: Final = "--story"
+PROMPT: Final = "--prompt"
+NARRATOR: Final = "--narrator"
+PLAYERS: Final = "--players"
+GROUP: Final = "--group"
+OPTIONS: Final = (
+    FileOption(STORY, "NAME", "this story only: its name, or a guide in a markdown file"),
+    FileOption(PROMPT, "NAME", "this narrator prompt only: its name, or a markdown file"),
+    FileOption(NARRATOR, "MODEL", "who narrates"),
+    FileOption(PLAYERS, "N", "players in every group"),
+    FileOption(GROUP, "A,B", "this group, by archetypes"),
+)
+_MARKDOWN: Final = (".md", ".markdown")
+_KIND: Final = "playtest"
+
+
+def with_given(request: FileRequest) -> ReadFile:
+    """A run spec of this kind, with what was given over it.
+
+    Where a story and a prompt are named, one session is played if nobody says how many.
+
+    Raises:
+        BadInput: Every mistake in what was given.
+    """
+    value = request.document.value
+    assert isinstance(value, dict)
+    given = {flag: str(text) for flag, text in request.given.items()}
+    if not given:
+        return ReadFile(value, {})
+    spec: dict[str, Any] = {**value}
+    packs: dict[str, ScenarioPack] = {}
+    mistakes = Mistakes()
+    if STORY in given:
+        pack = mistakes.collect(lambda: _story(given[STORY], request, mistakes))
+        if pack is not None:
+            packs[pack.name] = pack
+            spec["scenarios"] = [pack.name]
+    if PROMPT in given:
+        spec = _with_prompt(spec, given[PROMPT])
+    if NARRATOR in given:
+        spec["roles"] = {**_part(spec, "roles"), "narrator": given[NARRATOR]}
+    options = {**_part(spec, "options"), **_group(given, mistakes)}
+    if options:
+        spec["options"] = options
+    mistakes.stop_if_any()
+    if STORY in given and PROMPT in given:
+        spec = {name: item for name, item in spec.items() if name != "sessions"} | {"per_cell": 1}
+    return ReadFile(spec, packs)
+
+
+def _story(said: str, request: FileRequest, mistakes: Mistakes) -> ScenarioPack | None:
+    library = FolderLibrary(request.project, outside=request.outside)
+    if Path(said).suffix.casefold() in _MARKDOWN:
+        path = Path(said) if Path(said).is_absolute() else Path.cwd() / said
+        library.require_meant(path, said)
+        return read_story(path)
+    folder = library.folder(_KIND, said)
+    if folder is None:
+        known = library.scenarios(_KIND)
+        told = f"found {said!r}; there are: {', '.join(known)}, or a markdown file"
+        mistakes.say(STORY, told + did_you_mean(said, known))
+        return None
+    return read_scenario(folder, said)
+
+
+def _with_prompt(spec: Mapping[str, Any], said: str) -> dict[str, Any]:
+    """The spec with one prompt, which is no factor that could be compared any more."""
+    name = said
+    if Path(said).suffix.casefold() in _MARKDOWN:
+        name = f"file://{Path(said) if Path(said).is_absolute() else Path.cwd() / said}"
+    compare = dict(_part(spec, "compare"))
+    if compare.get("factor") == "prompt":
+        del compare["factor"]
+    return {
+        **spec,
+        "factors": {**_part(spec, "factors"), "prompt": [name]},
+        **({"compare": compare} if "compare" in spec else {}),
+    }
+
+
+def _group(given: Mapping[str, str], mistakes: Mistakes) -> dict[str, JSON]:
+    """Options of the group."""
+    options: dict[str, JSON] = {}
+    if PLAYERS in given:
+        said = given[PLAYERS]
+        if said.isdecimal() and len(said) < 3 and 2 <= int(said) <= MAX_GROUP:
+            options |= {"group_size_min": int(said), "group_size_max": int(said)}
+        else:
+            mistakes.say(PLAYERS, f"found {said!r}; a whole number from 2 to {MAX_GROUP}")
+    if GROUP in given:
+        names = [name.strip() for name in given[GROUP].split(",") if name.strip()]
+        if PLAYERS in given and len(names) != options.get("group_size_min", len(names)):
+            mistakes.say(GROUP, f"names {len(names)}, and {PLAYERS} says {given[PLAYERS]}")
+        options["group"] = list(names)
+    return options
+
+
+def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A mapping inside another one; what is none is told of where the spec is checked."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
