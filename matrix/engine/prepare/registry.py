@@ -6,13 +6,12 @@ input, is told in one line with the place in its code, and nothing is started.
 
 from __future__ import annotations
 
-import re
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
@@ -63,16 +62,16 @@ class KindFile(NamedTuple):
     entry: EntryPoint
 
 
-_KIND_FILE: Final = re.compile(r"(?P<file>.+\.(?P<ending>[A-Za-z0-9]+))(?::(?P<name>\w*))?")
-
-
 def kind_file(name: str) -> KindFile | None:
     """The file that a kind's name stands for; ``None`` for the name of an installed kind."""
-    found = _KIND_FILE.fullmatch(name)
-    if found is None:
+    file, colon, scenario = name.rpartition(":")
+    if not colon or not (scenario.isidentifier() or not scenario):
+        file, scenario = name, ""
+    stem, _, ending = file.rpartition(".")
+    if not stem or not ending:
         return None
-    entry = next(iter(entry_points(group="matrix.kind_files", name=found["ending"])), None)
-    return None if entry is None else KindFile(found["file"], found["name"] or "", entry)
+    entry = next(iter(entry_points(group="matrix.kind_files", name=ending)), None)
+    return None if entry is None else KindFile(file, scenario, entry)
 
 
 def load_kind(

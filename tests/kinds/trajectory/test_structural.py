@@ -354,6 +354,15 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("**Reversal condition:** if 3 of 10 teams ask again", True),
         ("## Reversal condition\n\nChurn above 4 % in two months", True),
         ("---\nreversal_condition: fewer than five sign-ups by May\n---\n# x", True),
+        ("**Reversal:**\n\n- churn is above 4 % for a month\n- two customers leave", True),
+        ("**Reversal:**\n\nWhat we did:\n", False),
+        ("| Decision | Reversal |\n|---|---|\n| go | churn above 4 % by May |", True),
+        (
+            "| Day | What | Reverse if | By |\n|---|---|---|---|\n| 3 | go | over 4 % lost | A |",
+            True,
+        ),
+        ("| Decision | Reversal | By |\n|---|---|---|\n| go | tbd | Ana |", False),
+        ("**Decided:** 3 March \u00b7 **Reversal:** churn is above 4 % for a month", True),
         ("| Field | What |\n|---|---|\n| Reversal | the pilot loses a customer in March |", True),
         ("## When to revisit\n\nNo reply from the hospital by the end of June", True),
         ("## Reversal condition\n\nTBD", False),
@@ -509,6 +518,20 @@ def test_demotions_leave_a_trail(tmp_path: Path, status: str, against: str, hold
         ("| Date | State |\n|:--|--:|\n| 03-02 | active |\n| 03-09 | **demoted** |", False),
         ("| Date | State |\n|:--|--:|\n| 03-02 | demoted |\n| 03-09 | active |", True),
         ("Status: active\n\n| Linked | Status |\n|---|---|\n| H-V2 | demoted |", True),
+        ("| Status | Since |\n|---|---|\n| active | 2025 |\n| demoted | 2026 |", False),
+        ("| Status | Since | By |\n|---|---|---|\n| demoted | 2026 | Ana |", False),
+        ("| Status | demoted |\n|---|---|\n| Owner | Ana |", False),
+        ("| Status | active |\n|---|---|\n| Was | demoted |", True),
+        ("> **Status** \u2014 demoted", False),
+        ("**Confidence:** low \u00b7 **Status:** demoted", False),
+        ("**Confidence:** low, **Status:** active, **Was:** demoted", True),
+        ("**Status (2026-03-20):** demoted", False),
+        ("## Status (20 March)\n\ndemoted", False),
+        ("**Status:**\n\ndemoted", False),
+        ("**Status:**\n\n## Owner\n\ndemoted", True),
+        ("## Status\n\n| Date | Status |\n|---|---|\n| 1 | active |\n| 2 | demoted |", False),
+        ("## Status\n\n- 2026-03-01: active\n- 2026-03-20: demoted", False),
+        ("## Status\n\n- 2026-03-20: active\n- 2026-03-01: demoted", True),
     ],
 )
 def test_a_status_may_stand_in_a_column(tmp_path: Path, table: str, holds: bool) -> None:
@@ -755,3 +778,10 @@ def test_a_check_that_does_not_end_fails_and_nobody_waits_for_it(tmp_path: Path)
     found = of_function(lambda view, argument: ended.wait(), limit_s=0.01).check(scene, 1)
     assert (found.holds, found.seen) == (False, "the check did not end in 0.01 s")
     ended.set()
+
+
+def test_a_status_that_is_nowhere_is_told(tmp_path: Path) -> None:
+    text = "# H-V1\n\n## Evidence for\n\n- yes ([x](../source/interviews/lena.md))\n"
+    view = look(tmp_path, NOTES | {"hypotheses/H-V1-report.md": text})
+    told = ask(view, "no_silent_hypothesis_demotion").seen
+    assert "in hypotheses/H-V1-report.md no status is found" in told

@@ -220,6 +220,8 @@ def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     if moved:
         return Found(True, f"{len(moved)} demoted, each with evidence against")
     told = "none is demoted" if found else "there is no hypothesis"
+    if mute := [one for one in found if not one.status]:
+        told += f"; in {listed(one.path for one in mute)} no status is found"
     return Found(True, told, not (found or put_away))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import dropwhile
 from typing import Final
 
 from matrix.kinds.trajectory.assertions.notes.markdown import (
@@ -12,11 +13,10 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     STRUCK,
     bare,
     cells_of,
+    column_below,
     front_matter,
     is_nothing,
-    prose,
-    with_marked_headings,
-    with_marked_labels,
+    lines_of,
 )
 from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
@@ -36,7 +36,7 @@ def _reversal_in(text: str, layout: Layout) -> str:
     for key, value in front_matter(text):
         if value and not is_nothing(value) and _names(key, layout.reversal):
             return value
-    lines = list(with_marked_labels(with_marked_headings(prose(text))))
+    lines = lines_of(text)
     for number, line in enumerate(lines):
         if (heading := HEADING.match(line)) and _names(heading[2], layout.reversal):
             depth, below = len(heading[1]), [_after_colon(heading[2], layout)]
@@ -49,10 +49,18 @@ def _reversal_in(text: str, layout: Layout) -> str:
         elif (label := LABEL.match(line.strip().lstrip("> "))) and _is_label(
             line, label[1], layout.reversal
         ):
-            return " ".join([label[2], *_until_blank(lines[number + 1 :])]).strip(" *_`")
+            below = lines[number + 1 :]
+            if not label[2].strip(" *_`"):  # what it names may begin below a blank line
+                below = list(dropwhile(lambda one: not one.strip(), below))
+            return " ".join([label[2], *_until_blank(below)]).strip(" *_`")
         elif line.lstrip().startswith("|"):
             cells = cells_of(line)
-            if len(cells) > 1 and _names(cells[0], layout.reversal):
+            if len(cells) == 2 and _names(cells[0], layout.reversal):
+                return cells[1]
+            column = column_below(lines, number, lambda head: _names(head, layout.reversal))
+            if column:
+                return column
+            if len(cells) > 2 and _names(cells[0], layout.reversal):
                 return cells[1]
     return ""
 

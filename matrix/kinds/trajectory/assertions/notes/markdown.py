@@ -7,8 +7,9 @@ own, in a table, under a heading. Code, comments and front matter are no prose.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 from urllib.parse import unquote
 
@@ -18,9 +19,27 @@ ITEM = re.compile(r"^[-*+]\s+(?:\[[ xX]\]\s+)?(.*)$|^\d+[.)]\s+(.*)$")
 _BEGINS_ITEM = re.compile(r" {0,3}(?:[-*+]\s|\d{1,9}[.)]\s|\[\^)")
 LABEL = re.compile(r"^(?:[-*+]\s+)?[*_]{0,3}([A-Za-z][^:*|]{0,60}?)[*_]{0,3}\s*:[*_]{0,3}\s*(.*)$")
 _DASHED: Final = re.compile(
-    r"^(\s*(?:[-*+]\s+)?)(\*\*|__)([^*_|\n]{1,60})\2\s*[-\u2013\u2014]\s+(?=\S)"
+    r"^(\s*(?:>\s?)*(?:[-*+]\s+)?)(\*\*|__)([^*_|\n]{1,60})\2\s*[-\u2013\u2014]\s+(?=\S)"
 )
 """A bold label, with a dash for its colon."""
+_NEXT_LABEL: Final = re.compile(
+    r"(?<=\S)[ \t]{0,4}[\u00b7\u2022;,/]?[ \t]{1,4}"
+    r"(?=(?:\*\*|__)[A-Za-z][^*_|:\n]{0,60}(?::(?:\*\*|__)|(?:\*\*|__)[ \t]{0,4}:))"
+)
+"""Where another bold label begins in a line: ``**Confidence:** low, **Status:** active``."""
+_DATED: Final = re.compile(
+    r"^\s{0,3}[-*+]\s+[*_`(\[]{0,3}(\d{4}-\d{2}-\d{2})[*_`)\]]{0,3}\s{0,3}[:,\u2013\u2014-]?\s*"
+)
+"""An item that begins with its day, as of a history."""
+_ASIDE: Final = re.compile(r" ?\([^()]*\)$")
+"""What a label says of itself: ``Status (20 March)``."""
+_OF_TIME: Final = frozenset(
+    [
+        *("since", "date", "as of", "updated", "last updated", "changed", "when", "by", "who"),
+        *("owner", "note", "notes", "reason", "why", "confidence", "id", "name", "title"),
+    ]
+)
+"""What stands over a column beside that of a status, and is no status."""
 _OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|final|overall) ")
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
@@ -71,17 +90,45 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
     for key, value in front_matter(text):
         if bare(key) in requested:
             return value
-    lines = list(with_marked_labels(with_marked_headings(prose(text))))
+    lines = lines_of(text)
     for number, line in enumerate(lines):
         label = LABEL.match(line.strip().lstrip("># "))
-        if label and label[2] and _OF_NOW.sub("", bare(label[1])) in requested:
-            return label[2].strip(" *_`")
+        if label and _named(label[1]) in requested:
+            said = label[2].strip(" *_`")
+            if said or (said := _below(lines[number + 1 :], requested)):
+                return said
         cells = cells_of(line) if line.lstrip().startswith("|") else []
-        if len(cells) > 1 and bare(cells[0]) in requested:
+        if len(cells) > 1 and bare(cells[0]) in requested and not _is_head(lines, number):
             return cells[1].strip(" *_`")
-        if headings and (heading := HEADING.match(line)) and bare(heading[2]) in requested:
-            return _next_line(lines[number + 1 :])
-    return _in_column(lines, requested)
+        if headings and (heading := HEADING.match(line)) and _named(heading[2]) in requested:
+            return _below(lines[number + 1 :], requested)
+    return _in_column(lines, lambda head: bare(head) in requested)
+
+
+def lines_of(text: str) -> list[str]:
+    """Lines of a note's prose: headings are marked, and every bold label begins a line."""
+    marked = with_marked_labels(with_marked_headings(prose(text)))
+    return [
+        part
+        for line in marked
+        for part in ([line] if line.lstrip().startswith("|") else _NEXT_LABEL.split(line))
+    ]
+
+
+def _named(label: str) -> str:
+    """What a label or heading names, without what it says of itself: ``Current status (May)``."""
+    return _OF_NOW.sub("", _ASIDE.sub("", bare(label)))
+
+
+def _is_head(lines: Sequence[str], number: int) -> bool:
+    """Whether a row says what columns are, and not what a note has under that name.
+
+    Tables of names and values often have the first of them for a head: then it is what is beside.
+    """
+    cells = cells_of(lines[number])
+    if not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
+        return False
+    return len(cells) > 2 or bare(cells[1]) in _OF_TIME
 
 
 def front_matter(text: str) -> Iterator[tuple[str, str]]:
@@ -99,21 +146,28 @@ def front_matter(text: str) -> Iterator[tuple[str, str]]:
         yield key, value[1:-1].strip() if value[:1] + value[-1:] == "[]" else value
 
 
-def _in_column(lines: Sequence[str], requested: set[str]) -> str:
-    """What the newest row of a table says in a column of that name."""
-    for number, line in enumerate(lines):
-        heads = [bare(cell) for cell in cells_of(line)] if line.lstrip().startswith("|") else []
-        at = next((place for place, head in enumerate(heads) if head in requested), None)
-        if at is None or not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
-            continue
-        found = ""
-        for row in lines[number + 2 :]:
-            cells = cells_of(row) if row.lstrip().startswith("|") else []
-            if not cells:
-                break
-            found = cells[at].strip(" *_`") if at < len(cells) else found
-        return found
+def _in_column(lines: Sequence[str], meant: Callable[[str], bool]) -> str:
+    """What the newest row of the first table with such a column says in it."""
+    for number in range(len(lines)):
+        if (said := column_below(lines, number, meant)) is not None:
+            return said
     return ""
+
+
+def column_below(lines: Sequence[str], number: int, meant: Callable[[str], bool]) -> str | None:
+    """What the newest row says below a head that is meant; ``None`` where there is no such head."""
+    line = lines[number]
+    heads = cells_of(line) if line.lstrip().startswith("|") else []
+    at = next((place for place, head in enumerate(heads) if meant(head)), None)
+    if at is None or not is_rule(cells_of("".join(lines[number + 1 : number + 2]))):
+        return None
+    found = ""
+    for row in lines[number + 2 :]:
+        cells = cells_of(row) if row.lstrip().startswith("|") else []
+        if not cells:
+            break
+        found = cells[at].strip(" *_`") if at < len(cells) else found
+    return found
 
 
 def is_rule(cells: Sequence[str]) -> bool:
@@ -291,12 +345,25 @@ class _IndentedCode:
         return self._code
 
 
-def _next_line(lines: Sequence[str]) -> str:
-    for line in lines:
-        if HEADING.match(line):
+def _below(lines: Sequence[str], requested: set[str]) -> str:
+    """What stands below a heading or a label.
+
+    It is a column of its name, the newest of dated items, or else the first line.
+    """
+    for number, line in enumerate(lines):
+        if HEADING.match(line) or ((label := LABEL.match(line.strip())) and label[2]):
             return ""
-        if line.strip():
-            return line.strip(" -*_`")
+        if not line.strip():
+            continue
+        if line.lstrip().startswith("|"):
+            return _in_column(lines[number:], lambda head: bare(head) in requested)
+        dated = [
+            (found[1], one)
+            for one in takewhile(str.strip, lines[number:])
+            if (found := _DATED.match(one))
+        ]
+        newest = max(dated, key=lambda one: one[0])[1] if dated else line
+        return _DATED.sub("", newest, count=1).strip(" -*_`:")
     return ""
 
 
