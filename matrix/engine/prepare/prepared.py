@@ -111,7 +111,9 @@ class Prepared:
             *compared,
             (
                 "estimate",
-                f"{show_usd(estimate.middle)}, from {show_usd(estimate.low)} to "
+                "unknown until a round was played"
+                if self.unforeseen
+                else f"{show_usd(estimate.middle)}, from {show_usd(estimate.low)} to "
                 f"{show_usd(estimate.high)}",
             ),
             ("cap", show_usd(self.spec.limits.cap_nano)),

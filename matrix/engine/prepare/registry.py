@@ -7,7 +7,7 @@ input, is told in one line with the place in its code, and nothing is started.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -202,12 +202,24 @@ def _names(document: Document, kind: Kind) -> bool:
 
 
 def _refuse_others_options(request: FileRequest, kind: ReadingKind | None) -> None:
-    """An option that means nothing for this file is a mistake, not passed over."""
     own = set() if kind is None else {option.flag for option in kind.file_options}
-    mistakes, known = Mistakes(), file_options() if request.given else {}
-    for flag in request.given.keys() - own:
+    refuse_options(request.given.keys() - own, request.document.source)
+
+
+def refuse_options(flags: Collection[str], source: str) -> None:
+    """An option that means nothing for a file is a mistake, not passed over.
+
+    Args:
+        flags: Options of kinds that were given, and are none of this file's.
+        source: The file.
+
+    Raises:
+        BadInput: There are any.
+    """
+    mistakes, known = Mistakes(), file_options() if flags else {}
+    for flag in sorted(flags):
         whose = " or ".join(name for name, _ in known.get(flag, ()))
-        mistakes.say(flag, f"is an option of a {whose} file, and {request.document.source} is none")
+        mistakes.say(flag, f"is an option of a {whose} file, and {source} is none")
     mistakes.stop_if_any()
 
 

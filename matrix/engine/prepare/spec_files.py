@@ -14,6 +14,7 @@ from matrix.engine.prepare.registry import (
     file_names,
     kind_file,
     read_by_kind,
+    refuse_options,
 )
 from matrix.kinds.library import shipped_root
 from matrix.kinds.protocol import FileRequest, ScenarioPack
@@ -202,6 +203,7 @@ def load_spec(
         BadInput: It cannot be read.
     """
     if file.code:
+        refuse_options(list(given or ()), file.path.name)
         name = re.sub(r"[^A-Za-z0-9_-]", "-", file.path.stem).strip("-_") or "run"
         stands_for = {"name": name[:50], "kind": file.code}
         return LoadedSpec(overlay(Document(file.path.name, stands_for, {}, {}), overrides), {})

@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from math import isinf
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
@@ -346,6 +347,8 @@ class Scope:
         judge_model: str = "",
         rubric_hash: str = "",
     ) -> None:
+        if value is not None and isinf(value):  # no mean has it, and no table could be read again
+            raise ValueError(f"the score {name!r} is {value}; a score is a finite number, or None")
         turn = None if whole_session else self.turn
         self._step.scores.append(Score(name, value, turn, label, reason, judge_model, rubric_hash))
 

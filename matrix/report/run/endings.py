@@ -147,6 +147,8 @@ def _scored(tables: RunTables, sessions: Any) -> tuple[int, int]:
     final = tables.frame("scores", ("session_id", "name", "value", "turn"))
     final = final[final["turn"].isna()]
     if not len(final):
+        if tables.run.kind_facts is not None:
+            return 0, 0  # a kind of one's own, which was to score and never did
         return 0, int(over["error_class"].isna().sum())  # a cap of its own is no end of its own
     branched = tables.run.branched
     if branched is not None and branched.mode == "rejudge" and (names := names_of(tables.run.spec)):

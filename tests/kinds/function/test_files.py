@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import matrix
 from tests.executors.programs import SLOW, Project, entries_of, grown_to, kill_at
 
 CHAT = Path(__file__).with_name("chat.py")
@@ -282,3 +283,37 @@ def test_what_nobody_can_foresee_is_told_as_unknown_everywhere(project: Project)
     assert "unknown" in project.matrix("plan", "chat.py").out.splitlines()[-1]
     doctor = project.matrix("doctor", "chat.py")
     assert "; what is expected its first round says" in doctor.out
+
+
+def test_a_score_that_is_no_finite_number_is_a_defect_of_the_kind(project: Project) -> None:
+    code = "@matrix.scenario\nasync def one(ctx):\n    ctx.score('score', float('inf'))\n"
+    write(project, "kind.py", HEAD + code)
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(*run)
+    assert done.code == 1
+    assert "the score 'score' is inf; a score is a finite number, or None" in done.out
+    assert project.matrix("show", "it").code == 0
+
+
+def test_a_kind_that_scores_nothing_ends_with_an_error(project: Project) -> None:
+    code = "@matrix.scenario\nasync def one(ctx):\n    pass\n"
+    write(project, "kind.py", HEAD + code)
+    run = ("run", "kind.py", "--executor", "in-process", "--run-id", "it", "--sessions", "2")
+    done = project.matrix(*run)
+    assert done.code == 1
+    assert "nothing was scored: 2 of 2 sessions ended without a score" in done.err
+
+
+def test_options_of_other_kinds_are_refused(project: Project) -> None:
+    write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
+    told = refused(project, "run", "kind.py", "--scenarios", "nope", "--executor", "in-process")
+    assert "--scenarios: is an option of a " in told
+    assert "kind.py is none" in told
+
+
+def test_a_plan_in_python_says_that_nobody_knows_the_cost(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
+    monkeypatch.chdir(project.folder)
+    assert "estimate unknown until a round was played" in repr(matrix.plan("kind.py"))
