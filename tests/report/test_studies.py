@@ -617,3 +617,17 @@ def test_how_many_rounds_a_winner_takes_goes_by_its_lead(tmp_path: Path) -> None
     assert "needed for that, in a new run, and how many to name a winner cannot be said" in (
         found.sentence
     )
+
+
+def test_a_scenario_without_scores_is_no_part_of_what_is_settled(tmp_path: Path) -> None:
+    lenient = {"compare": {"failure_margin": 50}}
+    rows = [
+        Row(row.levels, row.round, row.scenario, score=None) if row.scenario == "b" else row
+        for row in paired({"plain": 0.0, "warm": 9.0}, 30, scenarios=("a", "b"))
+    ]
+    run = make_run(tmp_path / "run", rows, TWO, scenarios=("a", "b"), spec=lenient)
+    found = study(run)
+    assert found.winner == "warm"
+    told = " ".join(study_as_text(found).split())
+    assert "Nothing here is about b: of a variant or more, no session there has a score." in told
+    assert "Settled for the scenarios that have scores (not b)" in found.settling.sentence

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from matrix.report.compare.matchup import Matchup
+from matrix.report.compare.matchup import Floats, Matchup
+from matrix.stats.rounds.round_table import RoundTable
 
 
 class Unscored(NamedTuple):
@@ -57,3 +58,16 @@ def unscored_told(counts: Sequence[Unscored], metric: str, *, named: bool = True
         if one.without
     ]
     return f"Without a {metric}, and in no mean: {', '.join(found)}." if found else ""
+
+
+def mute_places(matchup: Matchup, table: RoundTable) -> list[str]:
+    """Scenarios (with levels of other factors) in which some variant never scored, nor failed.
+
+    None where that is so of a variant everywhere: then it is the variant that is mute.
+    """
+    heard: Floats = np.where(np.isfinite(table.scores) | table.failed, 1.0, 0.0)
+    if not len(heard):
+        return []
+    least = heard.max(axis=0).min(axis=1)
+    mute = [name for name, known in zip(matchup.strata, least, strict=True) if not known]
+    return mute if len(mute) < len(least) else []

@@ -10,10 +10,10 @@ from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.unscored import unscored_of, unscored_told
+from matrix.report.compare.unscored import mute_places, unscored_of, unscored_told
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
-from matrix.report.text import plural
+from matrix.report.text import names_listed, plural
 from matrix.store.run.made_here import NOT_MADE_HERE, is_made_here
 
 ENOUGH_LEFT = 0.05
@@ -96,6 +96,11 @@ def _unscored(judged: MatchupVerdict) -> Iterator[str]:
     told = unscored_told(found, judged.metric)
     if told and any(one.without < one.ended for one in found):
         yield told
+    if mute := mute_places(judged.matchup, judged.table):
+        yield (
+            f"Nothing here is about {names_listed(mute)}: of a variant or more, no session there "
+            f"has a {judged.metric}."
+        )
 
 
 def _values(judged: MatchupVerdict) -> Iterator[str]:

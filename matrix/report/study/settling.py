@@ -9,7 +9,8 @@ import numpy as np
 from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import cube_of
-from matrix.report.text import plural
+from matrix.report.compare.unscored import mute_places
+from matrix.report.text import names_listed, plural
 from matrix.stats.verdicts.ruling import inside
 from matrix.store.run.run_folder import resume_command
 
@@ -48,7 +49,10 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         told = "Nothing is settled by a margin that was given after launch; declare it before one."
         return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
-        return Settling(0, 0, 0, each, f"Settled for these scenarios: it needs no more {unit}s.")
+        mute = mute_places(judged.matchup, judged.table)
+        where = f"the scenarios that have scores (not {names_listed(mute)})" if mute else ""
+        told = f"Settled for {where or 'these scenarios'}: it needs no more {unit}s."
+        return Settling(0, 0, 0, each, told)
     if judged.matchup.looked_at_cap is not None:
         told = "The one look that was declared is made: to know more takes a new run."
         return Settling(None, None, None, each, f"{told} {_plan(judged)}")
