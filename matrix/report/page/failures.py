@@ -26,7 +26,7 @@ def failures_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
                 TableCell(str(row["scenario"])),
                 TableCell(levels_of(run.summary.run, row)),
                 TableCell(f"{int(row['turns']):,}"),
-                TableCell(str(row["end_reason"] or "")[:300]),
+                TableCell(_end_of(row)[:300]),
             ]
             for session, row in ((str(row["session_id"]), row) for row in own)
         ]
@@ -78,6 +78,12 @@ def examples_of(run: RunFacts, frame: Any) -> list[tuple[ErrorClass, list[dict[s
     return found
 
 
+def _end_of(row: Any) -> str:
+    """How a session ended: the kind's own words, or else its outcome."""
+    reason = row["end_reason"]
+    return reason if isinstance(reason, str) and reason else str(row["outcome"])
+
+
 def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]:
     """Where to begin reading."""
     rows = []
@@ -97,7 +103,7 @@ def to_look_at_of(run: RunFacts, frame: Any, shown: set[str]) -> Iterator[Block]
                     f"turn {turn}",
                     anchor_of(session, turn) if session in shown and turn else "",
                 ),
-                TableCell(str(row["end_reason"] or "")[:200]),
+                TableCell(_end_of(row)[:200]),
             ]
         )
     if rows:
