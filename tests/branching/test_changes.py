@@ -15,6 +15,8 @@ from matrix.model.seeds import content_hash
 from matrix.store.reading.checkpoints import Moments
 from tests.branching.looking import ids, left_behind
 
+pytestmark = pytest.mark.usefixtures("flags")
+
 
 def test_rebinding_without_a_change_reads_nothing_and_gives_the_same_texts(
     parent: Run, tmp_path: Path

@@ -19,6 +19,8 @@ from matrix.model.seeds import content_hash
 from tests.branching.looking import ids, left_behind
 from tests.sampling import examples
 
+pytestmark = pytest.mark.usefixtures("flags")
+
 TURN = 3
 
 
