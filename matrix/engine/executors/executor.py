@@ -137,8 +137,8 @@ RAY_START_S = 8.0
 """From the command to the first session on a Ray that has to be started, in seconds."""
 
 OWN_CALL_S = 0.0003
-"""What everything but the model takes for a call in one process, in seconds. Both by ``python -m
-benchmarks engine`` and ``stages``: see docs/performance.md."""
+"""What everything but the model takes for a call in one process, in seconds. Both are those of
+docs/performance.md."""
 
 
 ANY_CALLS = 100.0
