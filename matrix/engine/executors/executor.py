@@ -174,7 +174,7 @@ def chosen(
     choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
     if choice.name != AUTO:
         return choice, ""
-    cluster = choice.address or any(environ.get(name) for name in CLUSTER_VARIABLES)
+    cluster = choice.address is not None or any(map(environ.get, CLUSTER_VARIABLES))
     if cluster or choice.workers is not None:
         return choice._replace(name=RAY), ""
     timed = prepared.play_money or prepared.time.middle > 0
