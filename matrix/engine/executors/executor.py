@@ -163,6 +163,11 @@ AnyExecutor = str | ExecutorChoice
 """An executor by its name, or with how it is wanted."""
 
 
+def as_choice(requested: AnyExecutor) -> ExecutorChoice:
+    """What was requested, by its name or in full."""
+    return ExecutorChoice(requested) if isinstance(requested, str) else requested
+
+
 def chosen(
     prepared: Prepared, requested: AnyExecutor, environ: Mapping[str, str]
 ) -> tuple[ExecutorChoice, str]:
@@ -171,7 +176,7 @@ def chosen(
     ``auto`` plays in this process what is over there before Ray would be up, by the plan's own
     estimate, and all else on Ray. Whoever names a cluster, or a number of workers, means Ray.
     """
-    choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
+    choice = as_choice(requested)
     if choice.name != AUTO:
         return choice, ""
     cluster = choice.address is not None or any(map(environ.get, CLUSTER_VARIABLES))
@@ -188,14 +193,12 @@ def chosen(
 
 
 def load_executor(requested: AnyExecutor) -> Executor:
-    """A new executor of this name.
+    """A new executor of this name; what ``auto`` means for a run says :func:`chosen`.
 
     Raises:
         BadInput: No such executor is installed, or it takes no such setting.
     """
-    name, *_ = choice = ExecutorChoice(requested) if isinstance(requested, str) else requested
-    if name == AUTO:
-        name = RAY
+    name, *_ = choice = as_choice(requested)
     found = {entry.name: entry for entry in entry_points(group="matrix.executors")}
     if name not in found:
         known = sorted({AUTO, *found})

@@ -23,7 +23,7 @@ from matrix.engine.executors.executor import (
     RAY,
     AnyExecutor,
     Checkable,
-    ExecutorChoice,
+    as_choice,
     load_executor,
 )
 from matrix.engine.prepare.checkup import Finding, addresses
@@ -430,10 +430,14 @@ def _proxy(url: str) -> str | None:
 
 
 def executor_finding(requested: AnyExecutor) -> Finding:
-    """Whether the processes of a run can be brought up; with Ray this takes some seconds."""
-    name = requested.name if isinstance(requested, ExecutorChoice) else requested
-    name = RAY if name == AUTO else name
-    what, executor = f"executor {name}", load_executor(requested)
+    """Whether the processes of a run can be brought up; with Ray this takes some seconds.
+
+    ``auto`` may come to Ray for some run, so that is looked at.
+    """
+    choice = as_choice(requested)
+    if choice.name == AUTO:
+        choice = choice._replace(name=RAY)
+    what, executor = f"executor {choice.name}", load_executor(choice)
     if not isinstance(executor, Checkable):
         return Finding(what, "ok", "everything in one process")
     try:

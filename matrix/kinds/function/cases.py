@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from matrix.model.documents.complaints import show_found
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import parse_document
 from matrix.model.errors import BadInput, Mistake
@@ -68,7 +69,7 @@ def read_cases(
     width, found = len(str(len(read))), dict[str, ScenarioCase]()
     for number, one in enumerate(read, 1):
         if not isinstance(one.values, Mapping):
-            told = f"found {_shown(one.values)}; a case has a value for each name"
+            told = f"{show_found(one.values)}; a case has a value for each name"
             mistakes.add([Mistake(one.source, one.line, "", told)])
             continue
         values = {str(key): value for key, value in one.values.items()}
@@ -170,7 +171,3 @@ def _json(text: str, source: str, line: int | None = None) -> JSON:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise BadInput([Mistake(source, line, "", f"is no JSON: {error}")]) from None
-
-
-def _shown(value: JSON) -> str:
-    return repr(value)[:60]

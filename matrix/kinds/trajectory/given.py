@@ -27,6 +27,7 @@ from matrix.kinds.trajectory.file import (
     picked,
 )
 from matrix.kinds.trajectory.settings import AGENT, JUDGE, TRAJECTORY
+from matrix.model.documents.yaml_documents import section
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON
 
@@ -62,7 +63,7 @@ def with_given(request: FileRequest) -> ReadFile:
     options |= {"stop_after_turn": int(numbers[STOP])} if STOP in numbers else {}
     roles: dict[str, JSON] = {role: given[flag] for flag, role in _MODELS.items() if flag in given}
     params = {
-        role: {**_part(_part(value, "params"), role), "timeout_s": numbers[flag]}
+        role: {**section(section(value, "params"), role), "timeout_s": numbers[flag]}
         for flag, role in _TIMES.items()
         if flag in numbers
     }
@@ -73,14 +74,8 @@ def with_given(request: FileRequest) -> ReadFile:
     )
     for name, own in over:
         if own:
-            spec[name] = {**_part(value, name), **own}
+            spec[name] = {**section(value, name), **own}
     return ReadFile(spec, {})
-
-
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, JSON]:
-    """A mapping inside another one; what is none is told of where the spec is checked."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
 
 
 def _scenarios(project: Path, value: Mapping[str, Any]) -> dict[str, Path]:

@@ -251,6 +251,12 @@ def _whole(value: str) -> str | None:
         return None
 
 
+def section(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """A mapping inside another one; what is none is told of where the document is checked."""
+    found = value.get(name)
+    return found if isinstance(found, dict) else {}
+
+
 def overlay(base: Document, overrides: Iterable[tuple[PathKey, Any, str]]) -> Document:
     """Put values over a document, later ones over earlier; each remembers where it came from.
 

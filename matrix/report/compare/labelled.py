@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from matrix.model.errors import MatrixError
 from matrix.report.compare.judge_bias import BiasDifference, bias_of
 from matrix.report.compare.judge_check import Standing, standing_of
-from matrix.report.text import plural
+from matrix.report.text import names_listed, plural
 from matrix.stats import Interval, PoweredMean, powered_mean
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.made_here import is_made_here
@@ -107,8 +107,11 @@ def names_of_transcripts(tables: RunTables) -> dict[str, tuple[LabelledTranscrip
 
 def labels_beside(sources: Sequence[RunTables]) -> list[Label]:
     """All labels that are kept beside these runs."""
-    folders = dict.fromkeys(tables.run_dir.parent for tables in sources)
-    return [label for folder in folders for label in read_labels(folder)]
+    return [label for labels in _labels_by_folder(sources).values() for label in labels]
+
+
+def _labels_by_folder(sources: Sequence[RunTables]) -> dict[Path, list[Label]]:
+    return {tables.run_dir.parent: read_labels(tables.run_dir.parent) for tables in sources}
 
 
 def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
@@ -120,19 +123,20 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
         judges |= {judge for name in parts for judge in there[name]}
     if not judges:
         return None
-    standing = standing_of(metric, judges, labels_beside(sources))
-    strange = _strange_labels(judges, sources)
+    beside = _labels_by_folder(sources)
+    standing = standing_of(metric, judges, [one for labels in beside.values() for one in labels])
+    strange = _strange_labels(judges, beside)
     if standing is None or not strange:
         return standing
     return replace(standing, sentence=f"{standing.sentence} {strange}")
 
 
-def _strange_labels(judges: Collection[JudgeId], sources: Sequence[RunTables]) -> str:
+def _strange_labels(judges: Collection[JudgeId], beside: Mapping[Path, Sequence[Label]]) -> str:
     """Which labels somebody else may have written, because what they are of is not here."""
     own: dict[Path, bool] = {}
     strange: dict[str, int] = {}
-    for folder in dict.fromkeys(tables.run_dir.parent for tables in sources):
-        for label in read_labels(folder):
+    for folder, labels in beside.items():
+        for label in labels:
             place = folder / Path(label.run).name
             if label.value is None or label.judge not in judges:
                 continue
@@ -142,8 +146,8 @@ def _strange_labels(judges: Collection[JudgeId], sources: Sequence[RunTables]) -
                 strange[label.run] = strange.get(label.run, 0) + 1
     if not strange:
         return ""
-    runs = " and ".join(sorted(strange)[:2]) + (" and more" if len(strange) > 2 else "")
     count = plural(sum(strange.values()), "label")
+    runs = names_listed(sorted(strange))
     return f"Of {runs}, not here or not made by you, come {count}: the word of whoever wrote them."
 
 

@@ -14,6 +14,7 @@ from matrix.kinds.playtest.setup.options import MAX_GROUP
 from matrix.kinds.playtest.setup.pack import read_scenario, read_story
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
 from matrix.model.documents.mistakes import Mistakes
+from matrix.model.documents.yaml_documents import section
 from matrix.model.errors import did_you_mean
 from matrix.model.records import JSON
 
@@ -57,8 +58,8 @@ def with_given(request: FileRequest) -> ReadFile:
     if PROMPT in given:
         spec = _with_prompt(spec, given[PROMPT])
     if NARRATOR in given:
-        spec["roles"] = {**_part(spec, "roles"), "narrator": given[NARRATOR]}
-    options = {**_part(spec, "options"), **_group(given, mistakes)}
+        spec["roles"] = {**section(spec, "roles"), "narrator": given[NARRATOR]}
+    options = {**section(spec, "options"), **_group(given, mistakes)}
     if options:
         spec["options"] = options
     mistakes.stop_if_any()
@@ -70,7 +71,7 @@ def with_given(request: FileRequest) -> ReadFile:
 def _story(said: str, request: FileRequest, mistakes: Mistakes) -> ScenarioPack | None:
     library = FolderLibrary(request.project, outside=request.outside)
     if Path(said).suffix.casefold() in _MARKDOWN:
-        path = Path(said) if Path(said).is_absolute() else Path.cwd() / said
+        path = Path.cwd() / said
         library.require_meant(path, said)
         return read_story(path)
     folder = library.folder(_KIND, said)
@@ -86,13 +87,13 @@ def _with_prompt(spec: Mapping[str, Any], said: str) -> dict[str, Any]:
     """The spec with one prompt, which is no factor that could be compared any more."""
     name = said
     if Path(said).suffix.casefold() in _MARKDOWN:
-        name = f"file://{Path(said) if Path(said).is_absolute() else Path.cwd() / said}"
-    compare = dict(_part(spec, "compare"))
+        name = f"file://{Path.cwd() / said}"
+    compare = dict(section(spec, "compare"))
     if compare.get("factor") == "prompt":
         del compare["factor"]
     return {
         **spec,
-        "factors": {**_part(spec, "factors"), "prompt": [name]},
+        "factors": {**section(spec, "factors"), "prompt": [name]},
         **({"compare": compare} if "compare" in spec else {}),
     }
 
@@ -112,9 +113,3 @@ def _group(given: Mapping[str, str], mistakes: Mistakes) -> dict[str, JSON]:
             mistakes.say(GROUP, f"names {len(names)}, and {PLAYERS} says {given[PLAYERS]}")
         options["group"] = list(names)
     return options
-
-
-def _part(value: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    """A mapping inside another one; what is none is told of where the spec is checked."""
-    found = value.get(name)
-    return found if isinstance(found, dict) else {}
