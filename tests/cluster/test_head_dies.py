@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import Machine, Machines, namespaces_allowed
 from tests.cluster.programs import SESSIONS, events, pids_of_workers, slow_spec
+from tests.comparer import compare_tables
 from tests.executors.programs import Done, Project, entries_of, finished, wait_for
 from tests.faults.laws import assert_books
 

@@ -13,7 +13,6 @@ import pytest
 
 import matrix
 import matrix_actors
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
 from tests.cluster.machines import RAY, Machine, Machines
 from tests.cluster.programs import (
@@ -24,6 +23,7 @@ from tests.cluster.programs import (
     slow_spec,
     workers_up,
 )
+from tests.comparer import compare_tables
 from tests.executors.programs import (
     counter_spec,
     entries_of,

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from matrix.store.reading.comparer import compare_tables
 from tests.cluster.machines import Machine, Machines
 from tests.cluster.programs import events, pids_of_workers, project_on
+from tests.comparer import compare_tables
 from tests.executors.programs import Project, counter_spec, finished, undisturbed, wait_for
 from tests.faults.laws import assert_books
 

@@ -16,7 +16,7 @@ import pytest
 from matrix.engine.executors.node_folder import NodeFolder
 from matrix.store.blobs.blobs import BlobStore
 from matrix.store.blobs.restoring import restore_tree
-from matrix.store.reading.comparer import compare_tables
+from tests.comparer import compare_tables
 from tests.executors import clustered
 from tests.executors.clustered import GATE
 from tests.executors.conftest import References

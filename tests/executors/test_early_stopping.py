@@ -9,8 +9,8 @@ import pytest
 from matrix.model.entries import Looked
 from matrix.store.journal.codec import LOOKED
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
+from tests.comparer import compare_tables
 from tests.executors.conftest import References
 from tests.executors.programs import SPECS, Project, deciding_spec, entries_of, wait_for
 from tests.waiting import LONGEST_WAIT_S

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from matrix.store.reading.comparer import compare_tables
+from tests.comparer import compare_tables
 from tests.executors import hurting
 from tests.executors.conftest import SharedRay
 from tests.executors.programs import (

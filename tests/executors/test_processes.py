@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from matrix.engine.executors.inprocess import InProcessExecutor
-from matrix.store.reading.comparer import compare_tables
+from tests.comparer import compare_tables
 from tests.executors import driving
 from tests.executors.conftest import References
 from tests.executors.programs import (

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from matrix.model.money import from_usd
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
+from tests.comparer import compare_tables
 from tests.executors.conftest import References
 from tests.executors.programs import SPECS, Done, Project, counter_spec
 

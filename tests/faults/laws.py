@@ -10,11 +10,11 @@ from matrix.model.entries import Acted, Entry, Held, Opened, Settled, TurnDone
 from matrix.model.money import NanoUSD
 from matrix.model.records import CallKey
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from matrix.store.tables.tables import table_named
 from tests.books import fold_money
+from tests.comparer import compare_tables
 
 
 def entries_in(run_dir: Path) -> list[Entry]:

@@ -14,9 +14,9 @@ import yaml
 import matrix
 from matrix.judging.repeats import spread
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.reading.judgings import judge_repeats
 from matrix.store.reading.reader import RunTables
+from tests.comparer import compare_tables
 
 NOISE = 0.4
 """Planted standard deviation of one criterion's score, in points of 1 to 5."""

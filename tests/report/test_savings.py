@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pandas as pd
+import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +16,13 @@ from matrix.engine.prepare.plan_file import read_tariffs
 from matrix.model.entries import Entry, Opened, Settled
 from matrix.model.money import from_usd
 from matrix.model.records import Answer, CallKey, Usage
-from matrix.report.run.savings import PromptCacheUse, prompt_cache_use, saved_by_prompt_cache
+from matrix.report.run.savings import (
+    CALL_COLUMNS,
+    PromptCacheUse,
+    call_sums,
+    prompt_cache_use,
+    saved_by_prompt_cache,
+)
 from matrix.report.run.summary import Summary, summarize_run
 from matrix.report.run.summary_data import summary_as_data
 from matrix.report.run.summary_text import summary_as_text
@@ -114,6 +122,46 @@ def test_tables_of_an_empty_run_have_no_caches() -> None:
     found = prompt_cache_use(calls, {})
     assert found == PromptCacheUse(0, 0, 0)
     assert found.share == 0.0
+
+
+TEXTS = ("role", "tag", "model", "disposition", "error_class")
+CALLS = pa.schema(
+    [
+        (name, pa.string() if name in TEXTS else pa.bool_() if name == "answered" else pa.int64())
+        for name in CALL_COLUMNS
+    ]
+)
+ROWS = st.lists(
+    st.fixed_dictionaries(
+        {
+            field.name: st.sampled_from([None, "settled", "cached"])
+            if field.name in TEXTS
+            else (st.booleans() if field.name == "answered" else st.none() | st.integers(0, 99))
+            for field in CALLS
+        }
+    ),
+    max_size=12,
+)
+
+
+@given(ROWS, st.integers(1, 12))
+def test_sums_of_calls_do_not_depend_on_how_the_table_was_cut(
+    rows: list[dict[str, Any]], size: int
+) -> None:
+    pieces = [pa.Table.from_pylist(rows[at : at + size], CALLS) for at in range(0, 12, size)]
+    sums, cached = call_sums(pieces, {})
+    assert cached == call_sums([pa.Table.from_pylist(rows, CALLS)], {}).prompt_cache
+    assert sum(sums["calls"]) == len(rows)
+    assert sum(sums["tokens_in"]) == sum(row["tokens_in"] or 0 for row in rows)
+    for row in sums.to_dict("records"):
+        alike = [one for one in rows if all(_same(one[name], row[name]) for name in TEXTS)]
+        alike = [one for one in alike if one["answered"] == row["answered"]]
+        assert row["calls"] == len(alike)
+        assert row["cost_nano"] == sum(one["cost_nano"] or 0 for one in alike)
+
+
+def _same(found: str | None, summed: Any) -> bool:
+    return bool(found == summed or (found is None and pd.isna(summed)))
 
 
 COUNT = st.integers(0, 10**7)

@@ -25,11 +25,11 @@ from matrix.report.run.judging_notes import JudgingNotes, Unjudged, judging_note
 from matrix.report.run.rejudged import Rejudged, rejudged_in
 from matrix.report.run.replayed import Replayed, replayed_of
 from matrix.report.run.savings import (
-    CACHE_COLUMNS,
+    CALL_COLUMNS,
     CacheUse,
     PromptCacheUse,
     cache_use,
-    prompt_cache_use,
+    call_sums,
 )
 from matrix.store.journal.transcript import SessionNotFound
 from matrix.store.reading.reader import RunTables
@@ -131,8 +131,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
     """Read a run's tables and sum them up; works while the run goes on, too."""
     tables = RunTables(run_dir)
     sessions = tables.frame("sessions", [*ENDING_COLUMNS, "turns"])
-    used = ["role", "tag", "cost_nano", "overrun_nano", "error_class", *CACHE_COLUMNS]
-    calls = tables.frame("calls", used)
+    calls, prompt_cache = call_sums(tables.pieces("calls", CALL_COLUMNS), read_tariffs(run_dir))
     money = _money(calls)
     comparison, no_comparison = _comparison(tables, run)
     whole = _whole(tables, run)
@@ -159,7 +158,7 @@ def summarize_run(run_dir: Path, run: RunFile) -> Summary:
         tokens_out=int(calls["tokens_out"].sum()),
         turns=tables.turns_played(),
         cache=cache_use(calls),
-        prompt_cache=prompt_cache_use(calls, read_tariffs(run_dir)),
+        prompt_cache=prompt_cache,
         comparison=comparison,
         no_comparison=no_comparison,
         replayed=replayed_of(run_dir, run),
@@ -192,17 +191,17 @@ def charged_nano(calls: Any) -> Any:
 
 
 def _money(calls: Any) -> dict[str, Any]:
-    by_state = calls.groupby("disposition", observed=True)["cost_nano"].sum()
-    lost = calls[(calls["disposition"] == "presumed") & ~calls["answered"].astype(bool)]
+    by_state = calls.groupby("disposition")["cost_nano"].sum()
+    lost = calls[(calls["disposition"] == "presumed") & ~calls["answered"]]
     spent = calls[calls["disposition"] != "released"]
     charged = charged_nano(spent)
-    roles = charged.groupby(spent["role"], observed=True).sum().sort_values(ascending=False)
+    roles = charged.groupby(spent["role"]).sum().sort_values(ascending=False)
     return {
         "roles": {str(role): int(cost) for role, cost in roles.items()},
         "settled": int(by_state.get("settled", 0)),
         "presumed": int(by_state.get("presumed", 0)),
         "unanswered": int(lost["cost_nano"].sum()),
-        "calls": int(calls["answered"].sum()),
+        "calls": int(calls.loc[calls["answered"], "calls"].sum()),
     }
 
 
@@ -218,12 +217,12 @@ def _rubrics(run: RunFile, calls: Any) -> dict[str, RubricUse]:
     charged = charged_nano(mine)
     found = {
         str(tag): RubricUse(
-            len(rows),
+            int(rows["calls"].sum()),
             int(charged[rows.index].sum()),
             int(rows["tokens_in"].sum()),
             int(rows["tokens_out"].sum()),
         )
-        for tag, rows in mine.groupby("tag", observed=True)
+        for tag, rows in mine.groupby("tag")
     }
     return dict(sorted(found.items(), key=lambda item: -item[1].spent_nano))
 
@@ -242,15 +241,16 @@ def _in_full(cut: Any) -> dict[str, str]:
 
 
 def _implausible(calls: Any) -> dict[str, int]:
-    found = calls[calls["error_class"].isin([IMPLAUSIBLE, BAD_COST])]["model"].value_counts()
-    return {str(model): int(count) for model, count in found.items() if count}
+    odd = calls[calls["error_class"].isin([IMPLAUSIBLE, BAD_COST])]
+    found = odd.groupby("model")["calls"].sum().sort_values(ascending=False)
+    return {str(model): int(count) for model, count in found.items()}
 
 
 def _equivalents(run: RunFile, calls: Any) -> dict[str, int]:
     agents = run.spec.get("agents") or {}
     subscribed = [name for name, agent in agents.items() if agent.get("billing") == "equivalent"]
     mine = calls[calls["model"].isin(subscribed)]
-    spent = mine.groupby("model", observed=True)["cost_nano"].sum()
+    spent = mine.groupby("model")["cost_nano"].sum()
     return {str(name): int(amount) for name, amount in spent.items()}
 
 

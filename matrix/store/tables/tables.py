@@ -2,7 +2,7 @@
 
 From the declarations come the Parquet schemas (:mod:`matrix.store.tables.parquet`), the data
 dictionary in ``results/README.md`` (:mod:`matrix.store.tables.dictionary`) and the comparison of
-two runs (:mod:`matrix.store.reading.comparer`), so that the three cannot disagree.
+two runs (``tests/comparer.py``), so that the three cannot disagree.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader, JournalRow
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.run_folder import read_run
+from tests.comparer import compare_tables
 from tests.executors.programs import Project, counter_spec
 
 RUN = ("run", "--executor", "in-process", "--quiet", "--run-id")

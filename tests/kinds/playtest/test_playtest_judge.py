@@ -9,7 +9,6 @@ from pydantic import ValidationError
 
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.options import PlaytestOptions
-from matrix.kinds.playtest.setup.vocabulary import QUALITY_DIMENSIONS
 from matrix.kinds.playtest.table.judge import RUBRIC, transcript
 from matrix.model.records import Message
 from tests.kinds.fakes import Asked, FakeLog, make_prelude, play_session
@@ -21,7 +20,15 @@ HASH = "335eaf1b0fd604af"
 
 
 def test_the_rubric_asks_for_the_seven_dimensions() -> None:
-    assert RUBRIC.names == QUALITY_DIMENSIONS
+    assert RUBRIC.names == (
+        "coherence",
+        "atmosphere",
+        "player_agency",
+        "pacing",
+        "story_guide_adherence",
+        "character_integration",
+        "fun_factor",
+    )
 
 
 def test_the_transcript_has_every_voice_and_marks_what_was_private() -> None:

@@ -15,11 +15,11 @@ import pytest
 from matrix import api
 from matrix.model.entries import TurnDone
 from matrix.store.journal.journal import JOURNAL_NAME, JournalReader
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import read_run
 from matrix.store.tables.publisher import Publisher
 from matrix.store.tables.tables import TABLES
+from tests.comparer import compare_tables
 from tests.store.journals import INFO, LONG_STORY, expected, tell
 from tests.store.read_back import shown
 

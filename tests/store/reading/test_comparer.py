@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from matrix.model.entries import Acted, Ended, Entry, Held, Looked, Opened, Settled, TurnDone
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.run.schema import RunInfo
 from matrix.store.tables.publisher import Publisher
+from tests.comparer import compare_tables
 from tests.store.journals import FastDisk, tell, write_journal
 
 STORY = [

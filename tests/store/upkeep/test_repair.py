@@ -13,8 +13,8 @@ import pytest
 from matrix import api
 from matrix.model.errors import RunLocked, StoreError
 from matrix.store.journal.journal import JOURNAL_NAME, JournalWriter
-from matrix.store.reading.comparer import compare_tables
 from matrix.store.tables.tables import TABLES
+from tests.comparer import compare_tables
 from tests.store.read_back import everything
 
 KEPT = Path(__file__).parents[1] / "journals_v3"

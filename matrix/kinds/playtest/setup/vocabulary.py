@@ -19,17 +19,6 @@ ISSUE_TYPES: Final = (
 )
 """Problems worth a human's eye; each is an event with a severity of warning or error."""
 
-QUALITY_DIMENSIONS: Final = (
-    "coherence",
-    "atmosphere",
-    "player_agency",
-    "pacing",
-    "story_guide_adherence",
-    "character_integration",
-    "fun_factor",
-)
-"""What the judge scores from 1 to 5."""
-
 MOODS: Final = (
     "cheerful",
     "tired",
