@@ -12,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from scipy import stats
 
 import matrix as python_api
 from matrix.model.errors import BadInput
@@ -385,3 +386,30 @@ def test_an_import_that_is_wrong_leaves_nothing(here: Path) -> None:
     with pytest.raises(BadInput):
         python_api.import_results(here / "r.csv", results=here / "results")
     assert not (here / "results").exists()
+
+
+@pytest.mark.parametrize("named", ["alike", "apart"])
+def test_unequal_repeats_of_a_unit_are_averaged_before_anything_is_compared(
+    here: Path, matrix: Matrix, named: str
+) -> None:
+    draws, rows = random.Random(5), list[list[object]]()
+    for unit in range(30):
+        base = draws.gauss(50, 5)
+        for at, (variant, more) in enumerate([("a", 0), ("b", 2), ("b", -6), ("b", -6)]):
+            again = max(0, at - 1) if named == "alike" else f"s{draws.random()}"
+            rows.append([f"u{unit}", variant, again, round(base + more + draws.gauss(0, 2), 2)])
+    write_csv(here / "r.csv", ("unit", "variant", "seed", "score"), rows)
+    assert matrix("import", "r.csv", "--run-id", "it", "--repeat", "seed").code == 0
+    found = json.loads(matrix("compare", "it", "--json").stdout)
+    frame = pd.DataFrame(rows, columns=["unit", "variant", "again", "score"])
+    means = frame.groupby(["unit", "variant"])["score"].mean().unstack()
+    differences = means["b"] - means["a"]
+    [pair] = found["pairs"]
+    assert pair["difference"] == pytest.approx(differences.mean())
+    half = stats.t.ppf(0.975, 29) * differences.std() / 30**0.5
+    assert pair["high"] - pair["low"] == pytest.approx(2 * half)
+    assert found["winner"] == "a"
+    assert "not there" not in found["rests_on"]
+    assert "left out" not in found["rests_on"]
+    own = {row["level"]: row["mean"] for row in found["variants"]}
+    assert own == pytest.approx(means.mean().to_dict())

@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
 import pytest
 
-from tests.executors.programs import Project, counter_spec
+from matrix.model.errors import BadInput
+from matrix.report.compare.compare import compare_factor
+from matrix.store.reading.reader import RunTables
+from matrix.store.run.run_folder import BranchedFrom, JudgedDesign, read_run, write_run
+from tests.executors.programs import Project, counter_spec, deciding_spec
+from tests.report.synthetic import Row, make_run
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +61,71 @@ def test_repeats_of_several_moments_are_refused_before_a_judge_is_asked(played: 
     done = played.matrix("rejudge", "often", "--judge", "sim/opus-4.5", "--executor", "in-process")
     assert done.code == 2, done
     assert "has several repeats of each of several moments" in done.err
+
+
+JUDGED = ("--judge", "sim/opus-4.5", "--executor", "in-process", "--run-id", "again")
+
+
+def verdict_of(project: Project, run: str, *flags: str) -> dict[str, Any]:
+    return dict(json.loads(project.matrix("compare", run, "--json", *flags).out))
+
+
+def test_a_plan_that_its_cap_ended_has_no_verdict_by_another_judge_either(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write(counter_spec(per_cell=40, options={"turns": 2}))
+    played = ("run", "--executor", "in-process", "-y", "--run-id")
+    assert project.matrix(*played, "whole").code == 0
+    totals = read_run(project.path("whole")).totals
+    assert totals is not None
+    project.matrix(*played, "cut", "--max-cost", f"{totals.settled_nano / 2e9:.6f}")
+    before = verdict_of(project, "cut")
+    complete = before["rounds"]["complete"]
+    assert 10 <= complete < 40, "enough of them for a verdict if it were one look"
+    assert project.matrix("rejudge", "cut", *JUDGED, "--max-cost", "5").code == 0
+    after = verdict_of(project, "again")
+    assert after["verdict"] == before["verdict"] == "not_enough_data"
+    assert after["reasons"][0] == before["reasons"][0] == "plan not over"
+    assert (after["rounds"]["complete"], after["rounds"]["planned"]) == (complete, 40)
+
+
+def test_a_run_that_was_stopped_by_its_scores_is_looked_at_as_it_was(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    project.write(deciding_spec())
+    assert project.matrix("run", "--executor", "in-process", "--run-id", "it").code == 0
+    assert project.matrix("rejudge", "it", *JUDGED).code == 0
+    before, after = verdict_of(project, "it"), verdict_of(project, "again")
+    assert after["sentence"] == before["sentence"], "the same looks, by equal scores"
+    assert "looked at after every round and decided after round" in after["sentence"]
+    assert after["rounds"] == before["rounds"]
+    assert project.matrix("rejudge", "again", *JUDGED[:-1], "twice").code == 0
+    assert verdict_of(project, "twice")["sentence"] == before["sentence"]
+
+
+def test_a_session_that_cannot_be_judged_again_costs_its_pair_and_no_later_round(
+    tmp_path: Path,
+) -> None:
+    draws = Random(3)
+    rows = [
+        Row({"prompt": level}, round=number, score=50 + lead + draws.gauss(0, 5))
+        for number in range(20)
+        for level, lead in (("plain", 0), ("short", 8), ("worst", -20))
+        if level != "worst" or number < 12  # dropped by a look
+    ]
+    lost = {(3, "plain"), (5, "short")}
+    left = [row for row in rows if (row.round, row.levels["prompt"]) not in lost]
+    levels = {"prompt": ["plain", "short", "worst"]}
+    made = make_run(tmp_path / "again", left, levels, rounds=20)
+    run = read_run(made.path)
+    design = JudgedDesign(rounds=20, whole=20, ended=20, engine="planned", dropped={"worst": 12})
+    again = BranchedFrom(
+        run_id="one", mode="rejudge", changes={}, times=1, moments=(), design=design
+    )
+    write_run(made.path, run.model_copy(update={"branched": again}))
+    found = made.compare()
+    assert found.verdict.rounds_complete == 20
+    assert "2 sessions of it that cannot be judged again cost their pairs" in found.rests_on
+    assert found.verdict.pairs_errored == 2
+    missing = design.model_copy(update={"only_missing": True})
+    part = run.model_copy(update={"branched": again.model_copy(update={"design": missing})})
+    with pytest.raises(BadInput, match="only sessions that had no score before"):
+        compare_factor(RunTables(made.path), part)

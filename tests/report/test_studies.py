@@ -496,7 +496,7 @@ def test_a_missing_score_costs_its_pair_and_is_told_by_variant(tmp_path: Path) -
 def test_scores_beyond_the_declared_range_are_told_and_bound_nothing(tmp_path: Path) -> None:
     rows = values_of([90.0 + 3 * (round_ % 7) for round_ in range(12)])
     found = study(make_run(tmp_path / "run", rows, TWO))
-    assert "scores from 90 to 108, beyond the range that the kind declares" in found.rests_on
+    assert "scores from 90 to 108, beyond the range of the kind (`score_range`)" in found.rests_on
 
 
 def test_one_variant_is_nothing_to_compare_and_the_remedy_is_named(tmp_path: Path) -> None:
@@ -630,4 +630,4 @@ def test_a_scenario_without_scores_is_no_part_of_what_is_settled(tmp_path: Path)
     assert found.winner == "warm"
     told = " ".join(study_as_text(found).split())
     assert "Nothing here is about b: of a variant or more, no session there has a score." in told
-    assert "Settled for the scenarios that have scores (not b)" in found.settling.sentence
+    assert "Settled for the scenarios that it counts (not b)" in found.settling.sentence

@@ -18,7 +18,7 @@ from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON
 from matrix.store.reading.checkpoints import Moments
 from matrix.store.run.made_here import is_made_here
-from matrix.store.run.run_folder import BranchedFrom
+from matrix.store.run.run_folder import BranchedFrom, JudgedDesign
 
 MAX_TIMES = 10_000
 
@@ -26,12 +26,14 @@ MAX_TIMES = 10_000
 class Branching(NamedTuple):
     """Continuations that can start.
 
-    ``where`` is the condition that chose their moments; ``notes`` is what to say at the start.
+    ``where`` is the condition that chose their moments; ``notes`` is what to say at the start;
+    ``design`` is what verdicts on sessions that are judged again go by.
     """
 
     continuation: Continuation
     where: str = ""
     notes: tuple[str, ...] = ()
+    design: JudgedDesign | None = None
 
 
 def branched_of(planned: Branching) -> BranchedFrom:
@@ -44,6 +46,7 @@ def branched_of(planned: Branching) -> BranchedFrom:
         times=requested.times,
         where=planned.where,
         moments=tuple((moment.plan.session_id, moment.turn) for moment in moments),
+        design=planned.design,
     )
 
 

@@ -24,6 +24,7 @@ from matrix.model.moments.checkpoint import Checkpoint
 from matrix.model.records import JSON, SessionPlan
 from matrix.model.spec.judges import JUDGES
 from matrix.report.text import plural
+from matrix.store.reading.reader import RunTables
 
 REJUDGE = "rejudge"
 
@@ -89,7 +90,10 @@ def plan_rejudge(
     # what the parent has bought of the same calls is not bought again, unless --no-cache is said
     layers = [(("cache",), True, ""), *overrides]
     found = go_on_in(parent, moments, requested, max_cost, layers, trust=trust)
-    return Branching(found, notes=(_by_whose_word(parent), *notes))
+    from matrix.report.compare.matching import design_of
+
+    design = design_of(RunTables(parent.path), parent.file, only_missing=missing)
+    return Branching(found, notes=(_by_whose_word(parent), *notes), design=design)
 
 
 def _by_whose_word(parent: Run) -> str:

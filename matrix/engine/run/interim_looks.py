@@ -21,6 +21,7 @@ from matrix.model.plan import Plan
 from matrix.model.records import Outcome, SessionPlan
 from matrix.model.spec.run_spec import RunSpec
 from matrix.stats import Rules, Verdict, complete_rounds, verdict_of
+from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
 
 TABLES = 500
@@ -157,7 +158,8 @@ class Looks:
         table = self._table()
         if table.prefix_length < self._seen:
             self.blocked = table.prefix_end
-        self.verdict = verdict_of(table, self.rules, plan_over=False)
+        # a range that is not kept bounds nothing; the looks themselves do not go by it
+        self.verdict = verdict_of(table, bounded_by(table, self.rules), plan_over=False)
         for rounds in range(max(self.rules.first_look, self.looked + 1), table.prefix_length + 1):
             yield self._look(self.verdict, rounds, at)
             if self.over:
@@ -174,7 +176,7 @@ class Looks:
         table = self._table()
         if table.prefix_length < self.rules.first_look:
             return None
-        self.verdict = verdict_of(table, self.rules, plan_over=True)
+        self.verdict = verdict_of(table, bounded_by(table, self.rules), plan_over=True)
         return Looked(table.prefix_length, self.factor, (), self.verdict.kind, None, at)
 
     def made(self, look: Looked) -> None:

@@ -76,7 +76,8 @@ def scenario(
         simulated: What simulated models say, by role: a text, a list of texts, or a function of
             what is :class:`~matrix.kinds.function.scripts.Asked`; or one such function for all.
         scores: Names of the scores, where they should be checked beforehand.
-        score_range: Least and greatest value of ``score``.
+        score_range: Least and greatest value of ``score``, such as ``(0, 100)``: how bad a missing
+            one may have been goes by it, and how many decimals are shown.
         lower_is_better: Scores of which less is better.
         turn_per_call: Whether there is a checkpoint before every call but the first, so that one
             can go on from any of them; then a session may have as many calls as turns.

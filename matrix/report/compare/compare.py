@@ -31,6 +31,7 @@ from matrix.stats import (
     verdict_of,
     verdict_sentence,
 )
+from matrix.stats.looks.failures import beyond_bounds, bounded_by
 from matrix.stats.rounds.rules import Flag
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import RunFile
@@ -127,7 +128,7 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     matchup = whole_matchup(tables, run)
     table, _ = matchup.round_table(matchup.metric)
     rules = declared_rules(matchup.spec, matchup.kind)
-    bounds = None if _outside(table, rules.score_bounds) else rules.score_bounds
+    bounds = bounded_by(table, rules).score_bounds
     row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
     unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
     return WholeRun(
@@ -194,10 +195,9 @@ def judge(
         raise BadInput([Mistake("--margin", None, "", told)])
     table, left_out = matchup.round_table(chosen)
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen, margin=margin)
-    outside = _outside(table, rules.score_bounds)
+    outside = beyond_bounds(table, rules.score_bounds)
     rules = replace(
-        rules,
-        score_bounds=None if outside else rules.score_bounds,
+        bounded_by(table, rules),
         unit=rules.unit if matchup.paired else "unpaired",
     )
     over = matchup.over
@@ -240,15 +240,6 @@ def _sentence(judged: MatchupVerdict) -> str:
     )
     late = " The margin was given after launch, so this describes, and proves nothing."
     return said + late if judged.by_late_margin else said
-
-
-def _outside(table: RoundTable, bounds: tuple[float, float] | None) -> tuple[float, float] | None:
-    """The range of the scores if it goes beyond the declared one, which then bounds nothing."""
-    known = table.scores[~np.isnan(table.scores)]
-    if bounds is None or not known.size:
-        return None
-    low, high = float(known.min()), float(known.max())
-    return (low, high) if low < bounds[0] or high > bounds[1] else None
 
 
 def _row(
@@ -304,8 +295,12 @@ def _of_import(matchup: Matchup) -> list[str]:
     there = np.bincount(matchup.sides, minlength=len(matchup.variants))
     parts = []
     if matchup.paired:
-        # a place that some variant has and another has not; what none has was never asked
-        places = matchup.units * len(matchup.strata) + matchup.places
+        # a unit of a scenario that some variant has and another has not; what none has was never
+        # asked, and the repeats of a unit are averaged
+        within = [levels for name, levels in matchup.within.items() if name != "repeat"]
+        numbers = {key: at for at, key in enumerate(dict.fromkeys(zip(*within, strict=True)))}
+        strata = np.array([numbers.get(key, 0) for key in zip(*within, strict=True)] or [0])
+        places = matchup.units * len(matchup.strata) + strata[matchup.places]
         sides = [np.unique(places[matchup.sides == one]) for one in range(len(there))]
         some, all_ = np.unique(np.concatenate(sides)), sides[0]
         for own in sides[1:]:
@@ -344,6 +339,12 @@ def _rests_on(judged: MatchupVerdict) -> str:
             else ""
         ),
     ]
+    again = matchup.sources[0].run.branched
+    if matchup.factor != "run" and again is not None and again.design is not None:
+        parts.append(f"judged again, and compared by the plan and the looks of run {again.run_id}")
+        if matchup.unjudged:
+            told = plural(len(matchup.unjudged), "session")
+            parts.append(f"{told} of it that cannot be judged again cost their pairs")
     if left_out:
         parts.append(
             f"{plural(left_out, 'pair')} left out for want of a value, which may favour a variant"
@@ -362,7 +363,10 @@ def _rests_on(judged: MatchupVerdict) -> str:
         parts.append(f"{told} left out of scores because one of the two has none")
     if judged.outside is not None:
         low, high = judged.outside
-        parts.append(f"scores from {low:g} to {high:g}, beyond the range that the kind declares")
+        parts.append(
+            f"scores from {low:g} to {high:g}, beyond the range of the kind (`score_range`), which "
+            "then bounds nothing"
+        )
     flags = [flag for flag in verdict.flags if not (matchup.scope and flag == SCENARIOS_ONLY)]
     parts += [*(FLAGS[flag] for flag in flags), *([matchup.scope] if matchup.scope else [])]
     if matchup.simulated:

@@ -11,14 +11,14 @@ import numpy.typing as npt
 
 from matrix.engine.prepare.registry import scoring_kind
 from matrix.model.entries import NEEDLESS
-from matrix.model.errors import BadInput, Mistake, did_you_mean
+from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matchup import Matchup, labels
 from matrix.report.compare.pairing import pairing_of
 from matrix.store.journal.journal import newest_look
 from matrix.store.reading.reader import RunTables
-from matrix.store.run.run_folder import RunFile
+from matrix.store.run.run_folder import JudgedDesign, RunFile
 from matrix.store.tables.tables import factor_columns
 
 
@@ -39,7 +39,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     declared = chosen == run.plan.compared
     spec = run.run_spec
     matchup = replace(matchup, sides=_codes(data[column].astype(str), levels), variants=levels)
-    return replace(
+    matchup = replace(
         matchup,
         absent=_absent(matchup) if run.imported else None,
         factor=chosen,
@@ -47,6 +47,69 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
         spec=spec if declared else matchup.spec,
         dropped_later=_unlaunched(tables, run, chosen, levels, len(matchup.strata)),
         looked_at_cap=_looked_at_cap(tables, spec) if declared else None,
+    )
+    design = None if run.branched is None else run.branched.design
+    return _by_design(matchup, design, run) if design is not None and declared else matchup
+
+
+def _by_design(matchup: Matchup, design: JudgedDesign, run: RunFile) -> Matchup:
+    """Sessions that are judged again, compared as they were launched: by plan and looks of then.
+
+    Which sessions there are was decided by the scores of then. Looking at the new ones once, at
+    the end, would be a look at the time that the old ones chose.
+
+    Raises:
+        BadInput: It is a part of them that says nothing of the variants.
+    """
+    if design.only_missing:
+        told = "has only sessions that had no score before, so nothing is compared in it"
+        raise BadInput([Mistake(run.run_id, None, "", told)])
+    shape = (design.rounds, len(matchup.strata), len(matchup.variants))
+    if len(matchup.units) and int(matchup.units.max()) >= design.rounds:
+        told = (
+            f"{run.run_id}: it has sessions of more rounds than the {design.rounds:,} of its plan"
+        )
+        raise StoreError(told)
+    there = np.zeros(shape, dtype=np.bool_)
+    there[matchup.units, matchup.places, matchup.sides] = True
+    gone = np.zeros(shape, dtype=np.bool_)
+    for place, level in enumerate(matchup.variants):
+        gone[design.dropped.get(level, design.rounds) :, :, place] = True
+    if design.stop_from is not None:
+        gone[design.stop_from :] = True
+    lost = ~there & ~gone
+    lost[design.ended :] = False
+    spec = matchup.spec
+    compare = spec.compare.model_copy(update={"engine": design.engine})
+    return replace(
+        matchup,
+        n_units=design.rounds,
+        n_whole=design.whole,
+        spec=spec.model_copy(update={"compare": compare}),
+        dropped_later=[(int(a), int(b), int(c)) for a, b, c in np.argwhere(gone & ~there)],
+        unjudged=[(int(a), int(b), int(c)) for a, b, c in np.argwhere(lost)],
+        looked_at_cap=design.looked_at_cap,
+    )
+
+
+def design_of(tables: RunTables, run: RunFile, *, only_missing: bool) -> JudgedDesign | None:
+    """What verdicts on a rejudging of this run go by; ``None`` where it compares nothing."""
+    if run.plan.compared is None or run.imported:
+        return None
+    if run.branched is not None:
+        again = run.branched.design
+        return again and again.model_copy(update={"only_missing": only_missing})
+    matchup = factor_matchup(tables, run)
+    look = newest_look(tables.run_dir)
+    return JudgedDesign(
+        rounds=matchup.n_units,
+        whole=matchup.n_whole,
+        ended=matchup.ended_units,
+        engine=matchup.spec.engine,
+        looked_at_cap=matchup.looked_at_cap,
+        dropped={} if look is None else {one.level: one.from_round for one in look.dropped},
+        stop_from=None if look is None else look.stop_from,
+        only_missing=only_missing,
     )
 
 

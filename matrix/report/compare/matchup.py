@@ -70,6 +70,8 @@ class Matchup:
         simulated: What to say of simulated models in it; empty if there are none.
         dropped_later: Places (unit, stratum, variant) of a live run that a look made needless.
         looked_at_cap: Rounds at the one look of a plan that the cap ended; ``None`` without.
+        unjudged: Places (unit, stratum, variant) of sessions that are not judged again with the
+            rest of their run; their pairs count for nothing.
         absent: Places (unit, stratum, variant) of imported results that their files do not have,
             [n, 3]; their pairs count for nothing.
         paired: Whether sessions of one unit belong together; else each variant is a sample.
@@ -102,6 +104,7 @@ class Matchup:
     simulated: str
     dropped_later: Sequence[tuple[int, int, int]] = ()
     looked_at_cap: int | None = None
+    unjudged: Sequence[tuple[int, int, int]] = ()
     absent: npt.NDArray[np.int64] | None = None
     paired: bool = True
     metrics: Mapping[str, Floats] = field(default_factory=dict)
@@ -234,6 +237,11 @@ class Matchup:
         places = zip(self.units[missing], self.places[missing], strict=True)
         return self._laid_out(values, outcomes), len(set(places))
 
+    @property
+    def ended_units(self) -> int:
+        """Units, from the first, all of whose sessions have ended."""
+        return self._laid_out(np.full(len(self.ids), np.nan), self.outcomes).prefix_length
+
     def cube(self, table: RoundTable, values: Floats) -> Floats:
         """A value of every session of the prefix, [rounds, strata, variants]; NaN if there is none.
 
@@ -249,8 +257,9 @@ class Matchup:
     def _laid_out(self, values: Floats, outcomes: npt.NDArray[Any]) -> RoundTable:
         later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
         absent = np.empty((0, 3), np.int64) if self.absent is None else self.absent
-        more = np.concatenate([later, absent])
-        why = ["dropped"] * len(later) + ["errored"] * len(absent)
+        unjudged = np.array(self.unjudged, dtype=np.int64).reshape(-1, 3)
+        more = np.concatenate([later, absent, unjudged])
+        why = ["dropped"] * len(later) + ["errored"] * (len(absent) + len(unjudged))
         try:
             table = complete_rounds(
                 np.concatenate([self.units, more[:, 0]]),
@@ -266,7 +275,36 @@ class Matchup:
             where = self.sources[0].run_dir
             told = f"the tables of {where} do not fit its plan: {error}"
             raise StoreError(f"{told}; `matrix repair {where}` makes them again") from None
-        return table if self.absent is None else replace(table, never=self._never(table))
+        if self.absent is None:
+            return table
+        return self._averaged(replace(table, never=self._never(table)))
+
+    def _averaged(self, table: RoundTable) -> RoundTable:
+        """The same with each repeat that a file lacks at the mean of those of its unit and variant.
+
+        Then the mean of a unit's pairs is the difference of its variants' means, whoever was
+        repeated how often, and scenarios weigh alike. Nothing is lacking at such a place, and it
+        is at no risk of failure.
+        """
+        assert self.absent is not None
+        if not self.paired or "repeat" not in self.within:
+            return table
+        lacking = np.zeros(table.scores.shape, dtype=np.bool_)
+        lacking[tuple(self.absent[self.absent[:, 0] < table.prefix_length].T)] = True
+        scores, never = table.scores.copy(), np.zeros(lacking.shape, dtype=np.bool_)
+        if table.never is not None:
+            never |= table.never
+        others = [levels for name, levels in self.within.items() if name != "repeat"]
+        alike = list(zip(*others, strict=True)) or [()] * len(self.strata)
+        for one in dict.fromkeys(alike):
+            mine = np.array([other == one for other in alike])
+            known = ~np.isnan(scores[:, mine])
+            sums, counts = np.nansum(scores[:, mine], axis=1), known.sum(axis=1)
+            means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
+            there = np.logical_not(lacking[:, mine]).any(axis=1, keepdims=True)
+            scores[:, mine] = np.where(lacking[:, mine], means[:, None], scores[:, mine])
+            never[:, mine] |= lacking[:, mine] & there
+        return replace(table, scores=scores, never=never)
 
     def _never(self, table: RoundTable) -> npt.NDArray[np.bool_]:
         """Places that no result was ever meant for: no variant has one, or nothing pairs them."""

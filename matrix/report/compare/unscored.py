@@ -6,11 +6,13 @@ They are in no mean, so how many there are of each variant is told beside the me
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from matrix.report.compare.matchup import Floats, Matchup
+from matrix.stats.rounds.balancing import weighing
 from matrix.stats.rounds.round_table import RoundTable
 
 
@@ -71,3 +73,22 @@ def mute_places(matchup: Matchup, table: RoundTable) -> list[str]:
     least = heard.max(axis=0).min(axis=1)
     mute = [name for name, known in zip(matchup.strata, least, strict=True) if not known]
     return mute if len(mute) < len(least) else []
+
+
+def uncounted_places(matchup: Matchup, table: RoundTable) -> list[str]:
+    """Scenarios (with levels of other factors) that are not in some difference of two variants.
+
+    They have fewer than two pairs of scores of these, where others have more; see
+    `matrix.stats.rounds.balancing`. Those of :func:`mute_places` are among them.
+    """
+    counted = np.ones(table.n_scenarios, dtype=np.bool_)
+    for pair in combinations(range(table.n_variants), 2):
+        here = weighing(table.scored(*pair))
+        if here.any():
+            counted &= here
+    mute = mute_places(matchup, table)
+    return [
+        name
+        for name, there in zip(matchup.strata, counted, strict=True)
+        if not there or name in mute
+    ]

@@ -32,6 +32,7 @@ from matrix.stats import (
 )
 from matrix.stats.estimates.figures import percent
 from matrix.stats.gates.gate import gate_of_interval
+from matrix.stats.looks.failures import bounded_by
 from matrix.stats.rounds.round_table import RoundTable
 from matrix.stats.rounds.rules import MIN_ROUNDS, Rules
 from matrix.stats.verdicts.comparisons import paired_rates
@@ -94,6 +95,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     scores, unscored, fragile = None, (0, 0), False
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
+        rules = bounded_by(table, rules)
         scores, rounds = _on_scores(table, margin, rules), len(table.paired(BASELINE, CANDIDATE))
         if scores.kind == "pass" and matchup.is_due(chosen):
             fragile = _at_worst(table, margin, rules).kind != "pass"

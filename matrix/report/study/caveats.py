@@ -10,7 +10,12 @@ from matrix.model.metrics import OF_FAILURES_TOO
 from matrix.model.records import PLAYED
 from matrix.report.compare.changes import changes_between, other_rules
 from matrix.report.compare.compare import MatchupVerdict
-from matrix.report.compare.unscored import mute_places, unscored_of, unscored_told
+from matrix.report.compare.unscored import (
+    mute_places,
+    uncounted_places,
+    unscored_of,
+    unscored_told,
+)
 from matrix.report.run.summary import moved_models
 from matrix.report.run.summary_text import moved_alias
 from matrix.report.text import names_listed, plural
@@ -100,6 +105,12 @@ def _unscored(judged: MatchupVerdict) -> Iterator[str]:
         yield (
             f"Nothing here is about {names_listed(mute)}: of a variant or more, no session there "
             f"has a {judged.metric}."
+        )
+    thin = [name for name in uncounted_places(judged.matchup, judged.table) if name not in mute]
+    if thin:
+        yield (
+            f"A difference here leaves out {names_listed(thin)}: there, two variants have fewer "
+            f"than two pairs with a {judged.metric} of both."
         )
 
 

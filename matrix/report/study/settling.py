@@ -9,7 +9,7 @@ import numpy as np
 from matrix.model.money import NANO_PER_USD, NanoUSD, show_usd
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import cube_of
-from matrix.report.compare.unscored import mute_places
+from matrix.report.compare.unscored import uncounted_places
 from matrix.report.text import names_listed, plural
 from matrix.stats.verdicts.ruling import inside
 from matrix.store.run.run_folder import resume_command
@@ -49,8 +49,8 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         told = "Nothing is settled by a margin that was given after launch; declare it before one."
         return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
-        mute = mute_places(judged.matchup, judged.table)
-        where = f"the scenarios that have scores (not {names_listed(mute)})" if mute else ""
+        out = uncounted_places(judged.matchup, judged.table)
+        where = f"the scenarios that it counts (not {names_listed(out)})" if out else ""
         told = f"Settled for {where or 'these scenarios'}: it needs no more {unit}s."
         return Settling(0, 0, 0, each, told)
     if judged.matchup.looked_at_cap is not None:
@@ -143,6 +143,12 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
     if len(sources) != 1 or requested <= sources[0].run.plan.rounds:
         return ""
     more, unit = requested - verdict.rounds_complete, judged.matchup.unit
+    again = sources[0].run.branched
+    if again is not None and again.design is not None:
+        whose = f"run {again.run_id}"
+        if requested <= again.design.rounds:
+            return f"{plural(more, f'more {unit}')} of {whose} would have to be played first. "
+        return f"About {plural(requested, unit)} are needed: more than {whose} was planned with. "
     if verdict.rules.engine == "open-ended":
         plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {requested}')}`"
         return (

@@ -16,6 +16,7 @@ from matrix.stats.estimates.interval import Interval
 from matrix.stats.estimates.proportions import mcnemar, newcombe_paired
 from matrix.stats.looks.betting import log_gate_capital
 from matrix.stats.rounds.round_table import RoundTable
+from matrix.stats.rounds.rules import Rules
 
 MOST_ROUNDS_AHEAD = 100_000
 """Projections beyond this many further rounds are reported as none."""
@@ -213,14 +214,29 @@ def failure_contrast(
     return FailureContrast(both, only_a, only_b, neither, interval, p_mid, per_effective)
 
 
-def check_score_bounds(table: RoundTable, score_bounds: tuple[float, float] | None) -> None:
-    """Raise ``ValueError`` if a recorded score lies outside the declared bounds."""
+def beyond_bounds(
+    table: RoundTable, score_bounds: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """Lowest and highest recorded score where they lie outside the declared bounds."""
     recorded = table.scores[~np.isnan(table.scores)]
     if score_bounds is None or recorded.size == 0:
-        return
+        return None
     lowest, highest = float(recorded.min()), float(recorded.max())
-    if lowest < score_bounds[0] or highest > score_bounds[1]:
+    inside = score_bounds[0] <= lowest and highest <= score_bounds[1]
+    return None if inside else (lowest, highest)
+
+
+def bounded_by(table: RoundTable, rules: Rules) -> Rules:
+    """The same rules, without bounds that scores have shown to be none."""
+    outside = beyond_bounds(table, rules.score_bounds)
+    return rules if outside is None else replace(rules, score_bounds=None)
+
+
+def check_score_bounds(table: RoundTable, score_bounds: tuple[float, float] | None) -> None:
+    """Raise ``ValueError`` if a recorded score lies outside the declared bounds."""
+    outside = beyond_bounds(table, score_bounds)
+    if outside is not None:
         raise ValueError(
-            f"scores go from {lowest:g} to {highest:g}, outside the declared bounds "
+            f"scores go from {outside[0]:g} to {outside[1]:g}, outside the declared bounds "
             f"{score_bounds}; declare the true ones, or None for an unbounded score"
         )

@@ -207,8 +207,8 @@ def known(se: float) -> float | None:
 def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
     """Pairs of both variants lost to infrastructure, and further ones without both scores."""
     live = int(table.both_live(a, b).sum()) * table.n_scenarios
-    errored = live - int(table.at_risk(a, b).sum())
-    return errored, live - errored - int(table.scored(a, b).sum())
+    at_risk = table.at_risk(a, b)
+    return live - int(at_risk.sum()), int((at_risk & ~table.scored(a, b)).sum())
 
 
 def discordant_needed(level: float) -> int:

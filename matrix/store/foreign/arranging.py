@@ -127,21 +127,39 @@ def _by_unit(rows: Sequence[ForeignRow], faults: RowFaults) -> tuple[list[Placed
         home = "" if crossed else next(iter(homes[unit]))
         numbers[unit] = counted[home]
         counted[home] += 1
-    repeats = sorted({row.repeat for row in rows}, key=_natural)
-    nth = {name: place for place, name in enumerate(repeats, 1)}
+    nth = _repeats(rows)
     for told in twice_in(rows):
         faults.say(None, "", told)
     placed = [
         PlacedRow(
             row,
             numbers[row.unit],
-            nth[row.repeat],
+            number,
             row.scenario,
             content_hash([row.scenario, row.unit, row.repeat, *row.levels]),
         )
-        for row in rows
+        for row, number in zip(rows, nth, strict=True)
     ]
-    return placed, max(counted.values(), default=0), max(1, len(repeats))
+    return placed, max(counted.values(), default=0), max(nth, default=1)
+
+
+def _repeats(rows: Sequence[ForeignRow]) -> list[int]:
+    """Which repeat of its unit each row is, from 1.
+
+    Repeats of the same names in all variants are numbered alike. Other names, such as seeds that
+    each variant has its own of, say nothing across variants, so each numbers its own.
+    """
+    names = defaultdict[tuple[str, str], dict[tuple[str, ...], set[str]]](
+        lambda: defaultdict[tuple[str, ...], set[str]](set)
+    )
+    for row in rows:
+        names[row.scenario, row.unit][row.levels].add(row.repeat)
+    order = dict[tuple[str, str, tuple[str, ...]], dict[str, int]]()
+    for (scenario, unit), by_variant in names.items():
+        for levels, own in by_variant.items():
+            named = sorted(own, key=_natural)
+            order[scenario, unit, levels] = {name: at for at, name in enumerate(named, 1)}
+    return [order[row.scenario, row.unit, row.levels][row.repeat] for row in rows]
 
 
 def _natural(text: str) -> tuple[int, str]:

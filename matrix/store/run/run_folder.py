@@ -30,7 +30,7 @@ from matrix.model.lines import in_line, require_line
 from matrix.model.money import NanoUSD
 from matrix.model.records import Outcome
 from matrix.model.spec.aliases import simulated_roles, simulated_words
-from matrix.model.spec.run_spec import RunSpec
+from matrix.model.spec.run_spec import Engine, RunSpec
 from matrix.store.run.disk import Disk
 from matrix.store.run.made_here import mark_of
 from matrix.store.run.own_files import FILE_MODE, FOLDER_MODE, require_own
@@ -158,6 +158,33 @@ class Stopping(_Part):
     )
 
 
+class JudgedDesign(_Part):
+    """How sessions that are judged again were launched and looked at: verdicts go by it."""
+
+    rounds: int = Field(ge=1, le=10_000_000, description="Rounds that were planned.")
+    whole: int = Field(ge=0, description="Those that were planned with all their sessions.")
+    ended: int = Field(
+        ge=0,
+        description=(
+            "Rounds, from the first, all of whose sessions had ended: one of these that is not "
+            "judged again costs its pair."
+        ),
+    )
+    engine: Engine = Field(description="How the comparison was declared to look at the scores.")
+    looked_at_cap: int | None = Field(
+        default=None, description="Rounds at the one look that was declared for the cap."
+    )
+    dropped: Mapping[str, int] = Field(
+        default_factory=dict, description="Level that a look dropped -> its first round without."
+    )
+    stop_from: int | None = Field(
+        default=None, description="The first round that a look left out as all was decided."
+    )
+    only_missing: bool = Field(
+        default=False, description="Whether only sessions without a score are judged again."
+    )
+
+
 class BranchedFrom(_Part):
     """What the sessions of a run go on from, and what was changed in them."""
 
@@ -175,6 +202,9 @@ class BranchedFrom(_Part):
     where: str = Field(default="", description="The condition that chose the moments, if one did.")
     moments: tuple[tuple[str, int], ...] = Field(
         description="Parent session and turn of each moment; a round of this run is one of them."
+    )
+    design: JudgedDesign | None = Field(
+        default=None, description="Of a `rejudge` of variants: what verdicts go by."
     )
 
 

@@ -152,3 +152,22 @@ def test_code_is_not_taken_from_a_checkpoint_file(project: Project) -> None:
     done = project.matrix("replay", "--checkpoint", "one.json", "--executor", "in-process")
     assert done.code == 2
     assert "code is not taken from a checkpoint file; go on from its run: matrix replay" in done.err
+
+
+def test_scores_beyond_the_range_that_nobody_declared_are_looked_at_as_any(tmp_path: Path) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "points.py").write_text(
+        "import matrix\n\n"
+        "@matrix.scenario\n"
+        "async def points(ctx, bonus: int = 0):\n"
+        "    await ctx.ask('agent', 'go')\n"
+        "    return 7 + bonus + ctx.rng('luck').random()\n"
+    )
+    done = project.matrix(
+        "run", "points.py", "--set", "factors.bonus=[0, 2]", "--per-cell", "30", "--stop-early",
+        "--executor", "in-process", "--run-id", "it",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "decided after 30 rounds" in done.out, "the failure gate takes more"
+    told = project.matrix("compare", "it").out
+    assert "beyond the range of the kind (`score_range`)" in " ".join(told.split())
