@@ -41,6 +41,12 @@ if TYPE_CHECKING:
         read_checkpoint,
     )
     from matrix.api.sessions.files_replayed import plan_replay_checkpoint, replay_checkpoint
+    from matrix.api.sessions.interviewing import (
+        answered,
+        interview,
+        plan_interview,
+        plan_interview_checkpoint,
+    )
     from matrix.api.sessions.rejudging import plan_rejudge, rejudge
     from matrix.engine.executors.executor import ExecutorChoice
 
@@ -50,6 +56,7 @@ __all__ = [
     "Checkup",
     "ExecutorChoice",
     "Run",
+    "answered",
     "archive",
     "archive_older",
     "branch",
@@ -66,12 +73,15 @@ __all__ = [
     "export_snapshot",
     "import_results",
     "init",
+    "interview",
     "list_runs",
     "open_run",
     "pilot_for",
     "plan",
     "plan_branch",
     "plan_explanation",
+    "plan_interview",
+    "plan_interview_checkpoint",
     "plan_rejudge",
     "plan_replay",
     "plan_replay_checkpoint",
@@ -135,6 +145,10 @@ _HOMES: Final = {
     "read_checkpoint": "matrix.api.sessions.exporting",
     "plan_replay_checkpoint": "matrix.api.sessions.files_replayed",
     "replay_checkpoint": "matrix.api.sessions.files_replayed",
+    "answered": "matrix.api.sessions.interviewing",
+    "interview": "matrix.api.sessions.interviewing",
+    "plan_interview": "matrix.api.sessions.interviewing",
+    "plan_interview_checkpoint": "matrix.api.sessions.interviewing",
     "plan_rejudge": "matrix.api.sessions.rejudging",
     "rejudge": "matrix.api.sessions.rejudging",
     "ExecutorChoice": "matrix.engine.executors.executor",

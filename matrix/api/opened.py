@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from matrix.api.plotting import Plots
+    from matrix.api.sessions.interviewing import Interviewed
     from matrix.report.gates.gate_wish import FailOn
     from matrix.report.gates.gating import GateReport
     from matrix.report.run.summary import Summary
@@ -198,6 +199,13 @@ class Run:
         from matrix import api
 
         return api.replay(self.path, session, turn=turn, **{"results": self.path.parent, **more})
+
+    def interview(self, session: str, who: str, question: str, **more: Any) -> Interviewed:
+        """Ask somebody of one of its sessions about it; see :func:`matrix.interview`."""
+        from matrix import api
+
+        given = {"results": self.path.parent, **more}
+        return api.interview(self.path, session, who, question, **given)
 
     def branch(self, session: str | None = None, **more: Any) -> Run:
         """Play on from moments of its sessions in several variants; see :func:`matrix.branch`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,6 +25,10 @@ from matrix.cli.options import (
     overrides_of,
 )
 
+if TYPE_CHECKING:
+    from matrix.api.sessions.choosing import Branching
+    from matrix.engine.executors.executor import AnyExecutor
+
 HELP = """Play on from a session after a turn, with something changed.
 
 \b
@@ -32,11 +36,14 @@ HELP = """Play on from a session after a turn, with something changed.
     matrix replay last 3f2a --turn 22 --set narrator=sim/opus-4.5 --times 5
     matrix replay last 3f2a --turn 22    on simulated models, the same again
     matrix replay --checkpoint turn-22.json --set prompt=pulse-aware
+    matrix replay last 3f2a --ask Ned "Why did you stay behind?"
 
 Conversation, players and group before that turn are kept. What can be set is a
 role, an option of the kind, another scenario, or a text such as
 guide=file://mine.md. The new sessions are a run of their own. A file that
 `matrix export` wrote takes the place of run, session and turn, on any machine.
+With --ask nothing is played on: one player answers, in character, from what they
+remember after that turn (the last, if none is named), and the session stays as it was.
 """
 
 TurnOption = Annotated[
@@ -62,6 +69,15 @@ ChangesOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="What to change.", show_default=False),
 ]
+AskOption = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        "--ask",
+        metavar="PLAYER QUESTION",
+        help="Ask one player instead of playing on.",
+        show_default=False,
+    ),
+]
 NewRunOption = Annotated[
     str | None,
     typer.Option("--run-id", metavar="ID", help="Name the new run yourself.", show_default=False),
@@ -81,6 +97,7 @@ def replay(
     checkpoint: CheckpointOption = None,
     trust: TrustOption = False,
     changes: ChangesOption = None,
+    ask: AskOption = None,
     times: Annotated[
         int, typer.Option("--times", metavar="N", help="How often; the first keeps the seed.")
     ] = 1,
@@ -114,32 +131,82 @@ def replay(
     )
     requested, _ = together(
         lambda: changes_of(changes or []),
-        lambda: _check_place(run, session, turn, checkpoint),
+        lambda: _check_place(run, session, turn, checkpoint, asked=ask is not None),
     )
+    planned: Branching
     if checkpoint is not None:
-        planned = api.plan_replay_checkpoint(
-            checkpoint,
-            changes=requested,
-            times=times,
-            trust=trust,
-            overrides=layers,
-        )
+        from_file: dict[str, Any] = {"changes": requested, "times": times, "trust": trust}
+        if ask is None:
+            planned = api.plan_replay_checkpoint(checkpoint, **from_file, overrides=layers)
+        else:
+            planned = api.plan_interview_checkpoint(checkpoint, *ask, **from_file, overrides=layers)
     else:
         assert run is not None
         assert session is not None
-        assert turn is not None
-        planned = api.plan_replay(
-            run,
-            session,
-            turn=turn,
-            changes=requested,
-            times=times,
-            trust=trust,
-            results=results,
-            overrides=layers,
-        )
+        in_run: dict[str, Any] = {
+            "changes": requested,
+            "times": times,
+            "trust": trust,
+            "results": results,
+            "overrides": layers,
+        }
+        if ask is None:
+            assert turn is not None
+            planned = api.plan_replay(run, session, turn=turn, **in_run)
+        else:
+            planned = api.plan_interview(run, session, *ask, turn=turn, **in_run)
     choice = executor_of(executor, address, workers)
-    see_through(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
+    if ask is None:
+        see_through(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
+    else:
+        _hear(planned, results, run_id, choice, dry_run=dry_run, quiet=quiet, json=json)
+
+
+def _hear(
+    planned: Branching,
+    results: str,
+    run_id: str | None,
+    executor: AnyExecutor,
+    *,
+    dry_run: bool,
+    quiet: bool,
+    json: bool,
+) -> None:
+    """Have somebody asked, and print what they say."""
+    from matrix import api
+    from matrix.cli.finish import shown
+    from matrix.cli.plan_command import print_plan
+    from matrix.cli.printing import print_json, say
+    from matrix.model.money import show_usd
+    from matrix.report.text import harmless
+
+    if dry_run:
+        print_plan(planned.continuation.prepared, json=json)
+        return
+    with shown(quiet=quiet or json) as listener:
+        run = api.start_branching(planned, results, run_id, executor, listener)
+    heard = api.answered(run)
+    totals = run.file.totals
+    spent = totals.charged_nano if totals is not None else 0
+    if json:
+        print_json(
+            {
+                "run": run.id,
+                "session": heard.session_id,
+                "turn": heard.turn,
+                "player": heard.who,
+                "question": heard.question,
+                "answers": list(heard.answers),
+                "usd": spent / 1e9,
+            }
+        )
+        return
+    for answer in heard.answers:
+        say(harmless(f"{heard.who}: {answer}"))
+    if not quiet:
+        noted = " (simulated)" if run.file.simulated else ""
+        where = f"after turn {heard.turn} of session {heard.session_id}"
+        say(f"\nasked {where}, in run {run.id}: {show_usd(spent)}{noted}")
 
 
 def _check_place(
@@ -147,14 +214,18 @@ def _check_place(
     session: str | None,
     turn: int | None,
     checkpoint: str | None,
+    *,
+    asked: bool,
 ) -> None:
     """Raise ``BadInput`` unless it is said in one way, and wholly, where to go on."""
     from matrix.model.documents.mistakes import Mistakes
 
     said, mistakes = (run, session, turn), Mistakes()
-    in_a_run = None not in said
+    in_a_run = None not in (said[:2] if asked else said)
     if in_a_run == (checkpoint is not None) or (not in_a_run and said != (None, None, None)):
         message = "say where to go on: RUN SESSION with --turn N, or --checkpoint FILE"
+        if asked:
+            message = "say whose players are asked: RUN SESSION, or --checkpoint FILE"
         mistakes.say("matrix replay", message)
     mistakes.stop_if_any()
 

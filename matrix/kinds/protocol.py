@@ -211,6 +211,18 @@ class AsksPeople(Protocol):
 
 
 @runtime_checkable
+class AnswersQuestions(Protocol):
+    """A kind whose sessions have people in them who can be asked about what was played."""
+
+    def interview(self, who: str, question: str) -> Mapping[str, JSON]:
+        """What has to be other in a session that goes on for somebody to be asked, and no more.
+
+        It plays no turn, asks one model, and leaves question and answer in :data:`INTERVIEWED`.
+        """
+        ...
+
+
+@runtime_checkable
 class UsesVariables(Protocol):
     """A kind that reads environment variables of its own: ``MATRIX_<NAME>`` -> what it sets.
 
@@ -343,6 +355,9 @@ MATERIAL: Final = "material"
 
 RECORDED: Final = "recorded"
 """Channel for what a kind was given in a turn, where it needs that again later."""
+
+INTERVIEWED: Final = "interview"
+"""Channel for what somebody of a session was asked about it afterwards, and what they said."""
 
 UNREAD: Final = frozenset({REPORTED, MATERIAL, RECORDED})
 """Channels that no transcript shows."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from matrix.api.opened import Run
 from matrix.engine.continuation.changes import ContinuationRequest, as_level
@@ -41,13 +41,19 @@ def branched_of(planned: Branching) -> BranchedFrom:
     requested, moments = planned.continuation.requested, planned.continuation.moments
     return BranchedFrom(
         run_id=moments[0].run_id,
-        mode="rejudge" if requested.again else "replay" if requested.own_seed else "branch",
+        mode=_mode(requested),
         changes=requested.levels,
         times=requested.times,
         where=planned.where,
         moments=tuple((moment.plan.session_id, moment.turn) for moment in moments),
         design=planned.design,
     )
+
+
+def _mode(requested: ContinuationRequest) -> Literal["replay", "branch", "rejudge", "interview"]:
+    if requested.asked:
+        return "interview"
+    return "rejudge" if requested.again else "replay" if requested.own_seed else "branch"
 
 
 def continuation_request(
@@ -90,8 +96,8 @@ def replay_of(changes: Mapping[str, JSON] | None, times: int) -> ContinuationReq
     )
 
 
-def moments_of(parent: Run, places: Sequence[tuple[str, int]]) -> list[Checkpoint]:
-    """The moments at these places, each a session (as people say it) and a turn.
+def moments_of(parent: Run, places: Sequence[tuple[str, int | None]]) -> list[Checkpoint]:
+    """The moments at these places, each a session (as people say it) and a turn, or its last.
 
     Raises:
         BadInput: A session that cannot be gone on from, or a turn that it has not.

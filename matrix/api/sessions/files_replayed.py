@@ -35,7 +35,7 @@ def plan_replay_checkpoint(
     """
     requested, moment = together(
         lambda: replay_of(changes, times),
-        lambda: _moment(checkpoint, Path(project)),
+        lambda: moment_of_file(checkpoint, Path(project)),
     )
     elsewhere = "" if isinstance(checkpoint, Checkpoint) else str(checkpoint)
     found = go_on(
@@ -97,7 +97,12 @@ def replay_checkpoint(
     return start_branching(planned, results, run_id, executor, listener)
 
 
-def _moment(checkpoint: Checkpoint | str | Path, project: Path) -> Checkpoint:
+def moment_of_file(checkpoint: Checkpoint | str | Path, project: Path) -> Checkpoint:
+    """The moment that an exported file holds, or the one in hand.
+
+    Raises:
+        BadInput: It is no such file, or none that can be gone on from.
+    """
     if isinstance(checkpoint, Checkpoint):
         return checkpoint
     return moment_in(read_checkpoint(checkpoint), str(checkpoint), project)

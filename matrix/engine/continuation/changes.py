@@ -27,13 +27,14 @@ class ContinuationRequest:
         changes: What may be other -> the values it is to have; every combination is a variant.
         times: How often each variant is played from each moment.
         own_seed: The first time keeps the parent's seed, so that nothing else is other.
-        word: ``replay`` or ``branch``.
+        word: ``replay``, ``branch``, ``rejudge`` or ``interview``.
         flag: Where changes come from, for mistakes.
         judges: Judges to list in place of those that the parent's spec lists; ``None``: the same.
         again: The sessions are over, and only judged again: each stays in its round, and what the
             parent compared is compared.
         parents_factor: What the parent compared.
         opponents: Session -> whom it is compared with, as sessions find it among their texts.
+        asked: The change that has somebody asked in place of playing on, if there is one.
     """
 
     changes: Mapping[str, tuple[JSON, ...]]
@@ -45,6 +46,7 @@ class ContinuationRequest:
     again: bool = False
     parents_factor: str | None = None
     opponents: Mapping[str, JSON] | None = None
+    asked: str = ""
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:
@@ -68,7 +70,7 @@ class ContinuationRequest:
 
     def origin(self, name: str) -> str:
         """Where a change was given, for a mistake in it."""
-        return f"{self.flag} {name}"
+        return "--ask" if name == self.asked else f"{self.flag} {name}"
 
 
 def as_level(value: JSON) -> str:

@@ -20,12 +20,13 @@ from matrix.kinds.playtest.setup.binding import bind_cell, rebind_session
 from matrix.kinds.playtest.setup.given import OPTIONS, with_given
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.pack import read_scenario
-from matrix.kinds.playtest.setup.roles import ROLES
+from matrix.kinds.playtest.setup.roles import INTERVIEW, ROLES
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
 from matrix.kinds.playtest.table.scoring import SCORE_NAMES, record_composite, record_counts
+from matrix.kinds.playtest.table.survey import interview_player, survey_players
 from matrix.kinds.playtest.table.table import TurnTable
 from matrix.kinds.playtest.table.turn import emit, play_turn
 from matrix.kinds.protocol import (
@@ -155,7 +156,10 @@ class PlaytestKind:
         return await create_characters(ctx)
 
     async def turn(self, ctx: Context, state: PlaytestState) -> PlaytestState:
-        """Play one turn."""
+        """Play one turn; none where somebody is only to be asked."""
+        if TurnTable.of(ctx).options.interview is not None:
+            ctx.end("completed", "an interview")
+            return state
         return await play_turn(ctx, state)
 
     def document(self, session: SessionSoFar) -> BaseModel:
@@ -166,6 +170,10 @@ class PlaytestKind:
         """The report's headings of the play-test document."""
         return sections_of(session)
 
+    def interview(self, who: str, question: str) -> Mapping[str, JSON]:
+        """The option that has one player asked in place of playing on."""
+        return {INTERVIEW: {"player": who, "question": question}}
+
     def questions(self, kept: PreviousPlay) -> Mapping[str, LabelQuestion]:
         """What the judge is asked of every session."""
         low, high = RUBRIC.scale
@@ -174,10 +182,15 @@ class PlaytestKind:
         }
 
     async def finish(self, ctx: Context, state: PlaytestState) -> None:
-        """Close the books: an open tangent, the judge's verdict, metrics and the composite."""
+        """Close the books: an open tangent, survey, the judge's verdict, metrics, the composite."""
         table = TurnTable.of(ctx)
+        if table.options.interview is not None:
+            await interview_player(ctx, table, state, table.options.interview)
+            return
         state, findings = close_tangent(state)
         emit(ctx, findings)
+        if table.options.survey and state.turns:
+            await survey_players(ctx, table, state, table.options.survey)
         judged: Sequence[Judged[RubricVerdict]] = ()
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)

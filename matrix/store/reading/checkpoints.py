@@ -56,8 +56,8 @@ class Moments:
         """
         return find_session(self._journal, text)
 
-    def after(self, session_id: str, turn: int) -> Checkpoint:
-        """A session after one of its turns; turn 0 is its start.
+    def after(self, session_id: str, turn: int | None) -> Checkpoint:
+        """A session after one of its turns; turn 0 is its start, ``None`` means the last.
 
         Raises:
             BadInput: It is no session that has ended by itself, or has no such turn.
@@ -67,6 +67,7 @@ class Moments:
         mistake = None
         played = [done for done in found.turns if done.phase != "finish"]
         turns = [done.turn for done in played]
+        turn = max(turns, default=0) if turn is None else turn
         if found.plan.part != "play":
             mistake = "is the preparation of a round, not a session"
         elif found.ended is None:

@@ -189,10 +189,11 @@ class BranchedFrom(_Part):
     """What the sessions of a run go on from, and what was changed in them."""
 
     run_id: str = Field(description="The parent's run.")
-    mode: Literal["replay", "branch", "rejudge"] = Field(
+    mode: Literal["replay", "branch", "rejudge", "interview"] = Field(
         description=(
             "`replay`: the first repeat keeps the parent's seed; `branch`: none does; `rejudge`: "
-            "sessions that were over are judged again, and each is in its round."
+            "sessions that were over are judged again, and each is in its round; `interview`: "
+            "nothing is played on, somebody is asked."
         )
     )
     changes: Mapping[str, tuple[str, ...]] = Field(
@@ -569,7 +570,7 @@ def find_run(results_dir: Path, text: str) -> Path:
         readable = [
             listed.path
             for listed in list_runs(results_dir)
-            if listed.run is not None and not listed.run.explains
+            if listed.run is not None and not listed.run.explains and not _asks(listed.run)
         ]
         if readable:
             return readable[-1]
@@ -583,6 +584,10 @@ def find_run(results_dir: Path, text: str) -> Path:
     if len(matches) == 1:
         return results_dir / matches[0]
     raise RunNotFound(_not_found(results_dir, text, ids, matches))
+
+
+def _asks(run: RunFile) -> bool:
+    return run.branched is not None and run.branched.mode == "interview"
 
 
 def _run_dirs(results_dir: Path) -> list[Path]:

@@ -15,9 +15,11 @@ from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.history import SYSTEM
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype
+from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.prompts import player_system, spokesperson_system
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
 from matrix.kinds.playtest.table.casting import Persona
+from matrix.kinds.playtest.table.survey import whom
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.records import JSON, Message, Player
 
@@ -31,7 +33,8 @@ def fork_session(
     """The state that a changed session goes on from.
 
     Raises:
-        BadInput: A group of another size, or a change of how the group is drawn.
+        BadInput: A group of another size, a change of how the group is drawn, or an interview of
+            nobody at the table.
     """
     group = changes.get("group")
     mistakes = [
@@ -52,6 +55,11 @@ def fork_session(
                 "group", None, "", f"found {found}; one for each of the players, who are {seated}"
             )
         )
+    asked = PlaytestOptions.model_validate(ctx.plan.options).interview
+    if asked is not None and whom(state, asked) is None:
+        seated = ", ".join(state.names)
+        told = f"found {asked.player!r}; the players are {seated}, or say spokesperson"
+        mistakes.append(Mistake(roles.INTERVIEW, None, "", told))
     places = {"relay_prompt": state.relay_prompt, "story_at": state.story_at - 1}
     places |= {f"seats[{number}].persona": one.persona for number, one in enumerate(state.seats)}
     mistakes += [

@@ -22,6 +22,7 @@ _EVENTS: Final = {
     "tangent": "Tangent",
     "private_moment": "Private moment",
     "private_payoff": "Payoff of a private moment",
+    "survey": "Survey",
 }
 
 

@@ -37,6 +37,9 @@ def bind_cell(
         BadInput: Unknown prompt or archetype, unreadable file, or a role that cannot follow the
             archetypes; every mistake at once.
     """
+    if options.interview is not None:
+        told = "is of a session that was played: matrix replay RUN SESSION --ask PLAYER QUESTION"
+        raise BadInput([Mistake("run spec", None, "options.interview", told)])
     return _joined(
         pack,
         options,
@@ -120,7 +123,7 @@ def _bound(
         | {roles.model_of(roles.PLAYERS, role_models, model) for model in pool_models.values()},
         profile=profile,
         prelude_profile=prelude_profile(options, role_models, pool_models),
-        turns=expected_turns(shape),
+        turns=expected_turns(shape) if options.interview is None else (1.0, 1.0, 1.0),
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -14,10 +15,13 @@ from pydantic import (
 )
 
 from matrix.judging.repeats import MAX_REPEATS
+from matrix.kinds.playtest.setup.vocabulary import SURVEY_QUESTIONS
+from matrix.model.errors import did_you_mean
 
 MAX_GROUP = 8
+MAX_QUESTIONS = 12
 
-ADDED_LATER: Final = ("judge_repeats",)
+ADDED_LATER: Final = ("judge_repeats", "survey", "interview")
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
 Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
@@ -50,6 +54,33 @@ class Weights(BaseModel):
         if self.progress + self.tangents + self.quality + self.failures <= 0:
             raise ValueError("at least one weight must be above 0")
         return self
+
+
+def _question(text: str) -> str:
+    """A question of a survey; one word is the name of a known one."""
+    if text not in SURVEY_QUESTIONS and " " not in text.strip():
+        known = sorted(SURVEY_QUESTIONS)
+        raise ValueError(
+            f"{text!r} is no question; allowed: {', '.join(known)}, or one in words"
+            + did_you_mean(text, known)
+        )
+    return text.strip()
+
+
+Question = Annotated[
+    str, Field(min_length=1, max_length=500, pattern=r"\S"), AfterValidator(_question)
+]
+
+
+class Interview(BaseModel):
+    """What one player is asked after a turn, in place of playing on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    player: str = Field(
+        min_length=1, max_length=100, description="Whom to ask: a name, or spokesperson."
+    )
+    question: str = Field(min_length=1, max_length=2000, pattern=r"\S", description="What to ask.")
 
 
 class PlaytestOptions(BaseModel):
@@ -97,6 +128,24 @@ class PlaytestOptions(BaseModel):
     stuck_after: int = Field(
         default=5, ge=2, le=100, description="Turns without a pulse that count as a stuck moment."
     )
+
+    survey: tuple[Question, ...] = Field(
+        default=(),
+        max_length=MAX_QUESTIONS,
+        description="What every player is asked after the story, in character: `fun`, "
+        "`play_again`, and questions in words. Nobody is asked if left empty.",
+    )
+    interview: Interview | None = Field(
+        default=None,
+        description="One player's interview in place of playing on: for `matrix replay --ask`.",
+    )
+
+    @model_validator(mode="after")
+    def _asked_once(self) -> PlaytestOptions:
+        for question in self.survey:
+            if self.survey.count(question) > 1:
+                raise ValueError(f"survey: {question!r} is listed twice; each question once")
+        return self
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> PlaytestOptions:

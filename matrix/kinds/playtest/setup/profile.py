@@ -23,6 +23,12 @@ TURNS_PER_PULSE = (1.1, 1.5, 2.4)
 _NARRATION, _REACTION, _RELAY, _LABEL, _VERDICT, _PERSONA = 165.0, 36.0, 50.0, 60.0, 150.0, 110.0
 """Tokens that one answer of each role usually has."""
 
+_OPINION, _PERSON = 45.0, 280.0
+"""Tokens of one answer to a question of a survey, and of a player's system prompt."""
+
+MEMORY_TOKENS = 1500
+"""What a player is reminded of before being asked about the whole session."""
+
 Three = tuple[float, float, float]
 
 
@@ -61,6 +67,10 @@ def session_profile(
 ) -> tuple[RoleProfile, ...]:
     """Expected use per session; ``pool`` is archetype id -> model of those that may be drawn."""
     turns, sizes = expected_turns(shape), _sizes(options)
+    if options.interview is not None:
+        return _shared(
+            roles.PLAYERS, role_models, pool, options, (1.0, 1.0, 1.0), _told(turns[1]), _OPINION
+        )
     asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)  # character creation is two more
     size = _sizes_of_input(shape, options, turns[1], sizes[1])
 
@@ -78,12 +88,31 @@ def session_profile(
         one(roles.CLASSIFIER, turns, _LABEL),
         *each(roles.PLAYERS, _times(sizes, asked), _REACTION, sizes[1]),
         *each(roles.SPOKESPERSON, turns, _RELAY),
+        *_survey(options, role_models, pool, turns[1]),
     )
     if not options.with_judge:
         return profile
     repeats = float(options.judge_repeats)
     judge = one(roles.JUDGE, (repeats, repeats, TRIES * repeats), _VERDICT)
     return (*profile, judge._replace(at_once=repeats))
+
+
+def _told(turns: float) -> float:
+    """Input tokens of a question about the whole session: who is asked, and their memory."""
+    return _PERSON + 100.0 + min(float(MEMORY_TOKENS), turns * 60.0)
+
+
+def _survey(
+    options: PlaytestOptions, role_models: Mapping[str, str], pool: Mapping[str, str], turns: float
+) -> tuple[RoleProfile, ...]:
+    """Every player asked once, at the end; of whom no answer can be read, twice."""
+    if not options.survey:
+        return ()
+    sizes = _sizes(options)
+    calls = (sizes[0], sizes[1], TRIES * sizes[2])
+    written = _OPINION * len(options.survey)
+    asked = _shared(roles.PLAYERS, role_models, pool, options, calls, _told(turns), written)
+    return tuple(use._replace(at_once=sizes[1]) for use in asked)
 
 
 def _sizes_of_input(
@@ -99,7 +128,7 @@ def _sizes_of_input(
         + guide
         + turns / 2 * (_NARRATION + _RELAY),
         roles.CLASSIFIER: 330 + _RELAY + _NARRATION,
-        roles.PLAYERS: 280 + _NARRATION + recent,
+        roles.PLAYERS: _PERSON + _NARRATION + recent,
         roles.SPOKESPERSON: 150 + _NARRATION + said,
         roles.JUDGE: 600 + guide + turns * (_NARRATION + _RELAY + said),
     }

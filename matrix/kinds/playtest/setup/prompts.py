@@ -6,7 +6,7 @@ It reads well to a model, and it is how a simulated model recognises what it is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
@@ -129,6 +129,30 @@ def aside_note(name: str, told: bool) -> str:
     """What the others notice of a private moment."""
     after = "then tells the others" if told else "keeps it to themself"
     return f"[The narrator speaks to {name} alone, who {after}.]"
+
+
+def survey_request(memory: str, name: str, questions: Mapping[str, str]) -> str:
+    """User message to a player when the story is over; the answer is JSON."""
+    asked = "\n".join(f'- "{key}": {text}' for key, text in questions.items())
+    return (
+        f"The story is over.\n\n{memory}\n\nBefore everybody goes home, you, {name}, are asked "
+        "what it was like. Answer honestly, as yourself, in JSON with these keys, and at most two "
+        f"sentences for what is asked in words:\n{asked}\n"
+    )
+
+
+SURVEY_AGAIN = "\n\nAnswer with the JSON object alone, every key with its answer."
+"""What is added where the answer before could not be read."""
+
+
+def interview_request(memory: str, name: str, question: str, over: bool) -> str:
+    """User message to a player whom somebody asks about the game, after a turn of it."""
+    when = "The story is over." if over else "The game has stopped for a moment."
+    return (
+        f"{when}\n\n{memory}\n\nSomebody who has watched you play takes you aside, {name}, and "
+        f'asks:\n"""\n{question}\n"""\n\nAnswer as yourself, from what you know and remember, '
+        "in at most four sentences. Do not go on with the story."
+    )
 
 
 def spokesperson_system(archetype: Archetype, name: str) -> str:

@@ -17,6 +17,8 @@ JUDGE: Final = "judge"
 PERSONA: Final = "persona"
 CREATION: Final = "creation"
 ASIDE: Final = "aside"
+SURVEY: Final = "survey"
+INTERVIEW: Final = "interview"
 PLAYTEST_RUBRIC: Final = "playtest"
 """Tags of calls: the stage that they belong to, or the rubric; calls of plain turns have none."""
 
@@ -37,6 +39,8 @@ TOKENS: Final[Mapping[str, int]] = {
     CLASSIFIER: 220,
     JUDGE: 600,
     PERSONA: 300,
+    SURVEY: 800,
+    INTERVIEW: 400,
 }
 """Most tokens that one answer may have; bounds its cost."""
 

@@ -89,6 +89,10 @@ class PlaytestState(_Small):
     strangers: tuple[str, ...] = ()
     issues: dict[str, int] = {}
 
+    def seat_of(self, name: str) -> Seat | None:
+        """The seat that somebody has, by name as it is spelt."""
+        return next((seat for seat in self.seats if seat.name == name), None)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the group, in seat order."""

@@ -19,6 +19,14 @@ ISSUE_TYPES: Final = (
 )
 """Problems worth a human's eye; each is an event with a severity of warning or error."""
 
+FUN: Final = "fun"
+PLAY_AGAIN: Final = "play_again"
+SURVEY_QUESTIONS: Final = {
+    FUN: "How much fun did you have? A number from 1 (none) to 5 (could not be better).",
+    PLAY_AGAIN: "Would you play with this narrator again? true or false.",
+}
+"""Questions of a survey that have a name, and whose answers are numbers: 1 to 5, and 0 or 1."""
+
 MOODS: Final = (
     "cheerful",
     "tired",

@@ -41,6 +41,7 @@ from matrix.kinds.context import Context
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
+from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
 
 BURDEN: Final[Mapping[str, float]] = {
     "breakdown": 2.0,
@@ -113,6 +114,7 @@ SCORE_NAMES: Final = frozenset(
         *COUNTED,
         *(f"part_{name}" for name in CompositeParts._fields),
         *(QUALITY + name for name in RUBRIC.names),
+        *OF_SURVEY.values(),
     }
 )
 """Scores that a session ends with; repeats of the judge come on top, as ``judge.<n>...``."""

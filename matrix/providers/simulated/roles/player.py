@@ -14,6 +14,7 @@ from matrix.providers.simulated.language.grammar import ended, first_person, sen
 from matrix.providers.simulated.language.phrasebook import manners, players, tangents
 from matrix.providers.simulated.language.phrasebook.bank import pick
 from matrix.providers.simulated.language.wordlists import words
+from matrix.providers.simulated.roles.opinions import opinions, recalled
 from matrix.providers.simulated.story.cues import is_off_story, speaks_as_host
 from matrix.providers.simulated.story.scene import Scene, scene_of
 from matrix.providers.simulated.traits import Traits
@@ -114,6 +115,10 @@ def play(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) ->
     request = messages[-1].content
     narration = narration_in(request)
     asked = request[request.rfind('"""') + 3 :]
+    if "are asked what it was like" in asked:
+        return opinions(request, sheet.voice, rng)
+    if "takes you aside" in request:
+        return recalled(request, _about_character(sheet, narration, rng), rng)
     if "Introduce yourself" in asked:
         return _introduction(sheet, rng)
     if "Answer for your character" in asked:
