@@ -93,6 +93,7 @@ class Archetype(NamedTuple):
     context: str
     patterns: tuple[str, ...]
     quirk_frequency: float
+    relay: str | None = None
 
 
 POOL = tuple(

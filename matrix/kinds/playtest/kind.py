@@ -75,6 +75,9 @@ class PlaytestKind:
             "pulse_longest_gap",
             "tangent_avg_length",
             "tangent_max_length",
+            "relay_misattributed",
+            "relay_added",
+            "relay_left_out",
         }
     )
 

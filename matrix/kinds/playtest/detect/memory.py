@@ -67,12 +67,22 @@ def turns_heard(log: MessageLog, tokens: int) -> list[TurnHeard]:
     return found
 
 
-def remembered(log: MessageLog, turns: Sequence[TurnHeard], name: str, tokens: int) -> str:
-    """What a player remembers, in at most ``tokens``, from :func:`turns_heard`."""
+def remembered(
+    log: MessageLog,
+    turns: Sequence[TurnHeard],
+    name: str,
+    tokens: int,
+    *,
+    before: int | None = None,
+) -> str:
+    """What a player remembers, in at most ``tokens``, from :func:`turns_heard`.
+
+    Of what was told to them alone, what was told ``before`` a turn, if one is given.
+    """
     room = tokens * CHARS_PER_TOKEN
     parts = [
         _part("What you told about yourself:", _own(log, name), int(room * _OWN_SHARE)),
-        _part("What you alone were told:", _secrets(log, name), int(room * _SECRET_SHARE)),
+        _part("What you alone were told:", _secrets(log, name, before), int(room * _SECRET_SHARE)),
     ]
     left = room - sum(len(part) + 1 for part in parts if part)
     parts.append(_story(turns, name, left))
@@ -102,13 +112,14 @@ def _own(log: MessageLog, name: str) -> list[str]:
     return said[::-1]
 
 
-def _secrets(log: MessageLog, name: str) -> list[str]:
+def _secrets(log: MessageLog, name: str, before: int | None) -> list[str]:
     """What passed between the narrator and somebody alone, newest first."""
     return [
         f"- Turn {message.turn}, the narrator: {gist(heard(message.text), _SECRET, whole=True)}"
         if message.speaker == NARRATOR
         else f"- Turn {message.turn}, you: {gist(message.text, _SAID)}"
         for message in reversed(log.channel(private_channel(name)))
+        if before is None or message.turn < before
     ]
 
 

@@ -44,6 +44,10 @@ class Archetype(BaseModel):
     tests_for: tuple[Line, ...] = Field(
         default=(), max_length=12, description="What this player puts to the test in a narrator."
     )
+    relay: Line | None = Field(
+        default=None,
+        description="What becomes of the group's words when this player relays them.",
+    )
     model: Line = Field(description="Model that plays it when a role says 'by-archetype'.")
     tier: int = Field(default=2, ge=1, le=4, description="Cost tier, from 1 (cheapest) to 4.")
 

@@ -21,7 +21,7 @@ from matrix.model.errors import did_you_mean
 MAX_GROUP = 8
 MAX_QUESTIONS = 12
 
-ADDED_LATER: Final = ("judge_repeats", "survey", "interview")
+ADDED_LATER: Final = ("judge_repeats", "memory_tokens", "survey", "interview")
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
 Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
@@ -113,6 +113,13 @@ class PlaytestOptions(BaseModel):
     )
     recent_messages: int = Field(
         default=6, ge=0, le=50, description="Messages of table talk that a player is reminded of."
+    )
+    memory_tokens: int = Field(
+        default=250,
+        ge=0,
+        le=20_000,
+        description="Tokens of what a player remembers beside that: own words at the start, what "
+        "they alone were told, the story so far. Nothing if 0.",
     )
     with_judge: bool = Field(
         default=True, description="Have a model score the finished transcript."

@@ -106,17 +106,22 @@ def question_request(narration: str) -> str:
     return f'The narrator asks:\n"""\n{narration}\n"""\n\nAnswer for your character.'
 
 
-def reaction_request(recent: str, narration: str, name: str) -> str:
-    """User message to a player for an ordinary turn: what the table heard lately, and now."""
-    before = f"What the table heard lately:\n{recent}\n\n" if recent else ""
+def reaction_request(recent: str, narration: str, name: str, memory: str = "") -> str:
+    """User message to a player for an ordinary turn: memory, what was heard lately, and now."""
+    before = _reminded(memory)
+    before += f"What the table heard lately:\n{recent}\n\n" if recent else ""
     return f'{before}The narrator says:\n"""\n{narration}\n"""\n\nWhat do you, {name}, say or do?'
 
 
-def private_request(narration: str, name: str) -> str:
+def _reminded(memory: str) -> str:
+    return f"{memory}\n\n" if memory else ""
+
+
+def private_request(narration: str, name: str, memory: str = "") -> str:
     """User message to the one player whom the narrator addressed alone."""
     return (
-        f'The narrator speaks to you alone, {name}; the others do not hear it:\n"""\n{narration}\n'
-        '"""\n\nHow do you react? Say whether you tell the others.'
+        f"{_reminded(memory)}The narrator speaks to you alone, {name}; the others do not hear it:\n"
+        f'"""\n{narration}\n"""\n\nHow do you react? Say whether you tell the others.'
     )
 
 
@@ -155,13 +160,16 @@ def interview_request(memory: str, name: str, question: str, over: bool) -> str:
     )
 
 
+_ANYBODY = "you may colour, shorten or slightly misread what your friends said."
+
+
 def spokesperson_system(archetype: Archetype, name: str) -> str:
     """System prompt for relaying: one message from the group, coloured by who relays it."""
     return (
         f"{SPOKESPERSON}\n\nName: {name}\nArchetype: {archetype.name}\nStyle: {archetype.style}\n\n"
         "You tell the narrator what the group says and does, in one short message in the first "
-        "person plural. You are yourself: you may colour, shorten or slightly misread what your "
-        "friends said, but you invent nothing they would object to.\n"
+        f"person plural. You are yourself: {archetype.relay or _ANYBODY} You invent nothing that "
+        "your friends would object to.\n"
     )
 
 

@@ -58,6 +58,15 @@ class MomentBook(_Small):
     open: tuple[Secret, ...] = ()
 
 
+class RelayBook(_Small):
+    """What spokespersons made of the group's words: relays, and sums over them."""
+
+    count: int = 0
+    misattributed: int = 0
+    added: float = 0.0
+    left_out: float = 0.0
+
+
 class Fact(_Small):
     """Something stated about the world, e.g. ``door`` is ``locked`` on the axis ``access``."""
 
@@ -83,6 +92,7 @@ class PlaytestState(_Small):
     widest_gap: int = 0
     tangents: TangentBook = TangentBook()
     moments: MomentBook = MomentBook()
+    relays: RelayBook = RelayBook()
     sketches: tuple[tuple[int, ...], ...] = ()
     repeats: tuple[int, ...] = ()
     facts: tuple[Fact, ...] = ()

@@ -82,6 +82,9 @@ COUNTED: Final = (
     "segue_quality",
     "private_moments",
     "private_payoffs",
+    "relay_misattributed",
+    "relay_added",
+    "relay_left_out",
     "pulses_opening",
     "pulses_middle",
     "pulses_closing",
@@ -211,6 +214,12 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
         "segue_quality": segue_quality(book),
         "private_moments": state.moments.count,
         "private_payoffs": state.moments.paid,
+    }
+    relays = state.relays
+    values |= {
+        "relay_misattributed": relays.misattributed / relays.count if relays.count else None,
+        "relay_added": relays.added / relays.count if relays.count else None,
+        "relay_left_out": relays.left_out / relays.count if relays.count else None,
     }
     thirds = pulse_thirds(state) or (None, None, None)
     values |= dict(zip(("pulses_opening", "pulses_middle", "pulses_closing"), thirds, strict=True))

@@ -6,7 +6,7 @@ others notice of it, reactions in seat order, the relay.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from matrix.kinds.context import Context
@@ -29,6 +29,7 @@ from matrix.kinds.playtest.detect.classify import (
 )
 from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
 from matrix.kinds.playtest.detect.issues import IssueFound, detect_confusion, quoted
+from matrix.kinds.playtest.detect.memory import remembered, turns_heard
 from matrix.kinds.playtest.detect.observe import (
     LOOP_LIMIT,
     Output,
@@ -38,6 +39,7 @@ from matrix.kinds.playtest.detect.observe import (
     observe,
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
+from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.prompts import (
     aside_note,
@@ -54,6 +56,7 @@ from matrix.kinds.playtest.table.scoring import record_counts
 from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
 
+MISATTRIBUTION: Final = "misattribution"
 CONCLUDED: Final = "concluded"
 
 
@@ -162,8 +165,10 @@ async def _react(
     ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput
 ) -> PlaytestState:
     """Whoever was addressed reacts, all at once; then the spokesperson relays."""
-    alone = _private_children(ctx, table, state, parts.asides)
-    together = _group_children(ctx, table, state, spoken(parts.public)) if parts.public else []
+    known = _memories(ctx, table, state)
+    alone = _private_children(ctx, table, state, parts.asides, known)
+    said_now = spoken(parts.public)
+    together = _group_children(ctx, table, state, said_now, known) if parts.public else []
     replies = await ctx.parallel([*alone, *together])
     _log_private(ctx, parts.asides, replies[: len(alone)])
     if not together:
@@ -179,12 +184,24 @@ async def _react(
     if confusion:
         emit(ctx, [confusion])
         state = count_issues(state, [confusion])
-    await _relay(ctx, table, state, spoken(parts.public), said)
-    return state
+    return await _relay(ctx, table, state, said_now, said)
+
+
+def _memories(ctx: Context, table: TurnTable, state: PlaytestState) -> dict[str, str]:
+    """What each player remembers of all before this output."""
+    tokens = table.options.memory_tokens
+    if not tokens:
+        return dict.fromkeys(state.names, "")
+    turns = [one for one in turns_heard(ctx.log, tokens) if one.turn < ctx.turn]
+    return {name: remembered(ctx.log, turns, name, tokens, before=ctx.turn) for name in state.names}
 
 
 def _private_children(
-    ctx: Context, table: TurnTable, state: PlaytestState, asides: Sequence[Aside]
+    ctx: Context,
+    table: TurnTable,
+    state: PlaytestState,
+    asides: Sequence[Aside],
+    known: Mapping[str, str],
 ) -> list[Child]:
     seats = {seat.name: seat for seat in state.seats}
     return [
@@ -192,7 +209,7 @@ def _private_children(
             roles.PLAYERS,
             table.model_of(ctx, roles.PLAYERS, seats[aside.target].archetype),
             persona_of(ctx.log, seats[aside.target]),
-            private_request(heard(aside.text), aside.target),
+            private_request(heard(aside.text), aside.target, known[aside.target]),
             agent=aside.target,
             tag=roles.ASIDE,
         )
@@ -201,7 +218,11 @@ def _private_children(
 
 
 def _group_children(
-    ctx: Context, table: TurnTable, state: PlaytestState, narration: str
+    ctx: Context,
+    table: TurnTable,
+    state: PlaytestState,
+    narration: str,
+    known: Mapping[str, str],
 ) -> list[Child]:
     count = table.options.recent_messages
     talk = history.table_talk(ctx.log, count + 1)[:-1] if count else []  # without this output
@@ -209,13 +230,13 @@ def _group_children(
     children = []
     for seat in state.seats:
         own = history.private_memory(ctx.log, seat.name) if state.moments.count and count else ""
-        known = "\n".join(part for part in (own, recent) if part)
+        lately = "\n".join(part for part in (own, recent) if part)
         children.append(
             asking(
                 roles.PLAYERS,
                 table.model_of(ctx, roles.PLAYERS, seat.archetype),
                 persona_of(ctx.log, seat),
-                reaction_request(known, narration, seat.name),
+                reaction_request(lately, narration, seat.name, known[seat.name]),
                 agent=seat.name,
             )
         )
@@ -241,7 +262,7 @@ async def _relay(
     state: PlaytestState,
     narration: str,
     said: Sequence[tuple[str, str]],
-) -> None:
+) -> PlaytestState:
     """The spokesperson's message to the narrator; in the players' own words if they have none."""
     text = history.SILENCE
     if said:
@@ -254,4 +275,10 @@ async def _relay(
             agent=speaker.name,
         )
         text = await ask(ctx) or "\n".join(f"{name}: {words}" for name, words in said)
+        check = check_relay(text, said, speaker.name, narration)
+        for wrong in check.misattributed:
+            told = f"words of {wrong.speaker}: {quoted(wrong.statement, 200)}"
+            ctx.event(MISATTRIBUTION, subject=wrong.claimed, detail=told)
+        state = state.model_copy(update={"relays": count_relay(state.relays, check)})
     ctx.log.append(Message(TABLE, history.SPOKESPERSON, text, ctx.turn, history.RELAY))
+    return state

@@ -1,0 +1,137 @@
+"""What a relay makes of what the group said: whose words go to whom, what is new, what is lost.
+
+A relay is compared with the players' own words of the turn by the words that carry meaning, without
+regard to their endings. It says nothing of the narrator, who hears the relay alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.detect.reading import bare, word_set, words_of
+from matrix.kinds.playtest.setup.state import RelayBook
+
+SHORTEST: Final = 4
+LEAST_SHARED: Final = 2
+"""Words of one player that a statement about another must have to be called misattributed."""
+
+LONGEST: Final = 4000
+"""Characters of a text that are compared."""
+
+_SENTENCE: Final = re.compile(r"(?<=[.!?;\n\"'\u201d\u2019)])\s+")
+_MINE: Final = re.compile(r"\W{0,3}I\b")
+_MARKS: Final = re.compile(r"[\"\u201c\u201d]")
+_PLAIN: Final = word_set(
+    "that this with from where which their they them have into about what when without there then "
+    "than just some other more also only been were will would could should very your yours ours "
+    "we're they're that's it's i'm i'll i'd let's don't can't says said wants asks tell tells "
+    "want like think know going does doing will because before after here every everybody all "
+    "them anybody somebody something nothing anything"
+)
+_ENDINGS: Final = ("ing", "ies", "ied", "ed", "es", "s")
+
+
+class Misattribution(NamedTuple):
+    """A statement about ``claimed`` whose words are those of ``speaker``."""
+
+    claimed: str
+    speaker: str
+    statement: str
+
+
+class RelayCheck(NamedTuple):
+    """What became of the group's words in a relay.
+
+    Attributes:
+        misattributed: Statements whose words are somebody else's.
+        added: Share of the relay's words that nobody has said, the narrator neither.
+        left_out: Share of those who spoke of whom there is nothing in it.
+    """
+
+    misattributed: tuple[Misattribution, ...]
+    added: float
+    left_out: float
+
+
+@lru_cache(maxsize=4096)
+def carried(text: str) -> frozenset[str]:
+    """The words of a text that carry meaning, without their endings."""
+    words = (bare(word) for word in words_of(text[:LONGEST]))
+    return frozenset(_stem(word) for word in words if len(word) >= SHORTEST and word not in _PLAIN)
+
+
+def _stem(word: str) -> str:
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word.removesuffix(ending)
+            break
+    return word.removesuffix("e")
+
+
+def check_relay(
+    relay: str, said: Sequence[tuple[str, str]], speaker: str, narration: str
+) -> RelayCheck:
+    """Compare a relay with what the players said.
+
+    Args:
+        relay: What the spokesperson told the narrator.
+        said: Name and words of everybody who said anything.
+        speaker: The spokesperson's name.
+        narration: What the narrator had said before.
+    """
+    names = frozenset(_stem(name.casefold()) for name, _ in said)
+    own = {name: carried(text) - names for name, text in said}
+    told = carried(relay) - names
+    known = frozenset[str]().union(*own.values(), carried(narration))
+    spoke = [name for name, words in own.items() if words]
+    lost = [name for name in spoke if not own[name] & told and name not in relay]
+    return RelayCheck(
+        tuple(_misattributed(relay, own, names, speaker)),
+        len(told - known) / len(told) if told else 0.0,
+        len(lost) / len(spoke) if spoke else 0.0,
+    )
+
+
+def _misattributed(
+    relay: str, own: Mapping[str, frozenset[str]], names: frozenset[str], speaker: str
+) -> list[Misattribution]:
+    found, quoted, claimed = [], False, None
+    for statement in _SENTENCE.split(relay[:LONGEST]):
+        if not quoted:  # else it goes on with what the same friend said
+            claimed = _subject(statement, own, speaker)
+        quoted ^= len(_MARKS.findall(statement)) % 2 == 1
+        if claimed is None:
+            continue
+        words = carried(statement) - names
+        shared = {name: len(words & said) for name, said in own.items()}
+        best = max(shared, key=lambda name: (shared[name], name == claimed))
+        enough = shared[best] >= LEAST_SHARED and 2 * shared[best] >= len(words)
+        if best != claimed and enough and 2 * shared[claimed] < shared[best]:
+            found.append(Misattribution(claimed, best, statement.strip()[:200]))
+    return found
+
+
+def _subject(statement: str, own: Mapping[str, frozenset[str]], speaker: str) -> str | None:
+    """Whom a statement is about: the spokesperson ("I"), or the player it names first."""
+    if _MINE.match(statement):
+        return speaker if speaker in own else None
+    places = {name: match.start() for name in own if (match := _named(name).search(statement))}
+    return min(places, key=lambda name: places[name]) if places else None
+
+
+@lru_cache(maxsize=512)
+def _named(name: str) -> re.Pattern[str]:
+    return re.compile(rf"\b{re.escape(name)}\b")
+
+
+def count_relay(book: RelayBook, check: RelayCheck) -> RelayBook:
+    """Take one relay into account."""
+    return RelayBook(
+        count=book.count + 1,
+        misattributed=book.misattributed + bool(check.misattributed),
+        added=round(book.added + check.added, 6),
+        left_out=round(book.left_out + check.left_out, 6),
+    )
