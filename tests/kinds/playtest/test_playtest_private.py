@@ -14,11 +14,18 @@ from matrix.kinds.playtest.detect.asides import (
     split_tagged,
     tells_others,
 )
-from matrix.kinds.playtest.detect.moments import find_payoffs, open_moment
+from matrix.kinds.playtest.detect.moments import (
+    Placing,
+    find_payoffs,
+    is_read_out,
+    open_moment,
+    placing_of,
+)
 from matrix.kinds.playtest.detect.reading import read
 from matrix.kinds.playtest.kind import KIND
-from matrix.kinds.playtest.setup.state import MomentBook
-from tests.kinds.fakes import Played, make_prelude, play_session
+from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, Seat, TangentBook
+from matrix.model.records import Message
+from tests.kinds.fakes import FakeLog, Played, make_prelude, play_session
 from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
 
 GROUP = {"group": ["joker", "engaged", "drifter"]}
@@ -93,11 +100,94 @@ def test_beside_a_pulse_the_group_plays_on() -> None:
     assert PROSE[2] in heard_by(played, "Odette")
 
 
-def test_a_player_who_tells_the_others_is_heard_in_their_own_words() -> None:
+def test_a_player_who_tells_the_others_is_heard_and_so_is_the_secret() -> None:
     played = play(SECRET, private, private="I show everybody the glove and shrug.")
     assert "Sam: I show everybody the glove and shrug." in played.said()
-    assert "lullaby" not in heard_by(played, "Odette")
+    told = "Sam tells the others what the narrator said"
+    for other in ("Odette", "Anne-Marie"):
+        assert told in heard_by(played, other)
+        assert "grandmother's lullaby" in heard_by(played, other)
     assert [event.value for event in played.of_kind("private_reply")] == [1.0]
+    assert (played.values["private_shared"], played.values["private_spoiled"]) == (1.0, 0.0)
+
+
+def test_a_secret_that_its_player_keeps_and_the_narrator_reads_out_is_spoiled_once() -> None:
+    out = f"It matters now. {SECRET} Everybody has heard it."
+    script = Script(
+        narrator=[PROSE[0], f"[To Sam only] {SECRET}", PROSE[1], out, f"Again: {SECRET}"],
+        personas=cast(*NAMES),
+    )
+
+    def played_with(reply: str) -> Played:
+        script.private = reply
+        bound, session = binding(options=json.dumps(GROUP)), plan(options=GROUP)
+        prelude = make_prelude(KIND, session, bound.resources, script)
+        return play_session(KIND, session, bound.resources, script, prelude=prelude)
+
+    kept = played_with("I keep it to myself.")
+    (found,) = kept.of_kind("private_spoiled")
+    assert (found.turn, found.subject, found.value) == (4, "Sam", 2.0)
+    assert kept.values["private_spoiled"] == 1.0
+    assert kept.values["private_shared"] == 0.0
+    told = played_with("I tell the others at once.")
+    assert told.values["private_spoiled"] == 0.0
+
+
+def test_a_secret_that_is_read_out_beside_the_aside_is_spoiled_at_once() -> None:
+    played = play(f"{PROSE[2]} {SECRET}\n\n[To Sam only] {SECRET}", label("pulse"))
+    assert [event.turn for event in played.of_kind("private_spoiled")] == [2]
+
+
+@pytest.mark.parametrize(
+    "public",
+    [
+        "A glove lies on the seat, and somewhere a lullaby is hummed.",
+        "Your grandmother's lullaby, thinks the porter.",
+        PROSE[4],
+        "",
+    ],
+)
+def test_a_hint_gives_nothing_away(public: str) -> None:
+    assert not is_read_out(f"[To Sam only] {SECRET}", public)
+
+
+def test_how_a_moment_is_placed_is_measured() -> None:
+    sheet = (
+        "# You are a player\n\n## Who you are\nSam mends clarinets and keeps bees.\nAn heir."
+        "\n\n## How you play\n- You wait."
+    )
+    log = FakeLog([Message("persona/Sam", "system", sheet, 0)])
+    log.append(Message("table", "Sam", "I was raised by my grandparents.", 0, "answer"))
+    log.append(Message("table", "narrator", "The corridor lamp swings.", 1, "pulse"))
+    seat = Seat(name="Sam", archetype="joker", persona=0)
+    state = PlaytestState(
+        seats=(seat,), spokesperson=0, relay_prompt=0, story_at=2, pulses=1, turns=1
+    )
+    guide = "- **The Night Mail** - a train with a whistle"
+
+    def placed(text: str, state: PlaytestState = state) -> Placing:
+        return placing_of(state, Aside("Sam", text), 4, log, guide, "")
+
+    assert placed("A clarinet plays your grandmother's tune.") == (1.0, 0.0, 1.0)
+    assert placed("A swinging lamp; the whistle of the train.") == (0.0, 1.0, 1.0)
+    assert placed("Somebody coughs.") == (0.0, 0.0, 1.0)
+    away = state.model_copy(update={"tangents": TangentBook(since=3), "pulses": 0})
+    assert placed("Somebody coughs.", away)[2] == pytest.approx(1 / 3)
+    log.append(Message("private/Sam", "narrator", "[To Sam only] A moth.", 3, "private-moment"))
+    assert placed("Somebody coughs.")[2] == pytest.approx(2 / 3)
+
+
+def test_placing_and_payoff_are_scores_of_the_session() -> None:
+    played = play(f"[To Sam only] {SECRET}", private)
+    (event,) = played.of_kind("private_moment")
+    assert event.data is not None
+    assert set(event.data) == {"alignment", "appropriateness", "timing"}
+    for name, value in event.data.items():
+        assert played.values[f"private_{name}"] == value
+    assert played.values["private_payoff_rate"] == 0.0
+    quiet = play(PROSE[2], label("pulse"))
+    assert quiet.values["private_timing"] is None
+    assert quiet.values["private_shared"] is None
 
 
 @pytest.mark.parametrize("target", ["Barnabas", "", "the whole group", "Sam and Odette"])

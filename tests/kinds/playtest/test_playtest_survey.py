@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, SHARED, TABLE, private_channel
+from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, SYSTEM, TABLE, private_channel
 from matrix.kinds.playtest.detect.memory import CHARS_PER_TOKEN, remembered, turns_heard
+from matrix.kinds.playtest.detect.moments import TOLD
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
 from matrix.kinds.playtest.setup.options import PlaytestOptions
@@ -197,7 +198,7 @@ def test_a_memory_holds_own_words_secrets_and_the_newest_turns_best() -> None:
     log = story(40)
     log.append(Message(private_channel("Ned"), NARRATOR, "[To Ned only] The locket hums.", 40))
     log.append(Message(private_channel("Ada"), NARRATOR, "[To Ada only] A key turns.", 40))
-    log.append(Message(TABLE, "Ada", "The key is for the mill.", 40, SHARED))
+    log.append(Message(TABLE, SYSTEM, "The key is for the mill.", 40, TOLD))
     memory = remembered(log, turns_heard(log, 300), "Ned", 300)
     assert "- I keep my promises." in memory
     assert "Turn 40, the narrator: The locket hums." in memory

@@ -17,10 +17,10 @@ from matrix.kinds.playtest.detect.asides import heard
 from matrix.kinds.playtest.detect.history import (
     NARRATOR,
     REACTION,
-    SHARED,
     TABLE,
     private_channel,
 )
+from matrix.kinds.playtest.detect.moments import TOLD
 from matrix.kinds.playtest.detect.reading import spoken, title_of
 
 CHARS_PER_TOKEN: Final = 4
@@ -60,7 +60,7 @@ def turns_heard(log: MessageLog, tokens: int) -> list[TurnHeard]:
             told = message.text
         elif message.label == REACTION:
             said[message.speaker] = message.text
-        elif message.label == SHARED:
+        elif message.label == TOLD:
             shared.append(message.text)
     if turn and told:
         found.append(TurnHeard(turn, told, said, tuple(reversed(shared))))

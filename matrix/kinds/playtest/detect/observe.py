@@ -12,7 +12,13 @@ from matrix.kinds.playtest.detect.asides import SplitOutput
 from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
 from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, TABLE
 from matrix.kinds.playtest.detect.issues import IssueFound, ToldSince, quoted
-from matrix.kinds.playtest.detect.moments import find_payoffs, guide_names, open_moment
+from matrix.kinds.playtest.detect.moments import (
+    find_payoffs,
+    find_spoiled,
+    guide_names,
+    open_moment,
+    placing_of,
+)
 from matrix.kinds.playtest.detect.reading import HeardOutput, read, title_of
 from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
@@ -165,12 +171,23 @@ def _moments(
             detail = f"moment of turn {secret.turn}: {', '.join(words)}"
             value = float(secret.turn)
             findings.append(IssueFound("private_payoff", secret.target, detail, value=value))
+    if book.kept and parts.public:
+        book, spoiled = find_spoiled(book, parts.public, log)
+        findings += [spoiled_finding(turn, name) for turn, name in spoiled]
     for aside in parts.asides:
         table = (message.text for message in log.channel(TABLE))
         familiar = (*table, parts.public, *guide_names(world.guide))
-        book = open_moment(book, aside, output.turn, familiar)
-        findings.append(IssueFound("private_moment", aside.target, quoted(aside.text, 200)))
+        placing = placing_of(state, aside, output.turn, log, world.guide, parts.public)
+        book = open_moment(book, aside, output.turn, familiar, placing)
+        detail, data = quoted(aside.text, 200), placing._asdict()
+        findings.append(IssueFound("private_moment", aside.target, detail, data=data))
     return book
+
+
+def spoiled_finding(turn: int, name: str) -> IssueFound:
+    """The event of a secret that the narrator has read out to all."""
+    told = f"moment of turn {turn}, which {name} keeps, was read out to all"
+    return IssueFound("private_spoiled", name, told, issues.WARNING, float(turn))
 
 
 def _public(output: Output) -> HeardOutput:

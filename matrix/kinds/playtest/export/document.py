@@ -81,6 +81,8 @@ class PrivateMoment(FilePart):
     response: Words
     payoffDetected: bool
     payoffTurn: Count | None = None
+    backstoryAlignment: float | None = None
+    narrativeAppropriateness: float | None = None
 
 
 class PlaytestDocument(FilePart):
@@ -222,6 +224,11 @@ def private_moments(events: Sequence[Event], log: Sequence[Message]) -> list[Pri
         for event in events
         if event.kind == "private_payoff" and event.value is not None
     }
+    placed = {
+        (event.subject, event.turn): event.data or {}
+        for event in events
+        if event.kind == "private_moment"
+    }
     found = []
     for place, message in enumerate(log):
         if message.label != PRIVATE or message.speaker != history.NARRATOR:
@@ -246,6 +253,10 @@ def private_moments(events: Sequence[Event], log: Sequence[Message]) -> list[Pri
                 response=reply,
                 payoffDetected=payoff is not None,
                 payoffTurn=payoff,
+                backstoryAlignment=placed.get((target, message.turn), {}).get("alignment"),
+                narrativeAppropriateness=placed.get((target, message.turn), {}).get(
+                    "appropriateness"
+                ),
             )
         )
     return found

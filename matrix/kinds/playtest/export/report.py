@@ -21,6 +21,7 @@ _EVENTS: Final = {
     "pulse": "Pulse {value}",
     "tangent": "Tangent",
     "private_moment": "Private moment",
+    "private_spoiled": "Private moment given away",
     "private_payoff": "Payoff of a private moment",
     "survey": "Survey",
 }

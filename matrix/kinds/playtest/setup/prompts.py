@@ -173,6 +173,11 @@ def spokesperson_system(archetype: Archetype, name: str) -> str:
     )
 
 
+def told_note(name: str, secret: str) -> str:
+    """What the others hear of a private moment whose player tells them."""
+    return f'[{name} tells the others what the narrator said: "{secret}"]'
+
+
 def relay_request(narration: str, said: Sequence[tuple[str, str]]) -> str:
     """User message to the spokesperson: what everyone said this turn."""
     lines = "\n".join(f"- {name}: {text}" for name, text in said)

@@ -51,11 +51,22 @@ class Secret(_Small):
 
 
 class MomentBook(_Small):
-    """Private moments: how many, how many paid off, and those still open."""
+    """Private moments: how many, how many paid off, those still open, and how they were placed.
+
+    ``kept`` are those that nobody else knows of, each with the turn and the player; ``told`` counts
+    those that the player shared, ``spoiled`` those that the narrator gave away. The rest are sums
+    over all of them of what :class:`~matrix.kinds.playtest.detect.moments.Placing` has.
+    """
 
     count: int = 0
     paid: int = 0
     open: tuple[Secret, ...] = ()
+    kept: tuple[tuple[int, str], ...] = ()
+    told: int = 0
+    spoiled: int = 0
+    alignment: float = 0.0
+    appropriateness: float = 0.0
+    timing: float = 0.0
 
 
 class RelayBook(_Small):

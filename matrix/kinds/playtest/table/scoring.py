@@ -39,7 +39,7 @@ from matrix.judging.repeats import mean_of
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
 from matrix.kinds.playtest.setup.options import Weights
-from matrix.kinds.playtest.setup.state import PlaytestState, TangentBook
+from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
 from matrix.kinds.playtest.table.survey import SCORES as OF_SURVEY
 
@@ -82,6 +82,12 @@ COUNTED: Final = (
     "segue_quality",
     "private_moments",
     "private_payoffs",
+    "private_payoff_rate",
+    "private_shared",
+    "private_spoiled",
+    "private_alignment",
+    "private_appropriateness",
+    "private_timing",
     "relay_misattributed",
     "relay_added",
     "relay_left_out",
@@ -215,6 +221,7 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
         "private_moments": state.moments.count,
         "private_payoffs": state.moments.paid,
     }
+    values |= moment_scores(state.moments)
     relays = state.relays
     values |= {
         "relay_misattributed": relays.misattributed / relays.count if relays.count else None,
@@ -226,6 +233,19 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
     values |= {name: state.issues.get(kind, 0) for kind, name in COUNT_NAMES.items()}
     for name, value in values.items():
         ctx.score(name, None if value is None else float(value))
+
+
+def moment_scores(book: MomentBook) -> dict[str, float | None]:
+    """How private moments were placed, and what became of them; shares and means over all."""
+    named = {
+        "private_payoff_rate": book.paid,
+        "private_shared": book.told,
+        "private_alignment": book.alignment,
+        "private_appropriateness": book.appropriateness,
+        "private_timing": book.timing,
+    }
+    shares = {name: value / book.count if book.count else None for name, value in named.items()}
+    return {**shares, "private_spoiled": float(book.spoiled)}
 
 
 def record_composite(

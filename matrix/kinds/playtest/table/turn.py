@@ -30,6 +30,7 @@ from matrix.kinds.playtest.detect.classify import (
 from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
 from matrix.kinds.playtest.detect.issues import IssueFound, detect_confusion, quoted
 from matrix.kinds.playtest.detect.memory import remembered, turns_heard
+from matrix.kinds.playtest.detect.moments import TOLD, is_read_out, note_reply
 from matrix.kinds.playtest.detect.observe import (
     LOOP_LIMIT,
     Output,
@@ -37,6 +38,7 @@ from matrix.kinds.playtest.detect.observe import (
     count_issues,
     is_hopeless,
     observe,
+    spoiled_finding,
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
@@ -48,6 +50,7 @@ from matrix.kinds.playtest.setup.prompts import (
     private_request,
     reaction_request,
     relay_request,
+    told_note,
 )
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.asking import Child, asking
@@ -170,7 +173,7 @@ async def _react(
     said_now = spoken(parts.public)
     together = _group_children(ctx, table, state, said_now, known) if parts.public else []
     replies = await ctx.parallel([*alone, *together])
-    _log_private(ctx, parts.asides, replies[: len(alone)])
+    state = _log_private(ctx, state, parts, replies[: len(alone)])
     if not together:
         return state
     said = [
@@ -243,9 +246,12 @@ def _group_children(
     return children
 
 
-def _log_private(ctx: Context, asides: Sequence[Aside], replies: Sequence[str]) -> None:
-    """Log the replies; the others notice the aside, and hear the reply only if it is told them."""
-    for aside, reply in zip(asides, replies, strict=True):
+def _log_private(
+    ctx: Context, state: PlaytestState, parts: SplitOutput, replies: Sequence[str]
+) -> PlaytestState:
+    """Log the replies; the others notice the aside, and hear of it only what they are told."""
+    book = state.moments
+    for aside, reply in zip(parts.asides, replies, strict=True):
         name, told = aside.target, tells_others(reply)
         text = reply or history.SILENCE
         ctx.log.append(Message(private_channel(name), name, text, ctx.turn, history.REACTION))
@@ -254,6 +260,13 @@ def _log_private(ctx: Context, asides: Sequence[Aside], replies: Sequence[str]) 
         ctx.event("private_reply", subject=name, detail=quoted(text, 200), value=value)
         if told:
             ctx.log.append(Message(TABLE, name, reply, ctx.turn, history.SHARED))
+            shared = told_note(name, heard(aside.text))
+            ctx.log.append(Message(TABLE, SYSTEM, shared, ctx.turn, TOLD))
+        spoiled = not told and is_read_out(aside.text, parts.public)
+        if spoiled:
+            emit(ctx, [spoiled_finding(ctx.turn, name)])
+        book = note_reply(book, ctx.turn, name, told=told, spoiled=spoiled)
+    return state.model_copy(update={"moments": book})
 
 
 async def _relay(
