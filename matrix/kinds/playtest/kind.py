@@ -75,6 +75,7 @@ class PlaytestKind:
             "pulse_longest_gap",
             "tangent_avg_length",
             "tangent_max_length",
+            "tangent_spirals",
             "private_spoiled",
             "relay_misattributed",
             "relay_added",

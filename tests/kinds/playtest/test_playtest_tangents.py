@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest.detect.reading import read
-from matrix.kinds.playtest.detect.tangents import close, follow, initiator_of, looks_off_story
+from matrix.kinds.playtest.detect.tangents import (
+    EndedTangent,
+    Left,
+    close,
+    explores,
+    follow,
+    initiator_of,
+    left_by,
+    looks_off_story,
+    patience,
+)
 from matrix.kinds.playtest.setup.state import TangentBook
 from tests.kinds.playtest.script import PROSE, Script, label
 from tests.kinds.playtest.test_playtest_session import play
@@ -29,7 +40,9 @@ def test_a_tangent_lasts_from_leaving_the_story_to_the_next_pulse() -> None:
     played = play(Script(labels=labels, say=say), max_turns=8)
     (event,) = played.of_kind("tangent")
     assert (event.turn, event.value, event.subject, event.severity) == (5, 3.0, who, "")
-    assert event.detail == "turns: 3-5; recovery: natural; segue: 4; intensity: medium"
+    assert event.detail == (
+        "turns: 3-5; recovery: natural; type: everyday; method: hook; segue: 4; intensity: medium"
+    )
     values = played.values
     assert values["tangent_count"] == 1.0
     assert values["tangent_avg_length"] == values["tangent_max_length"] == 3.0
@@ -72,6 +85,7 @@ def test_a_failed_session_closes_its_tangent_too() -> None:
     assert len(played.of_kind("tangent")) == 1
 
 
+SAM = Left("Sam", "everyday", ("pizza",))
 steps = st.lists(
     st.tuples(
         st.booleans(),
@@ -88,7 +102,7 @@ def test_the_books_add_up(outputs: list[tuple[bool, bool, str, float | None]]) -
     book, lengths, recovered = TangentBook(), [], 0
     for turn, (off, pulse, segue, quality) in enumerate(outputs, start=1):
         book, ended = follow(
-            book, turn, off_story=off, pulse=pulse, segue=segue, quality=quality, initiator="Sam"
+            book, turn, off_story=off, pulse=pulse, segue=segue, quality=quality, left=SAM
         )
         assert book.since <= turn
         if ended:
@@ -123,3 +137,107 @@ def test_the_initiator_is_whoever_spoke_least_of_the_story() -> None:
 def test_story_talk_is_not_off_story() -> None:
     assert not any(looks_off_story(text) for text in PROSE)
     assert looks_off_story("By the way, has anybody seen that documentary?")
+
+
+def met(*outputs: tuple[str, str], said: list[tuple[str, str]] | None = None) -> EndedTangent:
+    """A tangent of a group's messages, each with the output after it; the last is a pulse."""
+    book, ended = TangentBook(), None
+    for turn, (relay, told) in enumerate(outputs, 1):
+        off = looks_off_story(relay)
+        left = left_by(said or [], relay, ()) if off else None
+        last = turn == len(outputs)
+        book, ended = follow(
+            book, turn, off_story=off, pulse=last, segue="", quality=None, left=left, told=told
+        )
+    assert ended is not None
+    return ended
+
+
+PIZZA = "Random question: who ordered the pizza with the anchovies?"
+FILM = "Off topic, but they made a film of this, with a lighthouse and no budget."
+PUN = "Before I forget, I have a terrible pun about herrings."
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [(PIZZA, "everyday"), (FILM, "media"), (PUN, "humour"), ("By the way, hm.", "other")],
+)
+def test_a_tangent_has_the_kind_of_what_it_began_with(text: str, kind: str) -> None:
+    assert met((text, "The train stops.")).kind == kind
+    assert met((text, "The train stops."), said=[("Sam", text)]).initiator == "Sam"
+
+
+def test_a_tangent_that_leads_to_others_is_a_spiral_and_more_of_the_same_is_none() -> None:
+    spiral = met((PIZZA, "Yes."), (FILM, "Ha."), (PUN, "The train stops."))
+    assert (spiral.subjects, spiral.intensity) == (3, "spiral")
+    more = met((PIZZA, "Yes."), (PIZZA, "Ha."), (PIZZA, "No."), (PIZZA, "The train stops."))
+    assert (more.subjects, more.intensity) == (1, "heavy")
+    assert met((PIZZA, "The train stops.")).intensity == "light"
+    assert met((PIZZA, "Hm."), ("We go on.", "The train stops.")).intensity == "medium"
+
+
+def test_what_is_woven_in_is_told_from_what_is_dropped() -> None:
+    woven = met((PIZZA, "The smell of anchovies drifts from the dining car."))
+    assert (woven.woven, woven.method) == (True, "woven")
+    named = met((PIZZA, "Sam's laugh echoes strangely."), said=[("Sam", PIZZA)])
+    assert named.woven
+    dropped = met((PIZZA, "The whistle blows twice."))
+    assert (dropped.woven, dropped.method) == (False, "by-itself")
+
+
+@pytest.mark.parametrize(
+    ("recovery", "led", "woven", "method"),
+    [
+        ("natural", True, True, "woven"),
+        ("natural", True, False, "hook"),
+        ("natural", False, False, "by-itself"),
+        ("forced", True, False, "announced"),
+        ("none", False, False, "none"),
+    ],
+)
+def test_every_way_back_has_a_name(recovery: str, led: bool, woven: bool, method: str) -> None:
+    ended = EndedTangent(1, 2, "Sam", recovery, None, woven=woven, led=led)
+    assert ended.method == method
+    assert ended.data["method"] == method
+
+
+@pytest.mark.parametrize(
+    ("handled", "value"),
+    [
+        ((), None),
+        ((1.0,), None),
+        ((1.0, 0.0), -1.0),
+        ((0.0, 0.5, 1.0), 1.0),
+        ((1.0, 1.0, 0.5, 0.5), -0.5),
+    ],
+)
+def test_patience_compares_later_tangents_with_earlier_ones(
+    handled: tuple[float, ...], value: float | None
+) -> None:
+    assert patience(handled) == value
+
+
+@pytest.mark.parametrize(
+    ("relay", "found"),
+    [
+        ("What is carved above the door?", True),
+        ("We look around the compartment.", True),
+        ("Sam wants to know who made the clock.", True),
+        ("We open the door and go in.", False),
+        (PIZZA, False),
+        ("", False),
+    ],
+)
+def test_looking_around_in_the_story_is_no_tangent(relay: str, found: bool) -> None:
+    assert explores(relay) is found
+
+
+def test_exploration_that_is_met_as_a_tangent_lowers_its_score() -> None:
+    script = Script(
+        narrator=PROSE[:5],
+        labels={3: label("tangent-response"), 4: label("clarification")},
+        relay=lambda turn: "What is carved above the door?" if turn < 5 else "We go on.",
+    )
+    played = play(script)
+    assert played.values["explorations"] == 4.0
+    assert played.values["exploration_followed"] == 0.75

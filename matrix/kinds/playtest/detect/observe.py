@@ -10,7 +10,7 @@ from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
 from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
-from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, TABLE
+from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, TABLE
 from matrix.kinds.playtest.detect.issues import IssueFound, ToldSince, quoted
 from matrix.kinds.playtest.detect.moments import (
     find_payoffs,
@@ -24,6 +24,7 @@ from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.setup.vocabulary import ISSUE_TYPES
+from matrix.model.records import Message
 
 LOOP_LIMIT: Final = 3
 LOOP_WINDOW: Final = 6
@@ -125,26 +126,36 @@ def _tangent(
 ) -> TangentBook:
     label, running = output.label, state.tangents.since > 0
     off_story = label.group_off_story or label.type == TANGENT
+    before = [m for m in log.tail(TABLE, 2 * len(state.seats) + 4) if m.turn == output.turn - 1]
+    relay = next((message.text for message in before if message.label == RELAY), "")
     book, ended = tangents.follow(
-        state.tangents,
+        _explored(state.tangents, output, relay, met=not off_story),
         output.turn,
         off_story=off_story,
         pulse=label.type == PULSE,
         segue="forced" if output.announced and (off_story or running) else label.segue,
         quality=label.segue_quality,
-        initiator=_who_left(state, output.turn, log) if off_story and not running else "",
+        left=_who_left(before, relay) if off_story else None,
+        told=output.reading.spoken,
     )
     if ended:
         findings.append(tangent_finding(ended))
     return book
 
 
-def _who_left(state: PlaytestState, turn: int, log: MessageLog) -> str:
-    """The player who seems to have led the group off the story in the turn before."""
-    before = [m for m in log.tail(TABLE, 2 * len(state.seats) + 3) if m.turn == turn - 1]
+def _explored(book: TangentBook, output: Output, relay: str, *, met: bool) -> TangentBook:
+    """Whether the group looked around in the story, and the output met that as play."""
+    if not tangents.explores(relay):
+        return book
+    met = met and not output.announced and output.label.segue != "forced"
+    return book.model_copy(update={"explored": book.explored + 1, "followed": book.followed + met})
+
+
+def _who_left(before: Sequence[Message], relay: str) -> tangents.Left | None:
+    """Who seems to have led the group off the story in the turn before."""
     told = " ".join(message.text for message in before if message.speaker == NARRATOR)
     said = [(message.speaker, message.text) for message in before if message.label == REACTION]
-    return tangents.initiator_of(said, read(told).vocabulary)
+    return tangents.left_by(said, relay, read(told).vocabulary)
 
 
 def tangent_finding(ended: tangents.EndedTangent) -> IssueFound:

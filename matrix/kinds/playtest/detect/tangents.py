@@ -2,7 +2,10 @@
 
 A tangent starts with the output before which the group was off the story (or which handles a
 distraction) and lasts until the next pulse. Its length counts the narrator's outputs from the one
-to the other, both included, so that an immediate return has length 1.
+to the other, both included, so that an immediate return has length 1. One that changes its subject
+again and again is a spiral, however long it is.
+
+Looking around in the story is none: a group that asks about the world explores it.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import words_of
+from matrix.kinds.playtest.detect.relaying import carried
 from matrix.kinds.playtest.setup.state import TangentBook
 from matrix.model.records import JSON
 
@@ -25,6 +29,38 @@ _OFF_STORY: Final = re.compile(
     r"|\b(?:a|the) (?:film|movie|show) (?:of|about) (?:this|us)\b|\bpuns?\b",
     re.IGNORECASE,
 )
+_KINDS: Final = (
+    ("humour", r"\bpuns?\b|\bjokes?\b|\bpunchline\b|\bknock[- ]knock\b"),
+    (
+        "media",
+        r"\b(?:films?|movies?|show|video (?:game|essay)s?|podcast|documentary|netflix|youtube"
+        r"|speedrun|board games?|quiz|series|episodes?|memes?)\b",
+    ),
+    (
+        "everyday",
+        r"\b(?:pizza|crisps|snacks|spreadsheet|parking|phone|boss|cat|dog|landlord|ex|flatmate"
+        r"|roommate|work|train home|umbrella|weather|dinner|drinks?)\b",
+    ),
+    ("table", r"\b(?:the (?:rules|dice|game|story)|characters?|narrator|turns?|real life)\b"),
+)
+"""Kind of a tangent -> what is talked of; the first that fits."""
+
+_SUBJECTS: Final = tuple((kind, re.compile(pattern, re.IGNORECASE)) for kind, pattern in _KINDS)
+OTHER: Final = "other"
+
+SPIRAL: Final = 3
+"""Subjects of one tangent from which on it is a spiral."""
+
+WORDS_KEPT: Final = 16
+HANDLED_KEPT: Final = 100
+
+_EXPLORES: Final = re.compile(
+    r"\b(?:what|who|why|where|when|how|which|whose|is|are|was|does|did|has|can|could)\b[^.!?\n]{0,200}\?"
+    r"|\b(?:tell (?:me|us) more|look(?:s|ing)? (?:closer|around|more closely)|examines?|inspects?"
+    r"|wants? to know|asks? (?:about|what|who|why|how))\b",
+    re.IGNORECASE,
+)
+
 _BACK: Final = (
     r"(?:then[,.]? *)?(?:let's |let us |we )?(?:(?:get|go|move)(?:ting|ing)? )?back (?:to|in|at)\b"
 )
@@ -60,6 +96,16 @@ def looks_off_story(text: str) -> bool:
     return _OFF_STORY.search(text) is not None
 
 
+def kind_of(text: str) -> str:
+    """What somebody talks of who left the story."""
+    return next((kind for kind, pattern in _SUBJECTS if pattern.search(text)), OTHER)
+
+
+def explores(relay: str) -> bool:
+    """Whether the group asks about the world of the story, or looks at it, and stays in it."""
+    return not looks_off_story(relay) and _EXPLORES.search(relay) is not None
+
+
 def has_forced_segue(text: str) -> bool:
     """Whether a narrator announces the return (``Anyway, back to the story``), speech left out."""
     low = text.lower().replace("\u2019", "'")
@@ -71,7 +117,16 @@ def has_forced_segue(text: str) -> bool:
 class EndedTangent(NamedTuple):
     """A tangent that is over.
 
-    ``recovery`` is ``natural``, ``forced``, or ``none`` if the session ended first.
+    Attributes:
+        since: Turn of the first output that met it.
+        until: Turn of the one that ended it.
+        initiator: Who seems to have begun it.
+        recovery: ``natural``, ``forced``, or ``none`` if the session ended first.
+        quality: Of the segue, from 1 to 5, if known.
+        kind: What it began with.
+        subjects: How many it had.
+        woven: The story took something of it up.
+        led: The narrator led back; else the group came back by itself.
     """
 
     since: int
@@ -79,6 +134,30 @@ class EndedTangent(NamedTuple):
     initiator: str
     recovery: str
     quality: float | None
+    kind: str = OTHER
+    subjects: int = 1
+    woven: bool = False
+    led: bool = True
+
+    @property
+    def method(self) -> str:
+        """How it ended: ``none``, ``announced``, ``woven``, ``hook`` or ``by-itself``.
+
+        A return that was forced is announced; a natural one takes the tangent up, draws the group
+        back by what happens next, or finds it back already.
+        """
+        if self.recovery != "natural":
+            return "announced" if self.recovery == "forced" else "none"
+        return "woven" if self.woven else "hook" if self.led else "by-itself"
+
+    @property
+    def handled(self) -> float:
+        """How it was met, from 0 (not at all) to 1."""
+        if self.recovery == "none":
+            return 0.0
+        if self.quality is not None:
+            return (self.quality - 1.0) / 4.0
+        return 1.0 if self.recovery == "natural" else 0.5
 
     @property
     def length(self) -> int:
@@ -87,7 +166,9 @@ class EndedTangent(NamedTuple):
 
     @property
     def intensity(self) -> str:
-        """Light (returned at once), medium (2-3 outputs) or heavy."""
+        """Light (returned at once), medium (2-3 outputs), heavy, or a spiral of subjects."""
+        if self.subjects >= SPIRAL:
+            return "spiral"
         return "light" if self.length <= 1 else "medium" if self.length <= 3 else "heavy"
 
     @property
@@ -98,12 +179,18 @@ class EndedTangent(NamedTuple):
             "until": self.until,
             "recovery": self.recovery,
             "segue": self.quality,
+            "type": self.kind,
+            "subjects": self.subjects,
+            "intensity": self.intensity,
+            "woven": self.woven,
+            "method": self.method,
         }
 
     @property
     def detail(self) -> str:
         """Its facts as ``key: value`` pairs, for people."""
         parts = [f"turns: {self.since}-{self.until}", f"recovery: {self.recovery}"]
+        parts += [f"type: {self.kind}", f"method: {self.method}"]
         if self.quality is not None:
             parts.append(f"segue: {self.quality:g}")
         return "; ".join([*parts, f"intensity: {self.intensity}"])
@@ -117,7 +204,8 @@ def follow(
     pulse: bool,
     segue: str,
     quality: float | None,
-    initiator: str,
+    left: Left | None,
+    told: str = "",
 ) -> tuple[TangentBook, EndedTangent | None]:
     """Take one classified output into account.
 
@@ -128,27 +216,65 @@ def follow(
         pulse: The output is a pulse.
         segue: ``natural``, ``forced`` or empty.
         quality: Quality of the segue from 1 to 5, if known.
-        initiator: Who seems to have left the story, should a tangent start here.
+        left: Who seems to have left the story in the turn before, and for what.
+        told: The output's words.
     """
     if not book.since:
         if not off_story:
             return book, None
-        book = book.model_copy(update={"since": turn, "initiator": initiator})
+        update = {"since": turn, "initiator": "", "kind": OTHER, "subjects": 1, "words": ()}
+        if left is not None:
+            update |= {"initiator": left.name, "kind": left.kind, "words": left.words}
+        book = book.model_copy(update=update)
+    elif off_story and left is not None and _is_another(book, left):
+        # which the story would have to take up in place of the one before
+        book = book.model_copy(update={"subjects": book.subjects + 1, "words": left.words})
     if segue:
         book = book.model_copy(update={"segue": segue, "quality": quality})
     if not pulse:
         return book, None
-    return close(book, turn, book.segue or "natural")
+    return close(book, turn, book.segue or "natural", takes_up(book, told))
 
 
-def close(book: TangentBook, turn: int, recovery: str) -> tuple[TangentBook, EndedTangent | None]:
+def _is_another(book: TangentBook, left: Left) -> bool:
+    """Whether the group has come to another subject, rather than to more of the same."""
+    other = (left.kind, left.name) != (book.kind, book.initiator)
+    return other and set(left.words).isdisjoint(book.words)
+
+
+def takes_up(book: TangentBook, told: str) -> bool:
+    """Whether an output makes something of the tangent under way, or of who began it."""
+    if not book.words and not book.initiator:
+        return False
+    named = re.search(rf"\b{re.escape(book.initiator)}\b", told) if book.initiator else None
+    return named is not None or not carried(told).isdisjoint(book.words)
+
+
+def close(
+    book: TangentBook, turn: int, recovery: str, woven: bool = False
+) -> tuple[TangentBook, EndedTangent | None]:
     """End the tangent under way, if there is one, with this recovery."""
     if not book.since:
         return book, None
     quality = book.quality if recovery != "none" else None
-    ended = EndedTangent(book.since, turn, book.initiator, recovery, quality)
+    ended = EndedTangent(
+        book.since,
+        turn,
+        book.initiator,
+        recovery,
+        quality,
+        book.kind or OTHER,
+        max(1, book.subjects),
+        woven,
+        bool(book.segue),
+    )
     return (
         TangentBook(
+            woven=book.woven + woven,
+            spirals=book.spirals + (ended.intensity == "spiral"),
+            handled=(*book.handled, round(ended.handled, 6))[-HANDLED_KEPT:],
+            explored=book.explored,
+            followed=book.followed,
             count=book.count + 1,
             turns=book.turns + ended.length,
             longest=max(book.longest, ended.length),
@@ -159,6 +285,43 @@ def close(book: TangentBook, turn: int, recovery: str) -> tuple[TangentBook, End
         ),
         ended,
     )
+
+
+def patience(handled: Sequence[float]) -> float | None:
+    """How later tangents of a session were met, less how earlier ones were; ``None`` below two.
+
+    From -1 to 1: below 0 the narrator loses patience. The middle one of an odd number is in
+    neither half.
+    """
+    half = len(handled) // 2
+    if not half:
+        return None
+    return (sum(handled[-half:]) - sum(handled[:half])) / half
+
+
+class Left(NamedTuple):
+    """Who left the story, for what, and the words by which it could be taken up."""
+
+    name: str
+    kind: str
+    words: tuple[str, ...]
+
+
+def left_by(
+    said: Sequence[tuple[str, str]], relay: str, story_words: Collection[str]
+) -> Left | None:
+    """Who left the story in a turn, as far as wording shows.
+
+    Where no player stands out, what the spokesperson said goes by.
+    """
+    name = initiator_of(said, story_words)
+    text = next(
+        (text for who, text in said if who == name), relay if looks_off_story(relay) else ""
+    )
+    if not text:
+        return None
+    own = carried(text) - {stem for word in story_words for stem in carried(word)}
+    return Left(name, kind_of(text), tuple(sorted(own))[:WORDS_KEPT])
 
 
 def initiator_of(said: Sequence[tuple[str, str]], story_words: Collection[str]) -> str:

@@ -70,6 +70,9 @@ class Tangent(FilePart):
     initiator: Short
     recoveryMethod: Short | None
     segueQuality: float | None
+    type: Short = ""
+    intensity: Short = ""
+    woven: bool | None = None
 
 
 class PrivateMoment(FilePart):
@@ -200,6 +203,9 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
                     initiator=event.subject,
                     recoveryMethod=known.get("recovery"),
                     segueQuality=known.get("segue"),
+                    type=known.get("type", ""),
+                    intensity=known.get("intensity", ""),
+                    woven=known.get("woven"),
                 )
             )
     open_book = PlaytestState.model_validate(state).tangents
@@ -212,6 +218,7 @@ def tangents(events: Sequence[Event], state: JSON, turn: int) -> list[Tangent]:
                 initiator=open_book.initiator,
                 recoveryMethod=None,
                 segueQuality=None,
+                type=open_book.kind,
             )
         )
     return found

@@ -27,10 +27,24 @@ class Seat(_Small):
 
 
 class TangentBook(_Small):
-    """The tangent under way (``since`` is 0 without one) and sums over those that are over."""
+    """The tangent under way (``since`` is 0 without one) and sums over those that are over.
+
+    ``kind`` is what the one under way began with, ``subjects`` how many it has had, and ``words``
+    those by which the narrator would take it up. ``handled`` is how each that is over
+    was met, from 0 to 1, in order. ``explored`` counts turns in which the group looked around in
+    the story, and ``followed`` those of them that were met as such.
+    """
 
     since: int = 0
     initiator: str = ""
+    kind: str = ""
+    subjects: int = 0
+    words: tuple[str, ...] = ()
+    woven: int = 0
+    spirals: int = 0
+    handled: tuple[float, ...] = ()
+    explored: int = 0
+    followed: int = 0
     segue: str = ""
     quality: float | None = None
     count: int = 0

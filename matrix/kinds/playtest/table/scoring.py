@@ -38,6 +38,7 @@ from matrix.judging.recording import record_repeats
 from matrix.judging.repeats import mean_of
 from matrix.judging.verdict import UNREADABLE, RubricVerdict
 from matrix.kinds.context import Context
+from matrix.kinds.playtest.detect.tangents import patience
 from matrix.kinds.playtest.setup.options import Weights
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC
@@ -80,6 +81,11 @@ COUNTED: Final = (
     "tangent_max_length",
     "recovery_rate",
     "segue_quality",
+    "tangent_spirals",
+    "tangent_woven",
+    "tangent_patience",
+    "explorations",
+    "exploration_followed",
     "private_moments",
     "private_payoffs",
     "private_payoff_rate",
@@ -220,6 +226,13 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
         "segue_quality": segue_quality(book),
         "private_moments": state.moments.count,
         "private_payoffs": state.moments.paid,
+    }
+    values |= {
+        "tangent_spirals": book.spirals,
+        "tangent_woven": book.woven / returned if returned else None,
+        "tangent_patience": patience(book.handled),
+        "explorations": book.explored,
+        "exploration_followed": book.followed / book.explored if book.explored else None,
     }
     values |= moment_scores(state.moments)
     relays = state.relays
