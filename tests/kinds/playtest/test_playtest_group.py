@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest.kind import KIND
-from matrix.kinds.playtest.setup.group import draw_group
+from matrix.kinds.playtest.setup.group import draw_group, passing_mood
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.playtest.setup.vocabulary import MOODS
 from tests.kinds.fakes import make_prelude
@@ -76,3 +77,12 @@ def test_every_variant_of_a_round_meets_the_same_group(prompt: str) -> None:
     bound = binding(options=f'{{"prompt": "{prompt}"}}')
     variant = plan(options={"prompt": prompt}, levels={"prompt": prompt})
     assert make_prelude(KIND, variant, bound.resources, Script()) == expected
+
+
+def test_a_mood_passes_as_often_as_it_is_said_to() -> None:
+    drawn = [passing_mood(random.Random(seed), 0.25) for seed in range(4000)]
+    assert sum(map(bool, drawn)) / len(drawn) == pytest.approx(0.25, abs=0.025)
+    assert {mood for mood in drawn if mood} == set(MOODS)
+    assert not any(passing_mood(random.Random(seed), 0.0) for seed in range(100))
+    always = [passing_mood(random.Random(seed), 1.0) for seed in range(4000)]
+    assert all(now == then for now, then in zip(drawn, always, strict=True) if now)

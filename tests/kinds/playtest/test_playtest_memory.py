@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import given
@@ -173,3 +174,15 @@ def test_a_session_says_how_often_its_relays_gave_words_to_somebody_else() -> No
     left_out = played.values["relay_left_out"]
     assert left_out is not None
     assert 0 < left_out < 0.25
+
+
+def test_moods_pass_from_reaction_to_reaction_and_are_the_same_for_every_variant() -> None:
+    def moods(played: Played) -> list[list[str]]:
+        said = [one.request for one in played.asked if one.role == "players" and one.turn]
+        return [re.findall(r"Right now you feel (\w+)\.", request) for request in said]
+
+    often = moods(play(16, mood_swings=0.5))
+    assert often == moods(play(16, mood_swings=0.5, prompt="pulse-aware"))
+    assert len({one[0] for one in often if one}) > 3
+    assert 0.25 < sum(map(bool, often)) / len(often) < 0.75
+    assert not any(moods(play(16, mood_swings=0.0)))

@@ -84,6 +84,15 @@ def draw_group(
     return Group(players, int(_rng(seed, "spokesperson").random() * size))
 
 
+def passing_mood(rng: random.Random, share: float) -> str:
+    """Another mood than the evening's that a player is in for one reaction; mostly none (empty).
+
+    Both draws are made whatever ``share`` is, so that another share changes as little as it can.
+    """
+    passes, mood = rng.random() < share, rng.choice(MOODS)
+    return mood if passes else ""
+
+
 def _archetypes(seed: int, options: PlaytestOptions, pool: Sequence[str]) -> list[str]:
     size = _rng(seed, "size").randint(options.group_size_min, options.group_size_max)
     return _rng(seed, "archetypes").choices(pool, k=MAX_GROUP)[:size]

@@ -21,7 +21,7 @@ from matrix.model.errors import did_you_mean
 MAX_GROUP = 8
 MAX_QUESTIONS = 12
 
-ADDED_LATER: Final = ("judge_repeats", "memory_tokens", "survey", "interview")
+ADDED_LATER: Final = ("judge_repeats", "memory_tokens", "mood_swings", "survey", "interview")
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
 Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
@@ -120,6 +120,12 @@ class PlaytestOptions(BaseModel):
         le=20_000,
         description="Tokens of what a player remembers beside that: own words at the start, what "
         "they alone were told, the story so far. Nothing if 0.",
+    )
+    mood_swings: float = Field(
+        default=0.25,
+        ge=0,
+        le=1,
+        description="Share of reactions for which a player is in another mood than that evening.",
     )
     with_judge: bool = Field(
         default=True, description="Have a model score the finished transcript."

@@ -106,11 +106,22 @@ def question_request(narration: str) -> str:
     return f'The narrator asks:\n"""\n{narration}\n"""\n\nAnswer for your character.'
 
 
-def reaction_request(recent: str, narration: str, name: str, memory: str = "") -> str:
-    """User message to a player for an ordinary turn: memory, what was heard lately, and now."""
+MOOD_NOW = "Right now you feel"
+
+
+def reaction_request(
+    recent: str, narration: str, name: str, memory: str = "", mood: str = ""
+) -> str:
+    """User message to a player for an ordinary turn: memory, what was heard lately, and now.
+
+    ``mood`` is one that has come over the player just now.
+    """
     before = _reminded(memory)
     before += f"What the table heard lately:\n{recent}\n\n" if recent else ""
-    return f'{before}The narrator says:\n"""\n{narration}\n"""\n\nWhat do you, {name}, say or do?'
+    now = f"{MOOD_NOW} {mood}. " if mood else ""
+    return (
+        f'{before}The narrator says:\n"""\n{narration}\n"""\n\n{now}What do you, {name}, say or do?'
+    )
 
 
 def _reminded(memory: str) -> str:

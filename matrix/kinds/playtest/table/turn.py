@@ -43,6 +43,7 @@ from matrix.kinds.playtest.detect.observe import (
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
 from matrix.kinds.playtest.setup import roles
+from matrix.kinds.playtest.setup.group import passing_mood
 from matrix.kinds.playtest.setup.prompts import (
     aside_note,
     classifier_system,
@@ -231,7 +232,7 @@ def _group_children(
     talk = history.table_talk(ctx.log, count + 1)[:-1] if count else []  # without this output
     recent = history.as_heard(talk)
     children = []
-    for seat in state.seats:
+    for number, seat in enumerate(state.seats):
         own = history.private_memory(ctx.log, seat.name) if state.moments.count and count else ""
         lately = "\n".join(part for part in (own, recent) if part)
         children.append(
@@ -239,7 +240,13 @@ def _group_children(
                 roles.PLAYERS,
                 table.model_of(ctx, roles.PLAYERS, seat.archetype),
                 persona_of(ctx.log, seat),
-                reaction_request(lately, narration, seat.name, known[seat.name]),
+                reaction_request(
+                    lately,
+                    narration,
+                    seat.name,
+                    known[seat.name],
+                    passing_mood(ctx.rng(f"mood/{number}"), table.options.mood_swings),
+                ),
                 agent=seat.name,
             )
         )

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 from zlib import crc32
 
+from matrix.kinds.playtest.setup.prompts import MOOD_NOW
 from matrix.model.records import ChatMessage
 from matrix.providers.simulated.language.grammar import ended, first_person, sentences
 from matrix.providers.simulated.language.phrasebook import manners, players, tangents
@@ -81,6 +82,7 @@ def field_of(text: str, name: str) -> str:
     return text[start : end if end >= 0 else len(text)].strip()
 
 
+_MOOD = re.compile(rf"{MOOD_NOW} (\w+)\.")
 _PART = re.compile(r"\b(?:is|plays|am|as) (an? [^.]+)|^(An? [^.]+)")
 
 
@@ -126,6 +128,8 @@ def play(messages: Sequence[ChatMessage], rng: random.Random, traits: Traits) ->
     if "whether you tell the others" in asked:
         return _in_private(sheet, rng, traits)
     heard = request[: request.find("The narrator says:")]
+    if now := _MOOD.search(asked):
+        sheet = sheet._replace(mood=now[1])
     return _reaction(sheet, narration, heard, rng, traits)
 
 
