@@ -21,7 +21,14 @@ from matrix.model.errors import did_you_mean
 MAX_GROUP = 8
 MAX_QUESTIONS = 12
 
-ADDED_LATER: Final = ("judge_repeats", "memory_tokens", "mood_swings", "survey", "interview")
+ADDED_LATER: Final = (
+    "judge_repeats",
+    "history_tokens",
+    "memory_tokens",
+    "mood_swings",
+    "survey",
+    "interview",
+)
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
 Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
@@ -113,6 +120,13 @@ class PlaytestOptions(BaseModel):
     )
     recent_messages: int = Field(
         default=6, ge=0, le=50, description="Messages of table talk that a player is reminded of."
+    )
+    history_tokens: int = Field(
+        default=0,
+        ge=0,
+        le=2_000_000,
+        description="Most tokens of what the narrator is shown: the beginning, a summary, and the "
+        "newest turns that fit. All of the story if 0.",
     )
     memory_tokens: int = Field(
         default=250,

@@ -121,13 +121,14 @@ def _sizes_of_input(
     """Input tokens of an average call of each role."""
     said = players * _REACTION
     guide = shape.guide_chars / CHARS_PER_TOKEN
+    told = turns / 2 * (_NARRATION + _RELAY)
+    if options.history_tokens:
+        begun = 60 + (shape.prompt_chars + shape.guide_chars) / CHARS_PER_TOKEN
+        told = min(told, max(0.0, options.history_tokens - begun))
     recent = options.recent_messages * (_REACTION + 10)
     memory = min(float(options.memory_tokens), 60.0 + turns / 2 * 45.0)
     return {
-        roles.NARRATOR: 60
-        + shape.prompt_chars / CHARS_PER_TOKEN
-        + guide
-        + turns / 2 * (_NARRATION + _RELAY),
+        roles.NARRATOR: 60 + shape.prompt_chars / CHARS_PER_TOKEN + guide + told,
         roles.CLASSIFIER: 330 + _RELAY + _NARRATION,
         roles.PLAYERS: _PERSON + _NARRATION + recent + (memory if options.memory_tokens else 0.0),
         roles.SPOKESPERSON: 150 + _NARRATION + said,

@@ -92,6 +92,13 @@ class RelayBook(_Small):
     left_out: float = 0.0
 
 
+class DroppedHistory(_Small):
+    """What of the story the narrator was not shown in the newest turn, but in a summary."""
+
+    messages: Count = 0
+    tokens: Count = 0
+
+
 class Fact(_Small):
     """Something stated about the world, e.g. ``door`` is ``locked`` on the axis ``access``."""
 
@@ -118,6 +125,7 @@ class PlaytestState(_Small):
     tangents: TangentBook = TangentBook()
     moments: MomentBook = MomentBook()
     relays: RelayBook = RelayBook()
+    dropped: DroppedHistory | None = None
     sketches: tuple[tuple[int, ...], ...] = ()
     repeats: tuple[int, ...] = ()
     facts: tuple[Fact, ...] = ()

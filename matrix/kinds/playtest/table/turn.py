@@ -42,6 +42,7 @@ from matrix.kinds.playtest.detect.observe import (
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
+from matrix.kinds.playtest.detect.window import windowed
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.group import passing_mood
 from matrix.kinds.playtest.setup.prompts import (
@@ -70,6 +71,10 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     messages = history.narrator_history(
         table.narrator_system, len(state.seats), ctx.log, story_at=state.story_at
     )
+    dropped = None
+    if table.options.history_tokens:
+        messages, dropped = windowed(messages, table.options.history_tokens)
+    state = state.model_copy(update={"dropped": dropped})
     answer = await ctx.ask(
         roles.NARRATOR,
         messages,
