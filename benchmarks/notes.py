@@ -12,7 +12,7 @@ from benchmarks.figures import Section
 from benchmarks.sizes import Sizes
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, differences, scan
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext
 
 _ASKED: Final[dict[str, Any]] = {

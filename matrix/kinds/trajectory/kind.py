@@ -27,7 +27,12 @@ from matrix.kinds.protocol import (
 from matrix.kinds.reporting import EndedRun, RunReport
 from matrix.kinds.trajectory import reporting
 from matrix.kinds.trajectory.assertions.folder import View, as_text, scan, told_changes
-from matrix.kinds.trajectory.assertions.hypotheses import gone_after, hypotheses_of, is_demoted
+from matrix.kinds.trajectory.assertions.hypotheses import (
+    gone_after,
+    hypotheses_of,
+    is_demoted,
+    with_indexed_status,
+)
 from matrix.kinds.trajectory.assertions.notes.paths import absent
 from matrix.kinds.trajectory.assertions.own_checks import assertions_of
 from matrix.kinds.trajectory.assertions.pinned import compared, pin
@@ -185,7 +190,10 @@ class TrajectoryKind:
             await ctx.copy_folder(SCAFFOLD)
         scenario, options = _scenario(ctx), _options(ctx)
         now = await asyncio.to_thread(scan, ctx.workspace)
-        found = await asyncio.to_thread(hypotheses_of, View(ctx.workspace, now), options.layout)
+        view, layout = View(ctx.workspace, now), options.layout
+        found = await asyncio.to_thread(
+            lambda: with_indexed_status(hypotheses_of(view, layout), view, layout)
+        )
         demoted = tuple(one.id for one in found if is_demoted(one, options.layout))
         layers = layers_of(scenario, options)
         told = {

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from matrix.kinds.trajectory.assertions.notes.notebook import PLAIN_LAYOUT, Layout
+from matrix.kinds.trajectory.assertions.notes.layout import PLAIN_LAYOUT, Layout
 from matrix.model.records import JSON
 
 TRAJECTORY: Final = "trajectory"

@@ -39,7 +39,7 @@ class AssertionResult(BaseModel):
         part: What of its files that lacks, for want of room; empty if nothing.
         model: The judge's model.
         rubric: Hash of the rubric with all that the judge is told.
-        vacuous: Whether it holds because there is nothing that it could be about.
+        vacuous: Whether it holds because there is nothing that it could be about, or it is unread.
     """
 
     model_config = ConfigDict(frozen=True)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, differences, scan, told_changes
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.notes.paths import matching, never_matches
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext
 from matrix.kinds.trajectory.file import is_adapter

@@ -14,8 +14,9 @@ import pytest
 from matrix.kinds.context import ChangedFiles
 from matrix.kinds.trajectory.assertions.folder import View, scan
 from matrix.kinds.trajectory.assertions.hypotheses import hypotheses_of
+from matrix.kinds.trajectory.assertions.notes.evidence import evidence_in
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.notes.markdown import links_in, with_marked_headings
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout, evidence_in
 from matrix.kinds.trajectory.assertions.notes.paths import hits
 from matrix.kinds.trajectory.assertions.own_checks import of_function
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, Found

@@ -8,18 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
 from matrix.kinds.trajectory.assertions.folder import View
-from matrix.kinds.trajectory.assertions.notes.markdown import FRONT, STRUCK, prose, without_paths
-from matrix.kinds.trajectory.assertions.notes.notebook import (
+from matrix.kinds.trajectory.assertions.notes.evidence import (
     EvidenceRow,
-    Hypothesis,
-    Layout,
-    entries_in,
+    UnreadEvidence,
     evidence_in,
+    unread_in,
+)
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
+from matrix.kinds.trajectory.assertions.notes.markdown import (
+    FRONT,
+    STRUCK,
+    bare,
+    cells_of,
+    links_in,
+    prose,
+    target_of,
+    without_paths,
+)
+from matrix.kinds.trajectory.assertions.notes.notebook import (
+    Hypothesis,
+    entries_in,
+    indexes_in,
     read_hypothesis,
     resolve,
     stem,
@@ -27,6 +42,7 @@ from matrix.kinds.trajectory.assertions.notes.notebook import (
 from matrix.kinds.trajectory.assertions.notes.paths import plain
 
 _ARROW: Final = re.compile(r"[-=]>|[\u2192\u21d2\u27f6\u2794]")
+_WORD: Final = re.compile(r"[<>\u2264\u2265+\u2212-]?\w+")
 _MARKS: Final = re.compile(r"^[\W_]+")
 
 
@@ -73,12 +89,59 @@ def old_hypotheses(view: View, layout: Layout) -> list[Hypothesis]:
     return [read_hypothesis(path, view.old_text(path) or "", layout) for path in paths]
 
 
+def with_indexed_status(
+    found: Sequence[Hypothesis], view: View, layout: Layout
+) -> list[Hypothesis]:
+    """Hypotheses, of which those whose file says no status have the one that an index says."""
+    indexes = indexes_in(layout.hypotheses, view.now, layout)
+    return [
+        one if one.status else replace(one, status=_indexed_status(one, indexes, view, layout))
+        for one in found
+    ]
+
+
+def _indexed_status(one: Hypothesis, indexes: Sequence[str], view: View, layout: Layout) -> str:
+    """What the newest row of a table in an index says that leads to a hypothesis, or names it."""
+    heads, said = {name.casefold() for name in layout.status}, ""
+    names = {one.id.casefold(), stem(one.path).casefold()}
+    for index in indexes:
+        at: int | None = None
+        for line in prose(view.text(index)):
+            cells = cells_of(line) if line.lstrip().startswith("|") else []
+            if not cells:
+                at = None
+            elif at is None:
+                at = next((n for n, cell in enumerate(cells) if bare(cell) in heads), len(cells))
+            elif at < len(cells) and (
+                names & {cell.strip("*`_ ").casefold() for cell in cells}
+                or any(target_of(link, index) == one.path for link in links_in(line))
+            ):
+                said = cells[at].strip(" *_`").casefold()
+    return said
+
+
+def speaks_of_status(text: str, layout: Layout) -> str:
+    """The first line of a note in which a word of a status stands; empty if there is none."""
+    words = "|".join(re.escape(word) for word in (*layout.status, *layout.demoted))
+    named = re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    return next((line.strip() for line in _words(text).split("\n") if named.search(line)), "")
+
+
 def evidence_of(view: View, layout: Layout) -> Iterator[EvidenceRow]:
     """Every row of evidence in the notebook, but for what stands in its sources."""
+    for path in _may_have_evidence(view, layout):
+        yield from evidence_in(path, view.text(path), layout)
+
+
+def unread_of(view: View, layout: Layout) -> Iterator[UnreadEvidence]:
+    """What looks like evidence in the notebook, and is in no form that can be read."""
+    for path in _may_have_evidence(view, layout):
+        yield from unread_in(path, view.text(path), layout)
+
+
+def _may_have_evidence(view: View, layout: Layout) -> Iterator[str]:
     sources = tuple(f"{plain(one)}/" for one in layout.sources)
-    for path in view.notes:
-        if "/" in path and not path.startswith(sources):
-            yield from evidence_in(path, view.text(path), layout)
+    return (path for path in view.notes if "/" in path and not path.startswith(sources))
 
 
 def is_demoted(one: Hypothesis, layout: Layout) -> bool:
@@ -181,10 +244,15 @@ def _renamed(one: Hypothesis, lost: Sequence[Hypothesis]) -> Hypothesis | None:
 
 
 def _counts(one: Hypothesis) -> tuple[int, int]:
-    """Rows for it and against it; the same row said again is none."""
-    said = {(row.against, " ".join(row.text.casefold().split())) for row in one.evidence}
+    """Rows for it and against it; the same row said again, however it is marked, is none."""
+    said = {(row.against, _wording(row.text)) for row in one.evidence}
     against = sum(way for way, _ in said)
     return len(said) - against, against
+
+
+def _wording(text: str) -> str:
+    """What a row says, without marks: ticks, bold, and the like."""
+    return " ".join(_WORD.findall(text.casefold()))
 
 
 def is_told_of(one: Gone, view: View, layout: Layout) -> bool:

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.trajectory.assertions.folder import View
 from matrix.kinds.trajectory.assertions.hypotheses import evidence_of, hypotheses_of
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout, entries_in
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
+from matrix.kinds.trajectory.assertions.notes.notebook import entries_in
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, is_sourced
 from matrix.model.records import JSON
 

@@ -8,7 +8,7 @@ for; ``file_contains_any`` is this project's own. Packages add more under the en
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, NamedTuple
 from unicodedata import normalize
 
@@ -30,28 +30,36 @@ from matrix.kinds.trajectory.assertions.hypotheses import (
     is_demoted,
     is_told_of,
     kept_elsewhere,
+    speaks_of_status,
+    unread_of,
+    with_indexed_status,
 )
 from matrix.kinds.trajectory.assertions.notes.decisions import reversal_of, vague
+from matrix.kinds.trajectory.assertions.notes.evidence import (
+    EvidenceRow,
+    UnreadEvidence,
+    unread_in,
+)
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.notes.markdown import (
     links_in,
     places_in,
     referred_in,
     target_of,
 )
-from matrix.kinds.trajectory.assertions.notes.notebook import (
-    EvidenceRow,
-    Layout,
-    entries_in,
-    read_hypothesis,
-)
+from matrix.kinds.trajectory.assertions.notes.notebook import entries_in, read_hypothesis
 from matrix.kinds.trajectory.assertions.notes.paths import absent, alternatives, hits, listed, plain
 from matrix.model.records import JSON
+
+_QUOTED: Final = 80
+"""Characters of a row or line that are told."""
 
 
 class Found(NamedTuple):
     """Whether an assertion holds, and what was seen.
 
-    ``vacuous``: it holds because there is nothing that it could be about.
+    ``vacuous``: it holds because there is nothing that it could be about, or not all of it could
+    be read.
     """
 
     holds: bool
@@ -137,7 +145,8 @@ def _evidence_increased(scene: AssertionContext, name: str) -> Found:
     if isinstance(change, str):
         return Found(False, change)
     path, (before, _), (now, _) = change
-    return Found(now > before, f"{path} had {before} for it, and has {now}")
+    told = f"{path} had {before} for it, and has {now}"
+    return Found(now > before, told + ("" if now > before else _unread_in(scene, path)))
 
 
 def _evidence_unchanged(scene: AssertionContext, name: str) -> Found:
@@ -147,7 +156,18 @@ def _evidence_unchanged(scene: AssertionContext, name: str) -> Found:
     path, before, now = change
     told = f"{path} had {before[0]} for it and {before[1]} against, and has {now[0]} and {now[1]}"
     same = now[0] <= before[0] and now[1] <= before[1]
-    return Found(same, told, not any((*before, *now)))
+    unread = _unread_in(scene, path)
+    return Found(same, told + unread, bool(unread) or not any((*before, *now)))
+
+
+def _unread_in(scene: AssertionContext, path: str) -> str:
+    return _told_unread(unread_in(path, scene.view.text(path), scene.layout))
+
+
+def _told_unread(unread: Iterable[UnreadEvidence]) -> str:
+    """What looks like evidence and could not be read, quoted; empty if there is none."""
+    told = listed(f"{one.path}: {one.text[:_QUOTED]!r}" for one in unread)
+    return f"; not read as a row: {told}" if told else ""
 
 
 def _links_valid(scene: AssertionContext, requested: Any) -> Found:
@@ -198,16 +218,18 @@ def _no_orphans(scene: AssertionContext, requested: Any) -> Found:
     rows = list(evidence_of(scene.view, scene.layout))
     lost = [row for row in rows if not is_sourced(row, scene.view, scene.layout)]
     if lost:
-        told = listed(f"{row.path}: {row.text[:80]}" for row in lost)
+        told = listed(f"{row.path}: {row.text[:_QUOTED]}" for row in lost)
         return Found(False, f"{len(lost)} of {len(rows)} lead to no source: {told}")
+    unread = _told_unread(unread_of(scene.view, scene.layout))
     if not rows:
-        return Found(True, "no row of evidence was recognised", vacuous=True)
-    return Found(True, f"{len(rows)} row{'s' * (len(rows) != 1)} of evidence, each with its source")
+        return Found(True, f"no row of evidence was recognised{unread}", vacuous=True)
+    told = f"{len(rows)} row{'s' * (len(rows) != 1)} of evidence, each with its source"
+    return Found(True, told + unread, bool(unread))
 
 
 def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     view, layout, gone = scene.view, scene.layout, scene.gone_now
-    found = hypotheses_of(view, layout)
+    found = with_indexed_status(hypotheses_of(view, layout), view, layout)
     put_away = [read_hypothesis(p, view.text(p), layout) for p in kept_elsewhere(view, gone)]
     demoted = [one for one in (*found, *put_away) if is_demoted(one, layout)]
     moved = [one for one in demoted if one.id not in scene.demoted_at_start]
@@ -217,12 +239,14 @@ def _no_silent_demotion(scene: AssertionContext, requested: Any) -> Found:
     if lost_files := [one for one in gone if one.silent and not is_told_of(one, view, layout)]:
         told = listed(f"{one.id} ({one.path})" for one in lost_files)
         return Found(False, f"removed with its support, and nothing says so: {told}")
-    if moved:
-        return Found(True, f"{len(moved)} demoted, each with evidence against")
     told = "none is demoted" if found else "there is no hypothesis"
+    if moved:
+        told = f"{len(moved)} demoted, each with evidence against"
     if mute := [one for one in found if not one.status]:
         told += f"; in {listed(one.path for one in mute)} no status is found"
-    return Found(True, told, not (found or put_away))
+        lines = [line for p in mute if (line := speaks_of_status(view.text(p.path), layout))]
+        told += f", not even in {listed(repr(one[:_QUOTED]) for one in lines)}" if lines else ""
+    return Found(True, told, bool(mute) or not (found or put_away))
 
 
 def _contains_any(scene: AssertionContext, argument: str) -> Found:

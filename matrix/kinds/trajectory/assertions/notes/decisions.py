@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import dropwhile
 from typing import Final
 
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.notes.markdown import (
     HEADING,
     LABEL,
@@ -18,7 +19,6 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     is_nothing,
     lines_of,
 )
-from matrix.kinds.trajectory.assertions.notes.notebook import Layout
 
 _BLANK: Final = re.compile(r"<[^<>]*>|\{{1,2}[^{}]*\}{1,2}|\[[^\[\]]*\](?!\()")
 

@@ -22,7 +22,7 @@ _DASHED: Final = re.compile(
     r"^(\s*(?:>\s?)*(?:[-*+]\s+)?)(\*\*|__)([^*_|\n]{1,60})\2\s*[-\u2013\u2014]\s+(?=\S)"
 )
 """A bold label, with a dash for its colon."""
-_NEXT_LABEL: Final = re.compile(
+NEXT_LABEL: Final = re.compile(
     r"(?<=\S)[ \t]{0,4}[\u00b7\u2022;,/]?[ \t]{1,4}"
     r"(?=(?:\*\*|__)[A-Za-z][^*_|:\n]{0,60}(?::(?:\*\*|__)|(?:\*\*|__)[ \t]{0,4}:))"
 )
@@ -40,6 +40,12 @@ _OF_TIME: Final = frozenset(
     ]
 )
 """What stands over a column beside that of a status, and is no status."""
+_OF_A_TIME: Final = re.compile(
+    r",? (?:as of|as at)\b.*|,? (?:(?:since|on|in|per|from|until) )?\d.*"
+)
+"""When a label's value was so: ``Status as of 2 March``."""
+_IN_A_LINE: Final = re.compile(r"[\u00b7\u2022|;()\[\]`]|, |/ ")
+"""What stands between values that are in one line: ``(Risk: value, Status: active)``."""
 _OF_NOW: Final = re.compile(r"^(?:the |its |our )?(?:current|present|latest|new|final|overall) ")
 _BLOCK: Final = re.compile(r"[|>][+-]?\d?[+-]?")
 BOLD_LINE = re.compile(r"(?P<marks>\*{2,3}|_{2,3})(?P<text>[^*_\n]+)(?P=marks):?")
@@ -102,7 +108,19 @@ def value_of(text: str, names: Iterable[str], *, headings: bool = True) -> str:
             return cells[1].strip(" *_`")
         if headings and (heading := HEADING.match(line)) and _named(heading[2]) in requested:
             return _below(lines[number + 1 :], requested)
-    return _in_column(lines, lambda head: bare(head) in requested)
+    return _in_a_line(lines, requested) or _in_column(lines, lambda head: bare(head) in requested)
+
+
+def _in_a_line(lines: Sequence[str], requested: set[str]) -> str:
+    """What one of several values in a line says, above the first section of a note."""
+    for line in lines:
+        if (heading := HEADING.match(line)) and len(heading[1]) > 1:
+            break
+        for part in () if line.lstrip().startswith("|") else _IN_A_LINE.split(line):
+            label = LABEL.match(part.strip("># "))
+            if label and _named(label[1]) in requested and (said := label[2].strip(" *_`")):
+                return said
+    return ""
 
 
 def lines_of(text: str) -> list[str]:
@@ -111,13 +129,13 @@ def lines_of(text: str) -> list[str]:
     return [
         part
         for line in marked
-        for part in ([line] if line.lstrip().startswith("|") else _NEXT_LABEL.split(line))
+        for part in ([line] if line.lstrip().startswith("|") else NEXT_LABEL.split(line))
     ]
 
 
 def _named(label: str) -> str:
     """What a label or heading names, without what it says of itself: ``Current status (May)``."""
-    return _OF_NOW.sub("", _ASIDE.sub("", bare(label)))
+    return _OF_NOW.sub("", _OF_A_TIME.sub("", _ASIDE.sub("", bare(label))))
 
 
 def _is_head(lines: Sequence[str], number: int) -> bool:
@@ -376,36 +394,6 @@ def is_nothing(text: str) -> bool:
     """Whether words say that there is nothing: ``(none yet)``, a dash."""
     bare = re.sub(r"[\s.\u2013\u2014]+$", "", text.strip(" *_`()[]<>|").casefold())
     return bare.strip("-\u2013\u2014 ") in _NOTHING or bare in _NOTHING
-
-
-_SO_FAR = (
-    r"(?:at all|yet|so far|here|now|else|more|further|either|to date|to report|at present|for now|"
-    r"since(?: then)?|today|(?:this|in this|last|in the last) (?:day|week|month|turn|round|time))"
-)
-_OTHER = (
-    r"(?:(?:counter|contrary|contradict\w*|disconfirm\w*|oppos\w+|support\w*|such|further|new|more|"
-    r"additional|other|fresh|direct|clear|known)[- ]?)*"
-)
-_NO_EVIDENCE: Final = re.compile(
-    r"(?:there (?:is|are|was|were) )?(?:so far |still |as yet |at present )?"
-    rf"(?:(?:nothing|none|no {_OTHER}(?:evidence|rows?|entries))\b"
-    rf"(?:\W*$|(?: (?:{_SO_FAR}|new))*"
-    r"(?: (?:that )?(?:speaks?|says|said|argues?|points?|stands|found|known|recorded|collected|"
-    r"logged|seen|heard|contradicts?|supports?|against|for|to date|was|is|has been)\b|\W*$))"
-    rf"|no {_OTHER}(?:signals?|data|findings?|observations?|news|updates?|proof|support|changes?)"
-    rf"(?: (?:{_SO_FAR}|against(?: it)?|for(?: it)?))*\W*$"
-    rf"|(?:still |yet )?to be (?:collected|added|gathered|filled in|found|written)"
-    rf"(?: {_SO_FAR})*\W*$)",
-    re.IGNORECASE,
-)
-
-
-def is_denial(text: str) -> bool:
-    """Whether a row says that there is no evidence, and leads nowhere.
-
-    One that names a source is evidence whatever its words: ``Nothing speaks for it, said Lena``.
-    """
-    return _NO_EVIDENCE.match(text.strip(" *_`()[]<>|-")) is not None and not places_in(text)
 
 
 def cells_of(line: str) -> list[str]:
