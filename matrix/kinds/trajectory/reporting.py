@@ -367,7 +367,7 @@ def _lines(
 
 
 def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Assertions that held in every run because there was nothing that they could be about."""
+    """Assertions that held in every run though there was nothing to look at, or it was unread."""
     found: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for session in sessions:
         for one in session["results"]:
@@ -382,7 +382,7 @@ def _vacuous(rates: Sequence[Rate], sessions: Sequence[Mapping[str, Any]]) -> It
         for place, whys in ((place, found[place]) for place in empty[:_DEAREST])
     )
     more = f"; and {len(empty) - _DEAREST} more" if len(empty) > _DEAREST else ""
-    yield f"passed with nothing to look at, in every run: {told}{more}"
+    yield f"passed with nothing to look at that could be read, in every run: {told}{more}"
 
 
 def _suite(rates: Sequence[Rate]) -> Iterator[str]:
@@ -480,11 +480,11 @@ def _costs(spent: Sequence[Spent]) -> Iterator[str]:
         if not total:
             continue
         dearest = sorted(own.items(), key=lambda item: -sum(one.usd for one in item[1]))
+        shown = _DEAREST if len(own) > _DEAREST + 1 else len(own)  # "1 more" is as long as it is
         told = ", ".join(
-            f"{_line(name)} ${sum(one.usd for one in ones):.4f}"
-            for name, ones in dearest[:_DEAREST]
+            f"{_line(name)} ${sum(one.usd for one in ones):.4f}" for name, ones in dearest[:shown]
         )
-        more = f", and {len(own) - _DEAREST} more" if len(own) > _DEAREST else ""
+        more = f", and {len(own) - shown} more" if len(own) > shown else ""
         yield f"cost of {what}: ${total:.4f}; {told}{more}"
 
 

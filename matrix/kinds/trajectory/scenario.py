@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import datetime
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -424,7 +424,10 @@ class _Reader:
             self._notes.append("has no README.md: what it covers, and why its thresholds")
             return
         text = read_text(path, MAX_INPUT, source=f"{self._name}/README.md")
-        if thresholds is not None and not re.search(r"threshold", text, re.IGNORECASE):
+        values = thresholds.values() if isinstance(thresholds, dict) else ()
+        named = [one for value in values for one in _as_told(value)]
+        told = "|".join(["threshold", *map(re.escape, named)])
+        if thresholds is not None and not re.search(rf"(?<![\d.])(?:{told})", text, re.IGNORECASE):
             self._notes.append("README.md gives no reason for its pass_threshold")
 
     def _pinned(self) -> JSON:
@@ -497,3 +500,10 @@ def _real(date: str) -> str:
 
 def _category(name: str) -> str:
     return re.sub(r"^\d+[-_]", "", name)
+
+
+def _as_told(threshold: Any) -> Iterator[str]:
+    """How a README may name a threshold: ``0.75``, ``75 %``, ``75%``."""
+    if isinstance(threshold, float) and 0 < threshold < 1:
+        yield f"{threshold:g}"
+        yield from (f"{100 * threshold:g}{gap}%" for gap in ("", " "))

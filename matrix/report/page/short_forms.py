@@ -24,6 +24,8 @@ MOST_LINES: Final = 12
 """Of a comment: it has to be read without scrolling."""
 _MOST_VARIANTS: Final = 4
 _MOST_GROUPS: Final = 3
+_MOST_CASES: Final = 5
+_LONGEST_CASE: Final = 120
 _TURNS: Final = 3
 _NO_XML: Final = re.compile("[^\t\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _COUNTED: Final = {"failed": "failures", "error": "errors", "skipped": "skipped"}
@@ -43,6 +45,13 @@ def as_github(run: RunFacts) -> str:
         for case in run.told.cases:
             counts[case.outcome] += 1
         lines.append(", ".join(f"{n} {word}" for word, n in counts.items() if n))
+        lost = [one for one in run.told.cases if one.outcome in ("failed", "error")]
+        if lost:
+            named = "; ".join(
+                escaped(f"{one.group} {one.name}"[:_LONGEST_CASE]) for one in lost[:_MOST_CASES]
+            )
+            more = f"; and {len(lost) - _MOST_CASES} more" if len(lost) > _MOST_CASES else ""
+            lines.append(f"Not passed: {named}{more}")
     if run.study is not None:
         rows = run.study.rows[:_MOST_VARIANTS]
         digits = run.study.figures.digits

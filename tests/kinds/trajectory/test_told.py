@@ -177,8 +177,9 @@ def test_what_passed_with_nothing_to_look_at_is_told(tmp_path: Path) -> None:
         "run", "scenarios", "--runs", "2", "--executor", "in-process", "--run-id", "it"
     )
     told = (
-        "passed with nothing to look at, in every run: 01 t01.no_orphan_evidence "
-        "(no row of evidence was recognised); 01 t01.all_internal_links_valid (0 links); "
+        "passed with nothing to look at that could be read, in every run: "
+        "01 t01.no_orphan_evidence (no row of evidence was recognised); "
+        "01 t01.all_internal_links_valid (0 links); "
         "02 t01.no_orphan_evidence (no row of evidence was recognised)"
     )
     assert told in done.out, done
@@ -217,3 +218,42 @@ def test_who_judges_a_part_says_so(tmp_path: Path) -> None:
     assert parts["final.all"] == "shown 2 of 5,003 characters, 1 of 2 files not at all"
     whys = {one["id"]: one["why"] for one in run["results"]}
     assert whys["t01.long"].startswith("(shown 2,")
+
+
+def test_a_comment_names_what_was_missed(missed: Project) -> None:
+    done = missed.matrix("report", "it", "--format", "github")
+    assert "Not passed: 01 t01.file\\_exists.2" in done.out.replace(
+        "01 t01.file_", "01 t01.file\\_"
+    )
+
+
+def test_six_turns_are_as_many_as_their_costs(tmp_path: Path) -> None:
+    made = project(tmp_path)
+    inputs = {f"turn-0{n}-a.md": f"WRITE a.md | {n}" for n in range(1, 7)}
+    scenario(tmp_path, "01", inputs, {"turns": [{"turn": 1, "structural": [{"file_exists": "a"}]}]})
+    done = made.matrix("run", "scenarios", "--executor", "in-process", "--run-id", "it")
+    costs = next(one for one in done.out.splitlines() if one.startswith("cost of turns"))
+    assert costs.count("01 turn") == 6, costs
+    assert "more" not in costs
+
+
+@pytest.mark.parametrize(
+    ("readme", "holds"),
+    [
+        ("Content 0.75 as judges waver.", True),
+        ("75 % of runs, as judges waver.", True),
+        ("The threshold is low, as judges waver.", True),
+        ("Made on 10.75 days.", False),
+        ("What it covers.", False),
+    ],
+)
+def test_a_reason_for_a_threshold_may_name_its_value(
+    tmp_path: Path, readme: str, holds: bool
+) -> None:
+    made = project(tmp_path)
+    turns = [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]
+    expected = {"pass_threshold": {"content": 0.75}, "turns": turns}
+    scenario(tmp_path, "01", {"turn-01-a.md": "x"}, expected, readme=f"# It\n\n{readme}\n")
+    done = made.matrix("validate", "scenarios")
+    told = "README.md gives no reason for its pass_threshold"
+    assert (told not in " ".join((done.out + done.err).split())) is holds, done
