@@ -305,6 +305,13 @@ def _parts(judge: ListedJudge) -> list[str]:
     return list(criteria) if len(criteria) > 1 else []
 
 
+def scores_of(judge: ListedJudge) -> set[str]:
+    """Names of all scores that it may give."""
+    name, members = judge.rubric.name, len(judge.models) * judge.repeats
+    parts = {f"{name}.{part}" for part in _parts(judge)}
+    return {name, *parts, *(repeat_name(number, name) for number in range(1, members + 1))}
+
+
 def _part(verdict: Read | None, part: str, judge: ListedJudge) -> float | None:
     if isinstance(verdict, RubricVerdict):
         return verdict.scores.get(part)

@@ -155,6 +155,14 @@ class NamesScores(Protocol):
 
 
 @runtime_checkable
+class ShowsScores(Protocol):
+    """A kind of which some scores are known beforehand; it may have others."""
+
+    @property
+    def scores_seen(self) -> frozenset[str]: ...
+
+
+@runtime_checkable
 class ScoresByOptions(Protocol):
     """A kind whose scores have another range or direction in each run."""
 

@@ -16,6 +16,7 @@ def customer(asked: matrix.Asked) -> str:
     roles={"agent": "sim/gpt-4o-mini", "customer": "sim/gpt-4o-mini"},
     cases="NAME.csv",  # each row is a scenario; its columns are parameters
     simulated={"agent": ["Please restart it.", "Let me look into it."], "customer": customer},
+    scores=["resolved", "replies"],
     lower_is_better=["replies"],
 )
 async def NAME(ctx: matrix.ScenarioContext, problem: str, mood: str = "calm", most: int = 4):

@@ -75,6 +75,7 @@ def plan_rejudge(
         judges=_listed(parent, panel, rubrics, target, repeats, project),
         again=True,
         parents_factor=parent.file.plan.compared,
+        scored=_kept_scores(parent),
     )
     over = _over(parent, _may_miss(parent, rubrics) if missing else None)
     moments = moments_of(parent, over)
@@ -94,6 +95,14 @@ def plan_rejudge(
 
     design = design_of(RunTables(parent.path), parent.file, only_missing=missing)
     return Branching(found, notes=(_by_whose_word(parent), *notes), design=design)
+
+
+def _kept_scores(parent: Run) -> frozenset[str]:
+    """Scores that sessions have of their own, and not of a listed judge that may judge anew."""
+    frame = parent.frame("scores", ["name", "judge_model", "rubric_hash"]).drop_duplicates()
+    judged = frame.judge_model.notna() | frame.rubric_hash.notna()
+    listed = frame["name"].isin(names_of(parent.file.spec)) & judged
+    return frozenset(map(str, frame["name"][~listed]))
 
 
 def _by_whose_word(parent: Run) -> str:

@@ -35,6 +35,7 @@ class ContinuationRequest:
         parents_factor: What the parent compared.
         opponents: Session -> whom it is compared with, as sessions find it among their texts.
         asked: The change that has somebody asked in place of playing on, if there is one.
+        scored: Scores that the sessions keep, so that no judge may give one of the name.
     """
 
     changes: Mapping[str, tuple[JSON, ...]]
@@ -47,6 +48,7 @@ class ContinuationRequest:
     parents_factor: str | None = None
     opponents: Mapping[str, JSON] | None = None
     asked: str = ""
+    scored: frozenset[str] = frozenset()
 
     @cached_property
     def variants(self) -> tuple[Variant, ...]:

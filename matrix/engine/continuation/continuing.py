@@ -98,7 +98,12 @@ def continue_from(
     judges = None
     if spec is not None and requested.judges is not None:
         spec, judges = read_judges(
-            spec, kind, library, mistakes, beside=requested.opponents is not None
+            spec,
+            kind,
+            library,
+            mistakes,
+            beside=requested.opponents is not None,
+            scored=requested.scored,
         )
     for moment in moments:
         for variant in requested.variants:

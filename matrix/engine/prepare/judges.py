@@ -11,7 +11,14 @@ from typing import Final
 from matrix.judging.listed import CHOICE, ListedJudge
 from matrix.judging.rubric_file import read_rubric
 from matrix.kinds.library import FolderLibrary
-from matrix.kinds.protocol import Binding, Kind, LabelQuestion, NamesScores, RoleProfile
+from matrix.kinds.protocol import (
+    Binding,
+    Kind,
+    LabelQuestion,
+    NamesScores,
+    RoleProfile,
+    ShowsScores,
+)
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.documents.yaml_documents import PathKey
 from matrix.model.errors import BadInput, Mistake, did_you_mean
@@ -33,10 +40,12 @@ def read_judges(
     mistakes: Mistakes,
     *,
     beside: bool = False,
+    scored: frozenset[str] = frozenset(),
 ) -> tuple[RunSpec, list[ListedJudge]]:
     """The spec with what its rubrics say of their scores, and the judges with their rubrics.
 
-    ``beside`` says that sessions are judged beside others, so that rubrics ask for a choice.
+    ``beside`` says that sessions are judged beside others, so that rubrics ask for a choice;
+    ``scored`` are scores that the sessions have already.
     """
     found: list[ListedJudge] = []
     named: list[JudgeSpec] = []
@@ -57,8 +66,10 @@ def read_judges(
             if beside:
                 told = "asks for no choice; --against takes rubrics with `answer: choice`"
             mistakes.fault((*path, "rubric"), told)
-        if (name := listed.rubric.name) in _taken(kind) | {other.rubric.name for other in found}:
-            told = f"the scores of {name!r} would have a name that is taken; give name another"
+        taken = _taken(kind) | scored | {other.rubric.name for other in found}
+        if (name := listed.rubric.name) in taken:
+            told = f"the scores of {name!r} would have a name that is taken; give it another name"
+            told += " (`name:` here or in the rubric)"
             mistakes.fault(path, told)
         found.append(listed)
         rubric = listed.rubric
@@ -154,7 +165,8 @@ def _often(judge: ListedJudge) -> tuple[float, float, float]:
 
 def _taken(kind: Kind) -> set[str]:
     names = kind.score_names if isinstance(kind, NamesScores) else frozenset[str]()
-    return {"score", "cost_usd", "turns", "duration_s", "failed", *names}
+    seen = kind.scores_seen if isinstance(kind, ShowsScores) else frozenset[str]()
+    return {"score", "cost_usd", "turns", "duration_s", "failed", *names, *seen}
 
 
 def _placed(mistakes: Mistakes, path: PathKey, mistake: Mistake) -> Mistake:

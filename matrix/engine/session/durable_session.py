@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Protocol
 
 from pydantic import BaseModel
@@ -27,7 +27,7 @@ from matrix.engine.wire.defects import MAX_DEFECT, by_the_kind, is_defect, prelu
 from matrix.engine.wire.messages import Snapshot
 from matrix.engine.wire.storable import MAX_REASON, check_result, check_turn
 from matrix.engine.wire.telemetry_events import told_turn
-from matrix.judging.listed import OPPONENT, Opponent, judge_by_list
+from matrix.judging.listed import OPPONENT, ListedJudge, Opponent, judge_by_list, scores_of
 from matrix.kinds.context import Context
 from matrix.kinds.protocol import UNREAD, Kind, UsesFolder
 from matrix.model.entries import Acted, Ended, TurnDone
@@ -231,13 +231,35 @@ class DurableSession:
 
     async def _finish(self, state: BaseModel, ctx: Scope) -> BaseModel:
         await self.kind.finish(ctx, state)
-        if LISTED in self.plan.resources:
-            listed = judges_in({LISTED: self.resource(LISTED)})
+        if listed := self._listed:
+            self._of_judges = frozenset()  # whose scores these are
             said = [
                 (n, one) for n, one in enumerate(self.log.since(0)) if one.channel not in UNREAD
             ]
             await judge_by_list(ctx, listed, said, self._opponent())
         return state
+
+    @cached_property
+    def _listed(self) -> list[ListedJudge]:
+        return judges_in({LISTED: self.resource(LISTED)}) if LISTED in self.plan.resources else []
+
+    @cached_property
+    def _of_judges(self) -> frozenset[str]:
+        """Scores that the kind may not give, as judges of the run spec will."""
+        return frozenset(name for judge in self._listed for name in scores_of(judge))
+
+    def check_score(self, name: str) -> None:
+        """Refuse a kind's score by whose name a listed judge's would go: they would be one.
+
+        Raises:
+            ValueError: It is one.
+        """
+        if name in self._of_judges:
+            judge = next(one.rubric.name for one in self._listed if name in scores_of(one))
+            raise ValueError(
+                f"the kind's score {name!r} has the name of one of the judge {judge!r} of the run "
+                "spec, so the two would be taken for one; give the judge another (`name:`)"
+            )
 
     def _opponent(self) -> Opponent | None:
         """Whom it is compared with, where it is judged again beside another session."""

@@ -350,6 +350,7 @@ class Scope:
         if value is not None and isinf(value):  # no mean has it, and no table could be read again
             raise ValueError(f"the score {name!r} is {value}; a score is a finite number, or None")
         turn = None if whole_session else self.turn
+        self._session.check_score(name)
         self._step.scores.append(Score(name, value, turn, label, reason, judge_model, rubric_hash))
 
     def player(self, player: Player) -> None:

@@ -18,7 +18,13 @@ from matrix.kinds.function.facts import KindFacts
 from matrix.kinds.function.options import Parameter, model_of, parameters_of
 from matrix.kinds.function.performance import CheckpointReached, Performance
 from matrix.kinds.function.scripts import scripted
-from matrix.kinds.function.source import Scenario, Source, read_source, scenario_in
+from matrix.kinds.function.source import (
+    Scenario,
+    Source,
+    read_source,
+    scenario_in,
+    scores_named_in,
+)
 from matrix.kinds.protocol import (
     KEPT_KIND,
     Binding,
@@ -80,6 +86,12 @@ class FunctionKind:
         self.facts: Mapping[str, JSON] = facts.model_dump(mode="json", exclude={"source"})
         if facts.scores:
             self.score_names = frozenset((*facts.scores, "score"))
+
+    @cached_property
+    def scores_seen(self) -> frozenset[str]:
+        """Scores whose names stand in the code: some, where others are put together."""
+        source = Source(self._facts.file, self._facts.source)
+        return scores_named_in(source, self._facts.name)
 
     @cached_property
     def _scenario(self) -> Scenario:

@@ -6,6 +6,7 @@ or a place on the path of Python, and so without ``__file__`` and without module
 
 from __future__ import annotations
 
+import ast
 import linecache
 import sys
 from functools import lru_cache
@@ -104,6 +105,44 @@ def scenario_in(source: Source, name: str) -> Scenario:
             f"{source.file} has several scenarios ({', '.join(found)}); name one, as {which}"
         )
     return found[name] if name else next(iter(found.values()))
+
+
+def scores_named_in(source: Source, scenario: str) -> frozenset[str]:
+    """Scores that the code gives by a name that stands in it, as ``ctx.score("exact", ...)``.
+
+    It is read, not run. What other scenarios of the file do is left out; names that are put
+    together while it runs are in none of this.
+    """
+    try:
+        body = ast.parse(source.text).body
+    except (SyntaxError, ValueError, RecursionError):
+        return frozenset()  # whoever runs it says so
+    own = [one for one in body if not (_declares(one) and getattr(one, "name", "") != scenario)]
+    calls = (node for one in own for node in ast.walk(one) if isinstance(node, ast.Call))
+    return frozenset(name for call in calls if (name := _score_named(call)) is not None)
+
+
+def _declares(node: ast.stmt) -> bool:
+    """Whether it is a function or class under ``@matrix.scenario``."""
+    for one in getattr(node, "decorator_list", ()):
+        called = one.func if isinstance(one, ast.Call) else one
+        if "scenario" in (getattr(called, "attr", ""), getattr(called, "id", "")):
+            return True
+    return False
+
+
+def _score_named(call: ast.Call) -> str | None:
+    """The name of the score that a call like ``ctx.score("exact", ...)`` gives."""
+    of = call.func
+    if not (isinstance(of, ast.Attribute) and of.attr == "score"):
+        return None
+    if not isinstance(of.value, ast.Name):
+        return None
+    named = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "name")]
+    first = named[0] if named else None
+    if isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return first.value
+    return None
 
 
 def _told(error: BaseException) -> str:
