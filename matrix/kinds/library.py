@@ -79,7 +79,10 @@ class FolderLibrary:
         full = path if path.is_absolute() else self.project / path
         self.require_meant(full, reference)
         if not full.is_file():
-            raise BadInput([Mistake(reference, None, "", f"no such file: {full}")])
+            told = f"no such file: {full}"
+            if full.exists():
+                told = f"no such plain file: {full} is a folder, a pipe or a device"
+            raise BadInput([Mistake(reference, None, "", told)])
         return full
 
     def shared_folder(self, kind: str, part: str, name: str) -> Path | None:

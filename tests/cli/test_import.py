@@ -80,6 +80,13 @@ def test_every_mistake_of_a_file_is_told_at_once_and_nothing_is_made(
         ("other.json", b'{"some": 1}', "no known form"),
         ("other.eval", b"PK\x03\x04 and nothing", "no .eval file"),
         ("cut.parquet", b"PAR1 and nothing", "cannot be read as Parquet"),
+        ("packed.csv.gz", b"\x1f\x8b\x08 and more", "is packed, and what is packed is not read"),
+        ("twice.jsonl", b'{"id": 1, "model": "a", "score": 1, "score": 0}', "'score' twice in one"),
+        (
+            "alike.csv",
+            "id,model,score\n1,a,2\n1,a\u200b,3\n".encode(),
+            r"'a' and 'a\u200b' look the same",
+        ),
     ],
 )
 def test_files_of_other_forms_are_refused_in_a_line(

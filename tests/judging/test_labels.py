@@ -39,6 +39,7 @@ RUBRICS = {
     "tone.md": "---\ncriteria: {clear: Is it clear}\n---\nYou read.\n",
 }
 JUDGE = JudgeId("m", "h")
+KEY = "sk-canary-0123456789abcdef"
 
 
 @pytest.fixture
@@ -208,6 +209,35 @@ def test_every_mistake_in_a_table_is_told_and_nothing_taken(project: Project) ->
         (project.folder / name).write_bytes(content.encode("latin-1"))
         assert project.matrix("label", "it", "--metric", "ends", "--read", name).code == 2
     assert project.matrix("label", "it", "--metric", "nope", "--check").code == 2
+
+
+def test_mistakes_in_a_long_table_are_told_bounded_and_commands_can_be_copied(
+    project: Project,
+) -> None:
+    rows = [f"it; touch x,s{number},PASS" for number in range(2000)]
+    (project.folder / "long.csv").write_text("\n".join(["run,session,label", *rows]))
+    done = project.matrix("label", "it", "--metric", "ends", "--read", "long.csv")
+    assert done.code == 2
+    assert "`matrix label 'it; touch x' --read` takes it" in done.err
+    assert "long.csv: and 1,980 more mistakes" in done.err.splitlines()
+    assert done.err.count("\n") == 21
+
+
+def test_no_key_is_kept_of_what_is_noted_beside_a_label(project: Project) -> None:
+    keyed = Project(project.folder, environment={"SOME_API_KEY": KEY})
+    (project.folder / ".env").write_text(f"OTHER_API_KEY={KEY[::-1]}\n")
+    work = labelling(project.folder / "results" / "it", metric="ends", rater="ana")
+    session = work.drawn[0]
+    work.close()
+    note = f"{KEY} {KEY[::-1]} {'x' * 9_900} {KEY} {KEY}"
+    (project.folder / "l.csv").write_text(f"session,label,note\n{session},PASS,{note}\n")
+    read = ("label", "it", "--metric", "ends", "--read", "l.csv", "--rater", f"ana {KEY}")
+    done = keyed.matrix(*read)
+    assert done.code == 0, done
+    kept = (project.folder / "results" / "labels.jsonl").read_text()
+    assert "[redacted] [redacted] x" in kept
+    assert KEY[:9] not in kept
+    assert KEY[::-1][:9] not in kept
 
 
 @pytest.mark.slow

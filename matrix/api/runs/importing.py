@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import re
 import time
@@ -18,12 +19,12 @@ import orjson
 from matrix.api.opened import RESULTS, Run
 from matrix.api.runs.lifecycle import checked_id
 from matrix.api.runs.run_descriptions import git_commit
+from matrix.engine.prepare.keys import ENV_NAME, known_secrets
 from matrix.kinds.imported import IMPORTED, KIND, ImportedOptions
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import read_plain
 from matrix.model.lines import in_line
-from matrix.model.money import from_usd
 from matrix.model.records import OUTCOMES
 from matrix.model.seeds import content_hash
 from matrix.model.spec.run_spec import Compare, RunSpec
@@ -34,6 +35,7 @@ from matrix.store.foreign.arranging import (
     require_scores,
     tells_range,
 )
+from matrix.store.foreign.cleaning import Cleaning
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     MOST_BYTES,
@@ -57,6 +59,14 @@ from matrix.version import __version__
 
 _ANY_FAILURES: Final = 100.0
 """Points by which a winner may fail more often where the files do not tell failures."""
+
+
+_MANY: Final = 50_000
+"""Rows from which on it takes so long that it is told how far it is."""
+
+
+def _to_nobody(told: str) -> None:
+    """For who does not want to hear how far an import is."""
 
 
 class Imported(NamedTuple):
@@ -134,8 +144,9 @@ def import_as(
     results: str | Path,
     run_id: str | None,
     clock: Callable[[], float] = time.time,
+    listener: Callable[[str], None] = _to_nobody,
 ) -> Imported:
-    """:func:`import_results`, with what was taken for what."""
+    """:func:`import_results`, with what was taken for what; a listener hears how far it is."""
     from matrix.store.foreign.reading import read_results
     from matrix.store.foreign.writing import write_results
 
@@ -143,17 +154,21 @@ def import_as(
     if not paths:
         raise BadInput([Mistake("matrix import", None, "", "name a file of results")])
     mistakes.collect(lambda: checked_id(run_id) if run_id else None)
-    read = mistakes.collect(lambda: read_results(paths, wishes))
+    secrets = known_secrets(Path.cwd() / ENV_NAME, os.environ)
+    clean = Cleaning(secrets)
+    read = mistakes.collect(lambda: read_results(paths, wishes, secrets))
     if mistakes.found or read is None:
         raise BadInput(mistakes.found)
     source = str(paths[0])
     require_scores(read, source)
+    if len(read.rows) >= _MANY:
+        listener(f"{len(read.rows):,} rows are read; a run is made of them")
     arranged = arrange(read, source, must_pair=wishes.unit not in (None, NONE))
     now = datetime.fromtimestamp(clock(), UTC)
-    spec = _spec(paths, read, arranged, lower=lower)
+    spec = _spec(paths, read, arranged, clean, lower=lower)
     identity = run_id or new_run_id(spec.name, now, SystemRandom())
     file = _run_file(spec, identity, now, read, arranged)
-    sources = [_source_of(path) for path in paths]
+    sources = [_source_of(path, clean) for path in paths]
 
     def set_up(staging: Path) -> None:
         write_whole(staging, PLAN_NAME, orjson.dumps({"imported": sources}).decode() + "\n")
@@ -164,22 +179,31 @@ def import_as(
     return Imported(Run(run_dir), _taken(read, arranged), tuple(_notes(read, arranged, wishes)))
 
 
-def _source_of(path: Path) -> dict[str, str | int]:
+def _source_of(path: Path, clean: Cleaning) -> dict[str, str | int]:
     try:
         content = read_plain(path, MOST_BYTES)
     except OSError as error:
         raise BadInput(
             [Mistake(str(path), None, "", f"cannot be read: {error.strerror}")]
         ) from None
-    return {"file": path.name, "bytes": len(content), "sha256": sha256(content).hexdigest()}
+    return {
+        "file": clean.text(path.name),
+        "bytes": len(content),
+        "sha256": sha256(content).hexdigest(),
+    }
 
 
 def _spec(
-    paths: Sequence[Path], read: ForeignResults, arranged: Arranged, *, lower: bool
+    paths: Sequence[Path],
+    read: ForeignResults,
+    arranged: Arranged,
+    clean: Cleaning,
+    *,
+    lower: bool,
 ) -> RunSpec:
     """What the run says of itself: a comparison of one look, declared by nobody."""
     options = ImportedOptions(
-        files=tuple(in_line(path.name) for path in paths),
+        files=tuple(in_line(clean.text(path.name)) for path in paths),
         form=read.form,
         unit=in_line(read.unit[:LONGEST_NAME]) if arranged.paired else "",
         units=arranged.units,
@@ -192,7 +216,7 @@ def _spec(
     compare = Compare(factor=_compared(arranged), engine="fixed")
     if not read.tells_failures:
         compare = compare.model_copy(update={"failure_margin": _ANY_FAILURES})
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", paths[0].stem).strip("-._")[:40]
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", clean.text(paths[0].stem)).strip("-._")[:40]
     return RunSpec(
         name=name or IMPORTED,
         kind=IMPORTED,
@@ -249,7 +273,7 @@ def _run_file(
             calls=0,
             tokens_in=sum(row.tokens_in for row in rows),
             tokens_out=sum(row.tokens_out for row in rows),
-            settled_nano=sum(from_usd(repr(row.cost_usd)) for row in rows),
+            settled_nano=sum(row.cost_nano for row in rows),
             presumed_nano=0,
             elapsed_s=0.0,
         ),

@@ -153,7 +153,7 @@ def begin(
     """
     listener = listener or Silent()
     engine, why = _executor_for(prepared, executor)
-    require_no_keys(prepared, os.environ)
+    require_no_keys(prepared, os.environ, explains)
     _require_models(prepared)
     _require_nodes(engine, prepared, listener)
     now = datetime.fromtimestamp(clock(), UTC)

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from math import isfinite
 from pathlib import Path
+from shlex import quote
 from typing import Final
 
 import numpy as np
 
 from matrix.api.opened import NEWEST, RESULTS, Run, open_run
 from matrix.engine.prepare.judges import questions_of
+from matrix.engine.prepare.keys import ENV_NAME, known_secrets
+from matrix.engine.prepare.plan_file import project_of_run
 from matrix.engine.prepare.registry import load_kind
 from matrix.judging.listed import shown_to
 from matrix.judging.repeats import REPEAT, SESSION_SCORE
@@ -31,15 +35,17 @@ from matrix.kinds.protocol import (
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.files import read_plain
 from matrix.model.lines import no_formula
-from matrix.model.records import Message
+from matrix.model.records import Message, storable_text
 from matrix.model.seeds import derive_seed
 from matrix.report.compare.judge_check import JudgeCheck, check_judge
 from matrix.report.compare.labelled import names_of_transcripts
 from matrix.report.text import harmless
+from matrix.store.foreign.results import RowFaults, shown
 from matrix.store.reading.checkpoints import Moments
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.exports import write_files
 from matrix.store.shared.labels import (
+    LONGEST_NOTE,
     JudgeId,
     Label,
     LabelledTranscript,
@@ -49,6 +55,7 @@ from matrix.store.shared.labels import (
     read_labels,
 )
 from matrix.store.tables.tables import factor_columns
+from matrix.telemetry.redaction import Redactor
 
 MANY: Final = 50
 """Sessions that are drawn to be labelled, unless told otherwise."""
@@ -60,6 +67,8 @@ _CELL: Final = 30_000
 """Characters of a cell: spreadsheets have room for some more."""
 
 _MOST_BYTES: Final = 200_000_000
+_LONGEST_ID: Final = 80
+"""Characters of a run's id that a message repeats in a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +99,9 @@ class Labelling:
             BadInput: The score is none that people can be asked for, or no session has it.
             StoreError: A file is damaged, or the run is archived.
         """
-        self.run, self.rater = run, rater
+        env_file = project_of_run(run.path) / ENV_NAME
+        self._redactor = Redactor(known_secrets(env_file, os.environ))
+        self.run, self.rater = run, self._kept(rater)
         self._tables = RunTables(run.path)
         self._judges = judges_of(self._tables)
         self._moments = Moments(run.path)
@@ -140,7 +151,7 @@ class Labelling:
                     metric=self.metric,
                     rater=self.rater,
                     value=value,
-                    note=note,
+                    note=self._kept(note)[:LONGEST_NOTE],
                     judge_value=judged,
                     judge_model=judge.model,
                     rubric_hash=judge.rubric,
@@ -153,6 +164,10 @@ class Labelling:
     def close(self) -> None:
         """Let go of the run's journal."""
         self._moments.close()
+
+    def _kept(self, text: str) -> str:
+        """What somebody wrote, as it is kept: without the values of keys."""
+        return self._redactor.values(storable_text(text))
 
     @cached_property
     def _turns(self) -> Mapping[str, int]:
@@ -291,7 +306,7 @@ def read_label_file(work: Labelling, path: str | Path) -> int:
     """Take the labels of a table that was written before; how many. Rows without one are left.
 
     Raises:
-        BadInput: Every row that does not fit; nothing was taken.
+        BadInput: Rows that do not fit, the first ones in words; nothing was taken.
     """
     source = Path(path)
     try:
@@ -303,18 +318,17 @@ def read_label_file(work: Labelling, path: str | Path) -> int:
         raise BadInput([Mistake(str(path), None, "", told)]) from None
     except UnicodeDecodeError:
         raise BadInput([Mistake(str(path), None, "", "is not UTF-8 text; save it so")]) from None
-    mistakes, found = list[Mistake](), dict[str, tuple[str, float, str]]()
+    faults, found = RowFaults(str(path)), dict[str, tuple[str, float, str]]()
     for line, row in _rows(text, str(path)):
         session, given = row["session"].strip(), row["label"].strip()
         if not given:
             continue
 
         try:
-            found[session] = (session, _label_in(work, row, found), row.get("note", "")[:10_000])
+            found[session] = (session, _label_in(work, row, found), row.get("note", ""))
         except ValueError as error:
-            mistakes.append(Mistake(str(path), line, "", str(error)))
-    if mistakes:
-        raise BadInput(mistakes)
+            faults.say(line, "", str(error))
+    faults.stop_if_any()
     return work.take(found.values())
 
 
@@ -323,7 +337,8 @@ def _label_in(work: Labelling, row: Mapping[str, str], found: Collection[str]) -
     session, metric = row["session"].strip(), row.get("metric", work.metric).strip()
     run = row.get("run", "").strip() or work.run.id
     if run != work.run.id:  # a session of the same id there may have said something else
-        raise ValueError(f"is of the run {run[:80]!r}; `matrix label {run[:80]} --read` takes it")
+        told = "" if len(run) > _LONGEST_ID else f"; `matrix label {quote(run)} --read` takes it"
+        raise ValueError(f"is of the run {shown(run)}{told}")
     if metric != work.metric:
         raise ValueError(f"is about {metric!r}; say --metric {metric} to read such labels")
     if session not in work.drawn:

@@ -133,8 +133,10 @@ def require_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
         raise BadInput(mistakes)
 
 
-def require_no_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
+def require_no_keys(prepared: Prepared, environment: Mapping[str, str], explains: str = "") -> None:
     """See that no text of a run holds a key: it would be sent to models, and kept.
+
+    ``explains`` is the run whose failures are read in it, if it is made for that.
 
     Raises:
         BadInput: One does: the variable is named, and the key is not shown.
@@ -160,7 +162,12 @@ def require_no_keys(prepared: Prepared, environment: Mapping[str, str]) -> None:
         if not any_of_them.may_be_in(content):
             continue
         mistakes += [
-            Mistake(prepared.source, None, place, f"holds the value of {name}: {_KEPT}")
+            Mistake(
+                explains or prepared.source,
+                None,
+                "what failed in it" if explains else place,
+                f"holds the value of {name}: {_KEPT}",
+            )
             for name, redactor in keys.items()
             if redactor.finder.spans(content)
         ]
@@ -241,6 +248,14 @@ def variables(path: Path, environment: Mapping[str, str]) -> dict[str, str]:
         BadInput: As :func:`env_variables`.
     """
     return {**env_variables(path), **environment}
+
+
+def known_secrets(env_file: Path, environment: Mapping[str, str]) -> frozenset[str]:
+    """Values of keys in the environment and in a ``.env``, as far as that can be read."""
+    try:
+        return secrets_in(variables(env_file, environment))
+    except BadInput:
+        return secrets_in(environment)
 
 
 def supply(path: Path, environment: MutableMapping[str, str], named: Collection[str] = ()) -> None:

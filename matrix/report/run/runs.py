@@ -26,6 +26,7 @@ def runs_as_text(runs: Sequence[ListedRun]) -> str:
         if listed.spent_nano is not None:
             spent = show_usd(listed.spent_nano)
             spent += f" {run.simulation}" if run.simulation else ""
+            spent += " elsewhere, under no cap" if run.imported and listed.spent_nano else ""
         received = "" if is_made_here(listed.path, run) else "received; "
         status = received + (
             run.status if run.end_reason in ("", "done") else f"{run.status} ({run.end_reason})"

@@ -274,14 +274,15 @@ def _is_numeric(cells: Iterable[Cell], *, words: bool = False) -> bool:
 
 def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[ForeignRow]:
     headers, rows = table.headers, []
+    names_of = _Names(faults)
     names = {place: _metric_name(headers[place]) for place in roles.metrics}
     for line, cells in table.rows:
         levels = tuple(
-            _name(cells[place], line, headers[place], faults) for place in roles.variants
+            names_of.checked(cells[place], line, headers[place]) for place in roles.variants
         )
         scenario = ""
         if roles.scenario >= 0:
-            scenario = _name(cells[roles.scenario], line, headers[roles.scenario], faults)
+            scenario = names_of.checked(cells[roles.scenario], line, headers[roles.scenario])
         numbers = {place: number_of(cells[place]) for place in roles.metrics}
         rows.append(
             ForeignRow(
@@ -319,14 +320,25 @@ def _text(cell: Cell) -> str:
     return "" if cell is None else str(cell).strip()
 
 
-def _name(cell: Cell, line: int, header: str, faults: RowFaults) -> str:
-    text = _text(cell)
-    if not text:
-        faults.say(line, header, "is empty; every row has one")
-    elif len(text) > LONGEST_NAME or in_line(text) != text:
-        told = f"found {shown(text)}; a name is one line of at most {LONGEST_NAME} characters"
-        faults.say(line, header, told)
-    return text
+class _Names:
+    """Names of variants and scenarios: few, in many rows."""
+
+    def __init__(self, faults: RowFaults) -> None:
+        self._faults, self._sound = faults, set[str]()
+
+    def checked(self, cell: Cell, line: int, header: str) -> str:
+        """The name in a cell; what is wrong with it is told for every row."""
+        text = _text(cell)
+        if text in self._sound:
+            return text
+        if not text:
+            self._faults.say(line, header, "is empty; every row has one")
+        elif len(text) > LONGEST_NAME or in_line(text) != text:
+            told = f"found {shown(text)}; a name is one line of at most {LONGEST_NAME} characters"
+            self._faults.say(line, header, told)
+        else:
+            self._sound.add(text)
+        return text
 
 
 def _unit(
@@ -369,6 +381,8 @@ def _amount(
     cells: Sequence[Cell], place: int, line: int, headers: Sequence[str], faults: RowFaults
 ) -> float:
     """What is never negative."""
+    if place < 0:
+        return 0.0
     found = _number(cells, place, line, headers, faults) or 0.0
     if not 0 <= found <= MOST_AMOUNT:
         faults.say(line, headers[place], f"found {found:g}; must be from 0 to {MOST_AMOUNT:g}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from matrix.model.documents.mistakes import Mistakes
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain, read_plain
+from matrix.store.foreign.cleaning import Cleaning
 from matrix.store.foreign.columns import ForeignTable, read_tables
 from matrix.store.foreign.inspect_logs import (
     InspectLog,
@@ -18,7 +19,14 @@ from matrix.store.foreign.inspect_logs import (
     read_logs,
 )
 from matrix.store.foreign.promptfoo import read_promptfoo, results_in
-from matrix.store.foreign.results import MOST_BYTES, MOST_ROWS, ForeignResults, Wishes
+from matrix.store.foreign.results import (
+    MOST_BYTES,
+    MOST_ROWS,
+    ForeignResults,
+    RowFaults,
+    Wishes,
+    alike_in,
+)
 from matrix.store.foreign.tables import (
     as_objects,
     csv_table,
@@ -32,6 +40,8 @@ from matrix.store.foreign.tables import (
 
 _ZIP: Final = b"PK\x03\x04"
 _PARQUET: Final = b"PAR1"
+_PACKED: Final = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+"""How files of gzip, bzip2, xz and zstd begin."""
 
 FORMS: Final = (
     "promptfoo's results (JSON), logs of inspect_ai (.eval or .json), CSV, Parquet, JSON lines"
@@ -40,14 +50,25 @@ FORMS: Final = (
 _Read = ForeignTable | InspectLog | ForeignResults
 
 
-def read_results(paths: Sequence[Path], wishes: Wishes) -> ForeignResults:
+def read_results(
+    paths: Sequence[Path], wishes: Wishes, secrets: Collection[str] = ()
+) -> ForeignResults:
     """The results in files of one form.
+
+    Args:
+        paths: The files.
+        wishes: What the user says of the columns.
+        secrets: Values that are taken out of every text.
 
     Raises:
         BadInput: Every mistake in all of them.
     """
     mistakes = Mistakes()
-    found = [mistakes.collect(lambda path=path: _read(path)) for path in paths]  # type: ignore[misc]
+    clean = Cleaning(secrets)
+    found = [
+        mistakes.collect(lambda path=path: _cleaned(_read(path, clean), clean))  # type: ignore[misc]
+        for path in paths
+    ]
     mistakes.stop_if_any()
     read: list[_Read] = [one for one in found if one is not None]
     tables = [one for one in read if isinstance(one, ForeignTable)]
@@ -63,6 +84,10 @@ def read_results(paths: Sequence[Path], wishes: Wishes) -> ForeignResults:
         results = read_logs(logs, wishes.score) if logs else _joined(own)
     if len(results.rows) > MOST_ROWS:
         raise mistake_in(str(paths[-1]), f"has more than {MOST_ROWS:,} rows, with the others")
+    faults = RowFaults(str(paths[0]))
+    for told in alike_in(results):
+        faults.say(None, "", told)
+    faults.stop_if_any()
     return results
 
 
@@ -82,7 +107,20 @@ def _refuse_columns(wishes: Wishes, whose: str, *, score: bool) -> None:
         raise BadInput(Mistake(flag, None, "", told) for flag in said)
 
 
-def _read(path: Path) -> _Read:
+def _cleaned(read: _Read, clean: Cleaning) -> _Read:
+    """A file's own words without what must not be kept, before any of them is cut."""
+    if isinstance(read, ForeignTable):
+        clean.inside([cells for _, cells in read.rows])
+        headers = tuple(map(clean.text, read.headers))
+        return read._replace(stem=clean.text(read.stem), headers=headers)
+    if isinstance(read, InspectLog):
+        whole: dict[str, Any] = {"said": read.said, "samples": read.samples}
+        clean.inside(whole)
+        return InspectLog(read.source, clean.text(read.stem), whole["said"], whole["samples"])
+    return read  # was cleaned as JSON
+
+
+def _read(path: Path, clean: Cleaning) -> _Read:
     """One file.
 
     Raises:
@@ -99,26 +137,29 @@ def _read(path: Path) -> _Read:
         content = read_plain(path, MOST_BYTES)
     except OSError as error:
         raise mistake_in(source, f"cannot be read: {error.strerror}") from None
+    if content.startswith(_PACKED):
+        raise mistake_in(source, "is packed, and what is packed is not read; unpack it first")
     if not content.strip():
         raise mistake_in(source, f"is empty; what is read: {FORMS}")
     if content.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        return _of_json(path, content)
+        return _of_json(path, content, clean)
     return csv_table(path, content)
 
 
-def _of_json(path: Path, content: bytes) -> _Read:
+def _of_json(path: Path, content: bytes, clean: Cleaning) -> _Read:
     source = str(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         return lines_table(path, content)
     try:
         value = parse_json(text_of(content, source), source)
     except BadInput:
-        if content.count(b"\n") and content.lstrip()[:1] == b"{":
+        if b"\n" in content and content.lstrip().partition(b"\n")[0].rstrip().endswith(b"}"):
             return lines_table(path, content)
         raise
     if is_log(value):
         return log_of_json(path, value)
     if (found := results_in(value)) is not None:
+        clean.inside(value)
         return read_promptfoo(source, found)
     if (objects := as_objects(value)) is not None:
         return objects_table(path, list(enumerate(objects, 1)))

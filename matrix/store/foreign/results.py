@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.lines import in_line
+from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import Outcome
 
 MOST_BYTES: Final = 256_000_000
@@ -84,6 +86,11 @@ class ForeignRow(NamedTuple):
     metrics: Mapping[str, float] = {}
     said: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def cost_nano(self) -> NanoUSD:
+        """What it cost, as money is counted here."""
+        return from_usd(repr(self.cost_usd)) if self.cost_usd else 0
+
 
 def outcome_of(row: ForeignRow) -> Outcome:
     """How a result counts: whose fault an error is nobody can say, so it counts as a failure."""
@@ -126,6 +133,25 @@ def twice_in(rows: Sequence[ForeignRow]) -> Iterator[str]:
             told = f"the unit {shown(row.unit)} is there twice for {', '.join(row.levels)}: at "
             yield f"{told}{seen[key]} and {row.where}{again}"
         seen.setdefault(key, row.where)
+
+
+def alike_in(results: ForeignResults) -> Iterator[str]:
+    """Names that look the same and are not, in words: in tables nobody could tell them apart."""
+    for place, factor in (*enumerate(results.factors), (-1, "scenario")):
+        seen: dict[str, str] = {}
+        for name in dict.fromkeys(
+            row.scenario if place < 0 else row.levels[place] for row in results.rows
+        ):
+            other = seen.setdefault(_as_seen(name), name)
+            if other != name:
+                told = f"{other!a} and {name!a} look the same, and differ in characters "
+                yield f"{told}that are not shown; make them one name or two (of: {shown(factor)})"
+
+
+def _as_seen(name: str) -> str:
+    """A name without characters that have no look of their own."""
+    plain = name if name.isascii() else unicodedata.normalize("NFC", name)
+    return "".join(one for one in plain if unicodedata.category(one) != "Cf")
 
 
 class RowFaults:

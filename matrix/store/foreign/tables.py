@@ -48,14 +48,22 @@ def parse_json(text: str, source: str, line: int | None = None) -> Any:
     """JSON of a stranger; a number of more digits than any has stays text.
 
     Raises:
-        BadInput: It is none.
+        BadInput: It is none, or an object names a field twice, of which one would be lost.
     """
+
+    def once(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(fields)
+        if len(found) < len(fields):
+            names = [name for name, _ in fields]
+            twice = next(name for name in names if names.count(name) > 1)
+            raise mistake_in(source, f"has the field {shown(twice)} twice in one object", line)
+        return found
 
     def whole(digits: str) -> int | str:
         return int(digits) if len(digits) <= _LONGEST_DIGITS else digits
 
     try:
-        return json.loads(text, parse_int=whole)
+        return json.loads(text, parse_int=whole, object_pairs_hook=once)
     except json.JSONDecodeError as error:
         told = f"is no JSON: {error.msg}"
         raise mistake_in(source, told, (line or 1) + error.lineno - 1) from None
@@ -176,7 +184,9 @@ def parquet_table(path: Path) -> ForeignTable:
             if file.metadata.num_rows > MOST_ROWS:
                 raise mistake_in(source, f"has more than {MOST_ROWS:,} rows")
             rows = list(_parquet_rows(file, plain, source))
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, OSError) as error:
+        if isinstance(error, OSError) and error.strerror:  # the disk's; Arrow's own has none
+            raise
         raise mistake_in(source, f"cannot be read as Parquet: {shown(str(error), 200)}") from None
     return ForeignTable(source, path.stem, "a table (Parquet)", tuple(plain), rows)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from pathlib import Path
 from typing import Final
 
 from matrix.model.entries import Tally, TurnDone
 from matrix.model.errors import StoreError
-from matrix.model.money import from_usd
 from matrix.model.records import Event, Message, Score, SessionPlan
 from matrix.model.seeds import derive_seed
 from matrix.store.foreign.arranging import Arranged, PlacedRow
@@ -26,6 +26,7 @@ UNIT_EVENT: Final = "unit"
 CHANNEL: Final = "table"
 _BATCH: Final = 50_000
 _LONGEST_REASON: Final = 300
+_NO_TALLY: Final = Tally()
 
 
 def write_results(run_dir: Path, info: RunInfo, kind: str, arranged: Arranged) -> None:
@@ -56,13 +57,13 @@ def write_results(run_dir: Path, info: RunInfo, kind: str, arranged: Arranged) -
 def _batches(
     arranged: Arranged, info: RunInfo, kind: str
 ) -> Iterator[tuple[Mapping[TableName, list[Row]], int]]:
-    order = {name: _columns(name, info) for name in TABLES}
+    cells_of = {name: itemgetter(*_columns(name, info)) for name in TABLES}
     for start in range(0, len(arranged.placed), _BATCH):
         rows: dict[TableName, list[Row]] = {name: [] for name in TABLES}
         part = arranged.placed[start : start + _BATCH]
         for seq, placed in enumerate(part, start + 1):
             for name, cells in _rows(placed, seq, arranged, info, kind):
-                rows[name].append(tuple(cells[column] for column in order[name]))
+                rows[name].append(cells_of[name](cells))
         yield rows, start + len(part)
 
 
@@ -87,7 +88,7 @@ def _rows(
                 calls=0,
                 tokens_in=row.tokens_in,
                 tokens_out=row.tokens_out,
-                cost=from_usd(repr(row.cost_usd)),
+                cost=row.cost_nano,
                 clock_s=row.duration_s,
             ),
             score=row.score,
@@ -141,7 +142,7 @@ def _told(placed: PlacedRow, seq: int) -> TurnDone:
         events=(Event(UNIT_EVENT, 1, row.unit),) if row.unit else (),
         scores=tuple(Score(name, value) for name, value in named.items()),
         players=(),
-        tally=Tally(),
+        tally=_NO_TALLY,
         ended=None,
         versions=(1, 1),
         at=0.0,

@@ -36,6 +36,9 @@ _MOST_NAMED: Final = 10
 _JUDGED: Final = ("session_id", "turn", "name", "value", "judge_model", "rubric_hash")
 _MOST_BYTES: Final = 512_000_000
 
+LONGEST_NOTE: Final = 10_000
+"""Characters that are kept of what somebody notes beside a label."""
+
 
 class JudgeId(NamedTuple):
     """A judge: the model (or models) that judged, and the hash of the rubric it judged by."""
@@ -66,7 +69,7 @@ class Label(BaseModel):
     metric: str = Field(max_length=200)
     rater: str = Field(max_length=200)
     value: float | None = Field(allow_inf_nan=False)
-    note: str = Field(default="", max_length=10_000)
+    note: str = Field(default="", max_length=LONGEST_NOTE)
     judge_value: float | None = Field(default=None, allow_inf_nan=False)
     judge_model: str = ""
     rubric_hash: str = ""

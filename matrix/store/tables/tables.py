@@ -8,6 +8,7 @@ two runs (``tests/comparer.py``), so that the three cannot disagree.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final
 
 from matrix.model.errors import StoreError, did_you_mean
@@ -53,6 +54,11 @@ def factor_columns(factors: Iterable[str]) -> dict[str, str]:
 
     Names that differ in case only collide too, because SQL engines do not tell them apart.
     """
+    return dict(_factor_columns(tuple(factors)))
+
+
+@lru_cache(maxsize=64)  # every row of `sessions` asks
+def _factor_columns(factors: tuple[str, ...]) -> Mapping[str, str]:
     taken = {column.name for column in SESSIONS.columns}
     names: dict[str, str] = {}
     for factor in factors:
