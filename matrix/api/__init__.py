@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matrix.api.reporting import chart, report
     from matrix.api.runs.budget_draws import budgets
     from matrix.api.runs.explaining import explain, explain_as_planned, plan_explanation
+    from matrix.api.runs.exporting import export_results, results_csv
     from matrix.api.runs.importing import import_results
     from matrix.api.runs.lifecycle import resume, start
     from matrix.api.runs.running import run
@@ -70,6 +71,7 @@ __all__ = [
     "explain_as_planned",
     "export",
     "export_all",
+    "export_results",
     "export_snapshot",
     "import_results",
     "init",
@@ -93,6 +95,7 @@ __all__ = [
     "replay_checkpoint",
     "report",
     "restore_run",
+    "results_csv",
     "resume",
     "run",
     "schema",
@@ -127,6 +130,8 @@ _HOMES: Final = {
     "explain": "matrix.api.runs.explaining",
     "explain_as_planned": "matrix.api.runs.explaining",
     "plan_explanation": "matrix.api.runs.explaining",
+    "export_results": "matrix.api.runs.exporting",
+    "results_csv": "matrix.api.runs.exporting",
     "import_results": "matrix.api.runs.importing",
     "resume": "matrix.api.runs.lifecycle",
     "start": "matrix.api.runs.lifecycle",

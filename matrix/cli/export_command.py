@@ -9,12 +9,15 @@ import typer
 from matrix.cli.options import OptionalSessionArgument, ResultsOption, RunArgument
 from matrix.cli.printing import say
 
-HELP = """Write a checkpoint, a session's folder, or pins.
+HELP = """Write a checkpoint, a session's folder, pins, or a run.
 
 \b
     matrix export last worst --turn 22 -o turn-22.json
     matrix export last 3f2a --all sessions/3f2a
     matrix export last --snapshot pinned
+    matrix export last --to csv -o results.csv    matrix import reads it back
+    matrix export last --to inspect -o logs       for inspect view
+    matrix export last --to hf -o dataset         for load_dataset
 
 A checkpoint is self-contained: what was said, players with their prompts, the state, texts, spec
 and working folder that playing on takes (`matrix replay --checkpoint`). A folder holds turn-0.json
@@ -36,7 +39,13 @@ def export(
         typer.Option("--turn", min=0, metavar="N", help="Turn; the newest if left out."),
     ] = None,
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="File to write.")
+        str | None, typer.Option("--output", "-o", metavar="PATH", help="File or folder to write.")
+    ] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to", metavar="FORM", help="The whole run as csv (printed without -o), inspect or hf."
+        ),
     ] = None,
     everything: Annotated[
         str | None,
@@ -53,6 +62,12 @@ def export(
     from matrix import api
     from matrix.model.errors import BadInput, Mistake
 
+    if to is not None:
+        if session or snapshot or everything or turn is not None:
+            told = "is of a whole run; leave the session and the options of sessions out"
+            raise BadInput([Mistake("--to", None, "", told)])
+        _whole(run, to, output, results, force=force)
+        return
     if snapshot is not None:
         if session or output or everything or turn is not None:
             told = "is of a whole run; leave the session and the other options out"
@@ -64,7 +79,9 @@ def export(
             say(note, err=True)
         return
     if session is None:
-        told = "name a session: its id, or best, worst, longest, failed"
+        told = (
+            "name a session: its id, or best, worst, longest, failed; a whole run takes --to FORM"
+        )
         raise BadInput([Mistake("matrix export", None, "", told)])
     if (output is None) == (everything is None) or (everything is not None and turn is not None):
         told = "give either -o FILE (with --turn N) or --all DIR"
@@ -75,3 +92,23 @@ def export(
     elif output is not None:
         written = api.export(run, session, output, turn=turn, results=results, force=force)
         say(str(written))
+
+
+def _whole(run: str, to: str, output: str | None, results: str, *, force: bool) -> None:
+    """Write a whole run for another program; a CSV is printed where no file is named."""
+    from matrix import api
+    from matrix.api.runs.exporting import checked_form
+    from matrix.model.errors import BadInput, Mistake
+
+    checked_form(to)
+    notes: list[str] = []
+    if output is not None:
+        written = api.export_results(run, to, output, results=results, force=force, notes=notes)
+        say(str(written[0]) if to == "csv" else f"{len(written)} files in {output}")
+    elif to == "csv":
+        say(api.results_csv(run, results=results, notes=notes).rstrip("\n"))
+    else:
+        told = f"name the folder to write: -o DIR; {to} is several files"
+        raise BadInput([Mistake("--to", None, "", told)])
+    for note in notes:
+        say(f"note: {note}", err=True)

@@ -20,6 +20,7 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.exported import ExportedFacts
 from matrix.model.records import JSON
 
 IMPORTED = "imported"
@@ -51,6 +52,9 @@ class ImportedOptions(BaseModel):
     tells_failures: bool = Field(
         default=False, description="Whether the files say of a result that it went wrong."
     )
+    exported: ExportedFacts | None = Field(
+        default=None, description="For results that were exported from a run: what it was."
+    )
 
 
 class ImportedState(BaseModel):
@@ -69,7 +73,10 @@ class ImportedKind:
 
     def __init__(self, options: ImportedOptions | None = None) -> None:
         better = "higher" if options is None else options.better
-        self.lower_is_better = frozenset({"score"} if better == "lower" else ())
+        exported = None if options is None else options.exported
+        self.lower_is_better = frozenset(
+            exported.lower if exported else {"score"} if better == "lower" else ()
+        )
         self.score_range = options.score_range if options is not None else None
 
     def scoring(self, options: Mapping[str, JSON]) -> ImportedKind:

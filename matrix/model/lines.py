@@ -12,6 +12,7 @@ _CONTROL: Final = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
 )
 _FORMULA: Final = re.compile(r"(?:^|(?<=[;,\t\n\r]))(?= {0,8}[=+\-@])")
+_QUOTED: Final = re.compile(r"(?:^|(?<=[;,\t\n\r]))'(?= {0,8}[=+\-@])")
 _BREAK: Final = re.compile(rf"[{_BREAKS}]+")
 
 
@@ -36,6 +37,11 @@ def in_line(text: str) -> str:
 def no_formula(text: str) -> str:
     """Text of which no spreadsheet takes any part for a formula, wherever it splits a row."""
     return _FORMULA.sub("'", text)
+
+
+def formula_again(text: str) -> str:
+    """Text that :func:`no_formula` has been over, as it was."""
+    return _QUOTED.sub("", text)
 
 
 def require_line(text: str) -> str:

@@ -160,6 +160,9 @@ def import_as(
     if mistakes.found or read is None:
         raise BadInput(mistakes.found)
     source = str(paths[0])
+    if lower and read.exported is not None:
+        told = "is not for results that a run was exported to: they say which scores are better low"
+        raise BadInput([Mistake("--lower-is-better", None, "", told)])
     require_scores(read, source)
     if len(read.rows) >= _MANY:
         listener(f"{len(read.rows):,} rows are read; a run is made of them")
@@ -210,12 +213,16 @@ def _spec(
         repeats=arranged.repeats,
         taken=dict(read.taken),
         better="lower" if lower else "higher",
-        score_range=tells_range(read.rows),
+        score_range=_score_range(read),
         tells_failures=read.tells_failures,
+        exported=read.exported,
     )
-    compare = Compare(factor=_compared(arranged), engine="fixed")
+    compare = Compare(factor=_compared(read, arranged), engine="fixed")
     if not read.tells_failures:
         compare = compare.model_copy(update={"failure_margin": _ANY_FAILURES})
+    if read.exported is not None:
+        declared = {"engine": "fixed", "factor": compare.factor, "look_at_cap": False}
+        compare = read.exported.compare.model_copy(update=declared)
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", clean.text(paths[0].stem)).strip("-._")[:40]
     return RunSpec(
         name=name or IMPORTED,
@@ -223,18 +230,24 @@ def _spec(
         factors=arranged.levels,
         compare=compare,
         options=options.model_dump(mode="json"),
+        **({} if read.exported is None else {"seed": read.exported.seed}),
     )
 
 
-def _compared(arranged: Arranged) -> str | None:
-    several = (factor for factor, levels in arranged.levels.items() if len(levels) > 1)
-    return next(several, None)
+def _score_range(read: ForeignResults) -> tuple[float, float] | None:
+    return tells_range(read.rows) if read.exported is None else read.exported.score_range
+
+
+def _compared(read: ForeignResults, arranged: Arranged) -> str | None:
+    several = [factor for factor, levels in arranged.levels.items() if len(levels) > 1]
+    declared = None if read.exported is None else read.exported.compare.factor
+    return declared if declared in several else next(iter(several), None)
 
 
 def _run_file(
     spec: RunSpec, run_id: str, now: datetime, read: ForeignResults, arranged: Arranged
 ) -> RunFile:
-    rows = read.rows
+    rows, exported = read.rows, read.exported
     dumped = spec.model_dump(mode="json")
     ends = Counter(outcome_of(row) for row in rows)
     return RunFile(
@@ -261,16 +274,17 @@ def _run_file(
             rounds=arranged.rounds,
             scenarios=arranged.scenarios,
             factors=arranged.levels,
-            compared=_compared(arranged),
-            metric="score",
-            score_range=tells_range(rows),
+            compared=_compared(read, arranged),
+            metric=spec.compare.metric,
+            score_range=_score_range(read),
         ),
-        simulated=False,
-        stand_ins={},
+        simulated=bool(exported and exported.simulated),
+        stand_ins={} if exported is None else dict.fromkeys(exported.simulated, ("simulated",)),
+        mixed=exported is not None and exported.mixed,
         cap_nano=0,
         totals=RunTotals(
             outcomes={outcome: ends[outcome] for outcome in OUTCOMES},
-            calls=0,
+            calls=sum(row.calls for row in rows),
             tokens_in=sum(row.tokens_in for row in rows),
             tokens_out=sum(row.tokens_out for row in rows),
             settled_nano=sum(row.cost_nano for row in rows),
@@ -305,6 +319,8 @@ def _notes(read: ForeignResults, arranged: Arranged, wishes: Wishes) -> list[str
             f"Not paired: {why}. Rows are taken as independent samples of each variant; if they "
             "are answers to the same questions, name the column that says which: --unit COLUMN."
         )
+    if read.exported is not None:
+        return notes  # outcomes say it
     if lost := sum(row.score is None and not row.error for row in read.rows):
         notes.append(f"{lost:,} of {len(read.rows):,} rows have no score, and are in no mean.")
     if failed := sum(bool(row.error) for row in read.rows):

@@ -79,12 +79,13 @@ def arrange(results: ForeignResults, source: str, *, must_pair: bool) -> Arrange
         factor: tuple(dict.fromkeys(row.levels[place] for row in rows))
         for place, factor in enumerate(results.factors)
     }
-    paired = bool(results.unit) and (pairs_something(rows) or _one_variant(rows))
+    own = results.exported is not None
+    paired = own or (bool(results.unit) and (pairs_something(rows) or _one_variant(rows)))
     faults = RowFaults(source)
     if results.unit and not paired and must_pair:
         told = f"no {shown(results.unit)} is in two variants, so it pairs nothing; leave --unit out"
         faults.say(None, "--unit", f"{told} (or `--unit none`) for rows that belong to no others")
-    placed, rounds, repeats = _by_unit(rows, faults) if paired else _alone(rows)
+    placed, rounds, repeats = _by_unit(rows, faults, own=own) if paired else _alone(rows)
     faults.stop_if_any()
     size = rounds * len(scenarios) * repeats * len({row.levels for row in rows})
     if size > MOST_PLACES:
@@ -110,11 +111,14 @@ def _one_variant(rows: Sequence[ForeignRow]) -> bool:
     return len({row.levels for row in rows}) < 2
 
 
-def _by_unit(rows: Sequence[ForeignRow], faults: RowFaults) -> tuple[list[PlacedRow], int, int]:
+def _by_unit(
+    rows: Sequence[ForeignRow], faults: RowFaults, *, own: bool
+) -> tuple[list[PlacedRow], int, int]:
     """PlacedRow by their units, which are numbered in an order that no file chooses.
 
     A unit that is in several scenarios is one round; where each is in one, a round has a unit of
-    every scenario.
+    every scenario. Units of a run of our own are its rounds, and keep the numbers that they were
+    launched by.
     """
     homes = defaultdict[str, set[str]](set)
     for row in rows:
@@ -127,6 +131,10 @@ def _by_unit(rows: Sequence[ForeignRow], faults: RowFaults) -> tuple[list[Placed
         home = "" if crossed else next(iter(homes[unit]))
         numbers[unit] = counted[home]
         counted[home] += 1
+    rounds = max(counted.values(), default=0)
+    if own:
+        numbers = {unit: int(unit) for unit in homes}
+        rounds = max(numbers.values(), default=-1) + 1
     nth = _repeats(rows)
     for told in twice_in(rows):
         faults.say(None, "", told)
@@ -140,7 +148,7 @@ def _by_unit(rows: Sequence[ForeignRow], faults: RowFaults) -> tuple[list[Placed
         )
         for row, number in zip(rows, nth, strict=True)
     ]
-    return placed, max(counted.values(), default=0), max(nth, default=1)
+    return placed, rounds, max(nth, default=1)
 
 
 def _repeats(rows: Sequence[ForeignRow]) -> list[int]:

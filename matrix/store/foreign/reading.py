@@ -11,6 +11,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.files import open_plain, read_plain
 from matrix.store.foreign.cleaning import Cleaning
 from matrix.store.foreign.columns import ForeignTable, read_tables
+from matrix.store.foreign.exported import is_exported, read_exported
 from matrix.store.foreign.inspect_logs import (
     InspectLog,
     is_log,
@@ -77,7 +78,9 @@ def read_results(
     if max(len(tables), len(logs), len(own)) < len(read):
         told = "files of one import are of one form; import others by themselves"
         raise mistake_in(str(paths[-1]), told)
-    if tables:
+    if tables and not wishes.flags() and all(map(is_exported, tables)):
+        results = read_exported(tables)
+    elif tables:
         results = read_tables(tables, wishes)
     else:
         _refuse_columns(wishes, "promptfoo" if own else "inspect_ai", score=bool(logs))

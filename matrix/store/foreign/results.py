@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, Mistake
+from matrix.model.exported import ExportedFacts
 from matrix.model.lines import in_line
 from matrix.model.money import NanoUSD, from_usd
 from matrix.model.records import Outcome
@@ -70,6 +71,11 @@ class ForeignRow(NamedTuple):
         tokens_out: Output tokens.
         metrics: Other numbers by name.
         said: Who said what, as far as the file has it.
+        outcome: How it ended, where the file says it in this project's words.
+        error_class: What ended it, in this project's words.
+        reason: Why it ended, in words.
+        turns: Turns that it took.
+        calls: Calls of models.
     """
 
     where: str
@@ -85,6 +91,11 @@ class ForeignRow(NamedTuple):
     tokens_out: int = 0
     metrics: Mapping[str, float] = {}
     said: tuple[tuple[str, str], ...] = ()
+    outcome: Outcome | None = None
+    error_class: str = ""
+    reason: str = ""
+    turns: int = 1
+    calls: int = 0
 
     @property
     def cost_nano(self) -> NanoUSD:
@@ -94,7 +105,7 @@ class ForeignRow(NamedTuple):
 
 def outcome_of(row: ForeignRow) -> Outcome:
     """How a result counts: whose fault an error is nobody can say, so it counts as a failure."""
-    return "failed" if row.error else "completed"
+    return row.outcome or ("failed" if row.error else "completed")
 
 
 class ForeignResults(NamedTuple):
@@ -107,6 +118,8 @@ class ForeignResults(NamedTuple):
         unit: What units are called in the file; empty where nothing pairs its rows.
         taken: What was taken for what: label and text.
         tells_failures: Whether the file says of a result that it went wrong.
+        exported: What the run was that the file has the results of; its units are rounds, and
+            keep their numbers.
     """
 
     form: str
@@ -115,6 +128,7 @@ class ForeignResults(NamedTuple):
     unit: str
     taken: tuple[tuple[str, str], ...]
     tells_failures: bool
+    exported: ExportedFacts | None = None
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:

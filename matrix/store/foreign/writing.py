@@ -79,20 +79,20 @@ def _rows(
     yield (
         "sessions",
         session_row(
-            _plan(placed, seq, arranged, kind),
+            _plan(placed, seq, arranged, info, kind),
             info,
             outcome=outcome,
-            error_class="error" if row.error else "",
-            turns=1,
+            error_class=row.error_class or ("error" if row.error else ""),
+            turns=row.turns,
             totals=SessionTotals(
-                calls=0,
+                calls=row.calls,
                 tokens_in=row.tokens_in,
                 tokens_out=row.tokens_out,
                 cost=row.cost_nano,
                 clock_s=row.duration_s,
             ),
             score=row.score,
-            reason=row.error[:_LONGEST_REASON],
+            reason=(row.reason or row.error)[:_LONGEST_REASON],
             started_at=None,
             ended_at=None,
             seq=seq,
@@ -107,7 +107,7 @@ def _all(name: TableName, rows: Iterable[Cells]) -> Iterator[tuple[TableName, Ce
     return ((name, cells) for cells in rows)
 
 
-def _plan(placed: PlacedRow, seq: int, arranged: Arranged, kind: str) -> SessionPlan:
+def _plan(placed: PlacedRow, seq: int, arranged: Arranged, info: RunInfo, kind: str) -> SessionPlan:
     return SessionPlan(
         session_id=placed.session_id,
         part="play",
@@ -118,7 +118,7 @@ def _plan(placed: PlacedRow, seq: int, arranged: Arranged, kind: str) -> Session
         kind=kind,
         levels=dict(zip(arranged.levels, placed.row.levels, strict=True)),
         options={},
-        roles={},
+        roles={role: levels[0] for role, levels in (info.stand_ins or {}).items()},
         resources={},
         prelude_id=None,
         max_turns=1,

@@ -148,6 +148,21 @@ class RunTables:
         kept = table.filter(pc.is_null(table[where_null]))
         return pc.unique(kept[column]).to_pylist()
 
+    def files(self, name: str) -> list[Path]:
+        """The Parquet files of a table that have rows, as they are at that moment.
+
+        Raises:
+            StoreError: As :meth:`table`.
+        """
+        found = []
+        for part in self._parts(name):
+            try:
+                if pq.read_metadata(part.path).num_rows:
+                    found.append(part.path)
+            except (OSError, pa.ArrowException) as error:
+                raise self._damaged(name, error) from None
+        return found
+
     def frame(self, name: str, columns: Sequence[str] | None = None) -> pandas.DataFrame:
         """A table, or some of its columns, as a pandas data frame."""
         return self.table(name, columns).to_pandas()

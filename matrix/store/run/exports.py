@@ -31,13 +31,14 @@ def write_files(
         told = "is there already; choose another name, or --force to replace it"
         raise BadInput(Mistake(str(path), None, "", told) for path in taken)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for path, made in paths.items():
             data = made()
+            path.parent.mkdir(parents=True, exist_ok=True)
             temporary = path.with_name(f".{path.name}.tmp")
             disk.write(temporary, lambda handle, data=data: handle.write(data), SHARED)  # type: ignore[misc]
             disk.rename(temporary, path)
-        disk.sync_folder(folder)
+        for one in dict.fromkeys([*(path.parent for path in paths), folder]):
+            disk.sync_folder(one)
     except OSError as error:
         raise StoreError(
             f"cannot write in {folder}: {error.strerror or error}; choose another place, or free "

@@ -1,0 +1,118 @@
+"""A run's results as a CSV, a row a session, that ``matrix import`` reads as the run was."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from matrix.engine.prepare.judges import lower_is_better_of
+from matrix.engine.prepare.registry import scoring_kind
+from matrix.model.errors import BadInput, Mistake
+from matrix.model.exported import ExportedFacts
+from matrix.model.lines import in_line, no_formula
+from matrix.report.compare.matchup import JUDGE
+from matrix.report.compare.pairing import pairing_of
+from matrix.store.foreign.exported import FACTS, VARIANT, score_header
+from matrix.store.reading.reader import RunTables
+from matrix.store.reading.session_scores import session_scores
+from matrix.store.run.run_folder import RunFile
+from matrix.store.tables.tables import factor_columns
+
+_OF_SESSION: Final = (
+    "outcome", "error_class", "score", "cost_usd", "duration_s", "turns", "calls", "tokens_in",
+    "tokens_out",
+)  # fmt: skip
+_LAST: Final = ("end_reason", "session_id", "simulated")
+_LONGEST: Final = 300
+"""Characters of a cell."""
+_MOST_SCORES: Final = 500
+
+
+def results_as_csv(tables: RunTables) -> str:
+    """All sessions of a run that have ended: round, scenario, levels, outcome, scores, costs.
+
+    Rounds whose sessions did not all end are in it, too, and say so by their outcomes.
+
+    Raises:
+        BadInput: Its results were imported without rounds, or none has ended.
+        StoreError: A table cannot be read.
+    """
+    run = tables.run
+    pairing = pairing_of(run)
+    if not pairing.paired:
+        told = "its results are paired by nothing, so no column would say which belong together"
+        raise BadInput([Mistake(run.run_id, None, "", told)])
+    columns = factor_columns(run.plan.factors)
+    factors = {name: columns[name] for name in pairing.factors}
+    repeat = ["repeat"] if "repeat" in pairing.strata else []
+    read = [pairing.column, "scenario", *factors.values(), *repeat, *_OF_SESSION, *_LAST]
+    sessions = tables.table("sessions", list(dict.fromkeys(read))).to_pylist()
+    if not sessions:
+        raise BadInput([Mistake(run.run_id, None, "", "none of its sessions has ended yet")])
+    scores = _scores(tables, [str(row["session_id"]) for row in sessions])
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    levels = [f"{VARIANT}{no_formula(in_line(name))}" for name in factors]
+    heads = [score_header(name) for name in scores]
+    lines.writerow(["unit", "scenario", *levels, *repeat, *_OF_SESSION, *heads, *_LAST, FACTS])
+    facts = _facts(run).model_dump_json(exclude_defaults=True)
+    values = [np.asarray(column) for column in scores.values()]
+    for number, row in enumerate(sessions):
+        cells = [int(row[pairing.column]) - pairing.first, row["scenario"]]
+        cells += [row[column] for column in [*factors.values(), *repeat, *_OF_SESSION]]
+        cells += [float(column[number]) for column in values]
+        cells += [row[column] for column in _LAST]
+        lines.writerow([*map(_cell, cells), facts if number == 0 else ""])
+    return text.getvalue()
+
+
+def _scores(tables: RunTables, ids: Sequence[str]) -> dict[str, Any]:
+    """Scores of whole sessions by name, but for the session's own and single judgings."""
+    found = session_scores(tables, ids, lambda name: name != "score" and not name.startswith(JUDGE))
+    headers, kept = set[str](), dict[str, Any]()
+    for name in sorted(found)[:_MOST_SCORES]:
+        if (header := score_header(name)) not in headers:  # names that differ in what no cell has
+            headers.add(header)
+            kept[name] = found[name]
+    return kept
+
+
+def _facts(run: RunFile) -> ExportedFacts:
+    spec = run.run_spec
+    kind = scoring_kind(run.kind, spec.options, kept=run.kind_facts)
+    exported = (spec.options or {}).get("exported") or {}
+    compare = spec.compare.model_copy(
+        update={"engine": "fixed", "look_at_cap": False, "factor": run.plan.compared}
+    )
+    return ExportedFacts(
+        run=run.run_id,
+        kind=str(exported.get("kind") or run.kind),
+        seed=spec.seed,
+        compare=compare.model_copy(update={"metric": run.plan.metric}),
+        lower=tuple(sorted(kind.lower_is_better | lower_is_better_of(spec))),
+        score_range=run.plan.score_range,
+        simulated=run.simulated_roles if run.simulated else (),
+        mixed=run.mixed,
+    )
+
+
+def losses_of(run: RunFile) -> Iterator[str]:
+    """What a comparison of the file does not know of the run, in sentences."""
+    engine = run.run_spec.compare.engine
+    if run.run_spec.stop == "when-decided" or engine not in ("auto", "fixed"):
+        yield (
+            "the run was looked at while it went on, and a file does not tell when: what is "
+            "imported takes the results for one look, so its intervals are narrower"
+        )
+
+
+def _cell(value: Any) -> Any:
+    if value is None or value != value:
+        return ""
+    if isinstance(value, str):
+        return no_formula(in_line(value))[:_LONGEST]
+    return str(value).lower() if isinstance(value, bool) else value
