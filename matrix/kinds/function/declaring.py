@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf, isfinite
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
@@ -28,6 +29,9 @@ class Declared:
     score_range: tuple[float, float] = (0.0, 1.0)
     lower_is_better: tuple[str, ...] = ()
     turn_per_call: bool = False
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    baseline: str = ""
+    margin: float | None = None
 
 
 @overload
@@ -45,6 +49,9 @@ def scenario(
     score_range: tuple[float, float] = ...,
     lower_is_better: Sequence[str] = ...,
     turn_per_call: bool = ...,
+    thresholds: Mapping[str, float] = ...,
+    baseline: str = ...,
+    margin: float | None = ...,
 ) -> Callable[[Target], Target]: ...
 
 
@@ -60,6 +67,9 @@ def scenario(
     score_range: tuple[float, float] = (0.0, 1.0),
     lower_is_better: Sequence[str] = (),
     turn_per_call: bool = False,
+    thresholds: Mapping[str, float] = MappingProxyType({}),
+    baseline: str = "",
+    margin: float | None = None,
 ) -> Any:
     """Declare that a function, or a class, is a kind: what one session of a matrix does.
 
@@ -81,6 +91,11 @@ def scenario(
         lower_is_better: Scores of which less is better.
         turn_per_call: Whether there is a checkpoint before every call but the first, so that one
             can go on from any of them; then a session may have as many calls as turns.
+        thresholds: For ``pytest --matrix``: metric -> least mean or pass rate; the largest where
+            less is better.
+        baseline: For the same: a file beside this one, which ``matrix export --to csv`` wrote of
+            a run that must not be worse.
+        margin: How much worse than the baseline it may be, in units of the score.
 
     Raises:
         TypeError, ValueError: An argument is of no use.
@@ -94,6 +109,9 @@ def scenario(
         (float(score_range[0]), float(score_range[1])),
         tuple(lower_is_better),
         turn_per_call,
+        dict(thresholds),
+        baseline,
+        None if margin is None else float(margin),
     )
     if wrong := _wrong(declared):
         raise ValueError(f"@matrix.scenario: {wrong}")
@@ -122,6 +140,11 @@ def _wrong(declared: Declared) -> str:
     low, high = declared.score_range
     if not low < high:
         return f"score_range is from {low:g} to {high:g}; the first has to be below the second"
+    for metric, least in declared.thresholds.items():
+        if not isinstance(metric, str) or isinstance(least, bool | str) or not isfinite(least):
+            return f"thresholds[{metric!r}] is {least!r}; must be a number"
+    if declared.margin is not None and not 0 < declared.margin < inf:
+        return f"margin is {declared.margin:g}; must be above 0, in units of the score"
     if isinstance(declared.simulated, Mapping):
         strange = [name for name in declared.simulated if name not in declared.roles]
         if strange:

@@ -74,15 +74,11 @@ def run_source(source: Source) -> ModuleType:
     return module
 
 
-def scenario_in(source: Source, name: str) -> Scenario:
-    """What a file declares to be a kind.
-
-    Args:
-        source: The file.
-        name: The function or class; empty where there is only one.
+def scenarios_in(source: Source) -> dict[str, Scenario]:
+    """All that a file declares to be a kind, by name.
 
     Raises:
-        KindUnusable: There is none of this name, or several and no name.
+        KindUnusable: There is nothing, or the file cannot be loaded.
     """
     module = run_source(source)
     found: dict[str, Scenario] = {}
@@ -94,6 +90,20 @@ def scenario_in(source: Source, name: str) -> Scenario:
         raise KindUnusable(
             f"{source.file} declares no scenario; write @matrix.scenario over an async function"
         )
+    return found
+
+
+def scenario_in(source: Source, name: str) -> Scenario:
+    """What a file declares to be a kind.
+
+    Args:
+        source: The file.
+        name: The function or class; empty where there is only one.
+
+    Raises:
+        KindUnusable: There is none of this name, or several and no name.
+    """
+    found = scenarios_in(source)
     if name and name not in found:
         hint = did_you_mean(name, list(found))
         raise KindUnusable(

@@ -21,10 +21,14 @@ _RULES: Final = ("turn_limit", "confidence", "margin", "failure_margin", "failur
 def changes_between(one: RunTables, two: RunTables) -> str:
     """What is other in the second run, in words; empty if nothing is that plans tell.
 
+    Results that were imported have no plan that tells anything.
+
     Args:
         one: A run.
         two: Another of the same kind.
     """
+    if one.run.imported or two.run.imported:
+        return ""
     texts = _texts(one, two)
     of_each = [f"{name} of {names_listed(scenarios)}" for name, scenarios in texts.items()]
     return "; ".join([*of_each, *_parts(one.run.spec, two.run.spec)])

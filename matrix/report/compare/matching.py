@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePosixPath
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matchup import Matchup, labels
-from matrix.report.compare.pairing import pairing_of
+from matrix.report.compare.pairing import exported_kind, pairing_of
 from matrix.store.journal.journal import newest_look
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import JudgedDesign, RunFile
@@ -208,14 +209,18 @@ def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunF
         at_limit=np.concatenate([_at_limit(frame) for frame in frames]),
         cost_usd=np.concatenate([frame["cost_usd"].to_numpy(dtype=float) for frame in frames]),
         sources=(first[0], second[0]),
-        kind=scoring_kind(one.kind, spec.options, kept=one.kind_facts),
+        kind=scoring_kind(two.kind, spec.options, kept=two.kind_facts),
         spec=_looked_at_once(spec),
         metric=two.plan.metric,
         n_whole=min(_whole(run) for run in (one, two)),
         over=all(run.status != "running" for run in (one, two)),
         simulated=_simulation(one, two),
     )
-    return replace(matchup, absent=_absent(matchup)) if imported else matchup
+    if not (one.imported or two.imported):
+        return matchup
+    absent = _absent(matchup)
+    theirs = [side for side, run in enumerate((one, two)) if run.imported]
+    return replace(matchup, absent=absent[np.isin(absent[:, 2], theirs)])
 
 
 def _names(*runs: tuple[RunTables, RunFile]) -> tuple[str, ...]:
@@ -252,10 +257,10 @@ def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], li
         for run in (one, two)
         if run.branched is not None and run.branched.mode != "rejudge"
     ]
-    if one.imported and two.imported and (why := _not_the_same_units(one, two)):
+    if (why := _of_other_kinds(one, two)) or (
+        one.imported and two.imported and (why := _not_the_same_units(one, two))
+    ):
         mistakes.append(why)
-    if one.kind != two.kind:
-        mistakes.append(f"{one.run_id} is of the {one.kind} kind, {two.run_id} of {two.kind}")
     shared = [name for name in one.plan.factors
               if set(one.plan.factors[name]) & set(two.plan.factors.get(name, ()))
               and not _lone(one, two, name)]  # fmt: skip
@@ -281,8 +286,26 @@ def _paired_on(one: RunFile, two: RunFile) -> tuple[dict[str, Sequence[str]], li
     return strata, mistakes
 
 
+def _of_other_kinds(one: RunFile, two: RunFile) -> str:
+    """Why sessions of two runs are not of one sort; empty if they are."""
+    for run in (one, two):
+        if run.imported and one.imported != two.imported and not exported_kind(run):
+            return (
+                f"{run.run_id} was imported from a file that does not say what was played; "
+                "`matrix export RUN --to csv` writes one that does"
+            )
+    kinds = [exported_kind(run) or run.kind for run in (one, two)]
+    if one.imported != two.imported:  # where a file of a kind was is another folder elsewhere
+        kinds = [PurePosixPath(kind).name for kind in kinds]
+    if kinds[0] == kinds[1]:
+        return ""
+    return f"{one.run_id} is of the {kinds[0]} kind, {two.run_id} of {kinds[1]}"
+
+
 def _not_the_same_units(one: RunFile, two: RunFile) -> str:
-    """Why results of two imports cannot be paired; empty if they can."""
+    """Why results of two imports cannot be paired; empty if they can, or are none."""
+    if not (one.imported and two.imported):
+        return ""
     units, others = (run.spec.get("options") or {} for run in (one, two))
     remedy = "import their files at once: `matrix import FILE FILE`"
     if not (units.get("units") and units.get("units") == others.get("units")):

@@ -79,6 +79,12 @@ def pairing_of(run: RunFile) -> Pairing:
     )
 
 
+def exported_kind(run: RunFile) -> str:
+    """The kind of the run that results were exported from; empty where they were not."""
+    exported = (run.spec.get("options") or {}).get("exported") if run.imported else None
+    return str(exported.get("kind") or "") if isinstance(exported, dict) else ""
+
+
 def _imported(run: RunFile) -> Pairing:
     """Of results that were made elsewhere: by the units of their files, or by nothing."""
     options = run.spec.get("options") or {}

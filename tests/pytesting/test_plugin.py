@@ -1,0 +1,181 @@
+"""`pytest --matrix`, as a project uses it: each test here is a whole run of pytest."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+from xml.etree import ElementTree as ET
+
+import pytest
+
+import matrix
+from tests.cli.program import environment, run_program
+
+HEAD = "import matrix\n\n"
+COIN = '''
+@matrix.scenario(
+    simulated={{"agent": lambda asked: "yes" if asked.rng.random() < {chance} else "no"}},
+    scores=["said"],
+    {more}
+)
+async def {name}(ctx, question: str = "Is it?"):
+    """Asks once."""
+    said = await ctx.ask("agent", question)
+    ctx.score("said", said.text == "yes")
+'''
+
+
+def coin(name: str, chance: float, **more: object) -> str:
+    said = "".join(f"{key}={value!r}, " for key, value in more.items())
+    return COIN.format(name=name, chance=chance, more=said)
+
+
+class Outcome(NamedTuple):
+    """What a run of pytest came to."""
+
+    code: int
+    out: str
+
+
+def case_of(folder: Path, file: str, name: str) -> ET.Element:
+    """The test of this name, as JUnit's XML has it."""
+    cases = ET.parse(folder / "junit.xml").iter("testcase")
+    return next(one for one in cases if (one.get("classname"), one.get("name")) == (file, name))
+
+
+def run_pytest(folder: Path, *words: str) -> Outcome:
+    program = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio"]
+    done = subprocess.run(
+        [*program, "--junitxml", "junit.xml", *words],
+        cwd=folder,
+        env=environment(folder) | {"COLUMNS": "300", "XDG_STATE_HOME": str(folder / "state")},
+        capture_output=True,
+        text=True,
+    )
+    return Outcome(done.returncode, done.stdout + done.stderr)
+
+
+def message(case: ET.Element, tag: str) -> str:
+    found = case.find(tag)
+    assert found is not None, ET.tostring(case)
+    return str(found.get("message"))
+
+
+def test_thresholds_pass_fail_or_stay_undecided_and_say_it_in_sentences(tmp_path: Path) -> None:
+    text = HEAD + coin("good", 0.95, thresholds={"said": 0.5})
+    text += coin("test_bad", 0.1, thresholds={"said": 0.5})
+    text += coin("close", 0.5, thresholds={"said": 0.5}) + coin("free", 0.5)
+    (tmp_path / "coins.py").write_text(text)
+    (tmp_path / "test_coins.py").write_text(text + "\n\ndef test_plain():\n    assert True\n")
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "40", "coins.py", "test_coins.py")
+    assert done.code == 1
+    assert "2 failed, 5 passed, 2 skipped" in done.out
+    assert "Traceback" not in done.out
+    assert "async def" not in done.out, "no line of code is shown"
+    case = case_of(tmp_path, "coins", "test_bad")
+    told = message(case, "failure")
+    assert told.startswith("said at least 50 %: NOT MET: ")
+    assert "over 40 sessions" in told
+    assert "simulated models" in told
+    close = case_of(tmp_path, "coins", "close")
+    assert "not enough data" in message(close, "skipped")
+    properties = {one.get("name"): one.get("value") for one in case.iter("property")}
+    run = matrix.open_run(str(properties["matrix_run"]), results=tmp_path / "results")
+    assert run.file.plan.sessions == 40
+    assert run.file.gate is not None
+    assert run.file.gate.failed
+    assert properties["matrix_simulated"] == "simulated"
+
+
+def test_what_is_undecided_fails_where_that_is_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "coins.py").write_text(HEAD + coin("close", 0.5))
+    flags = ("--matrix-threshold", "said=.5", "--matrix-fail-undecided")
+    done = run_pytest(tmp_path, "--matrix", *flags, "coins.py")
+    assert done.code == 1
+    assert "not enough data" in message(case_of(tmp_path, "coins", "close"), "failure")
+
+
+def test_a_regression_against_a_file_that_export_wrote_fails(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder, chance in ((before, 0.95), (after, 0.2)):
+        folder.mkdir()
+        more = {"baseline": "coins.csv", "margin": 0.3}
+        (folder / "coins.py").write_text(HEAD + coin("toss", chance, **more))
+    play = ("run", "coins.py", "--sessions", "80", "--executor", "in-process", "--run-id", "old")
+    assert run_program(before, *play).code == 0
+    for folder in (before, after):
+        place = str(folder / "coins.csv")
+        assert run_program(before, "export", "old", "--to", "csv", "-o", place).code == 0
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "80", ".")
+    assert "1 failed, 1 passed" in done.out
+    told = message(failed_in(tmp_path), "failure")
+    assert told.startswith("REGRESSION against coins: score -0.")
+    assert "margin 0.300" in told
+    assert "of the same seed" in told
+
+
+def failed_in(folder: Path) -> ET.Element:
+    cases = ET.parse(folder / "junit.xml").iter("testcase")
+    return next(case for case in cases if case.find("failure") is not None)
+
+
+def test_a_session_that_breaks_is_told_with_its_error(tmp_path: Path) -> None:
+    text = 'async def broken(ctx, a: int = 1):\n    raise ValueError("no such shop")\n'
+    (tmp_path / "broken.py").write_text(f"{HEAD}@matrix.scenario\n{text}")
+    done = run_pytest(tmp_path, "--matrix", "--matrix-sessions", "3", "broken.py")
+    assert done.code == 1
+    told = message(failed_in(tmp_path), "failure")
+    assert "no such shop" in told
+    assert "3 of 3 sessions" in told
+
+
+@pytest.mark.parametrize(
+    ("text", "flags", "told"),
+    [
+        (HEAD + "@matrix.scenario\nasync def f(ctx):\n    1/0\n\nx = 1/0\n", (),
+         "kinds.py cannot be loaded: ZeroDivisionError: division by zero (line 7)"),
+        (HEAD + "@matrix.scenario\ndef f(ctx):\n    pass\n", (), "is no async function"),
+        (HEAD + coin("f", 1, thresholds={"sayd": 0.5}), (),
+         "--matrix-threshold: found 'sayd'; sessions have: "),
+        (HEAD + coin("f", 1, thresholds={"said": "high"}), (),
+         "thresholds['said'] is 'high'; must be a number"),
+        (HEAD + coin("f", 1, baseline="none.csv", margin=0.1), (), "none.csv: cannot be read: No "),
+        (HEAD + coin("f", 1), ("--matrix-model", "agent"),
+         "--matrix-model: found 'agent'; write it as ROLE=MODEL"),
+        (HEAD + coin("f", 1), ("--matrix-model", "agent=openai/gpt-4o-mini"),
+         "--matrix-max-cost: f asks real models, so say what it may cost at most"),
+        (HEAD + coin("f", 1), ("--matrix-sessions", "0"),
+         "--matrix-sessions: sessions: found 0; should be greater than or equal to 1"),
+        (HEAD + coin("f", 1), ("--matrix-margin", "1"), "--matrix-margin: is for a gate against"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_a_collection_error_in_a_line_and_nothing_is_played(
+    tmp_path: Path, text: str, flags: tuple[str, ...], told: str
+) -> None:
+    (tmp_path / "kinds.py").write_text(text)
+    done = run_pytest(tmp_path, "--matrix", *flags, "kinds.py")
+    assert done.code == 2, done.out
+    assert "1 error" in done.out
+    section = done.out.partition("ERROR collecting kinds.py")[2].split("\n")
+    assert told in section[1], done.out
+    assert not section[1].startswith(" ")
+    assert section[2].startswith(("---", "===")), done.out
+    assert not (tmp_path / "results").exists()
+
+
+def test_without_the_option_nothing_of_matrix_is_loaded_but_the_options(tmp_path: Path) -> None:
+    (tmp_path / "coins.py").write_text(HEAD + coin("toss", 0.5))
+    (tmp_path / "test_loaded.py").write_text(
+        "import sys\n\n\n"
+        "def test_loaded():\n"
+        "    mine = sorted(name for name in sys.modules if name.split('.')[0] == 'matrix')\n"
+        "    assert mine == ['matrix', 'matrix.pytesting', 'matrix.pytesting.plugin', "
+        "'matrix.version']\n"
+        "    assert not {'numpy', 'pydantic', 'pyarrow', 'ray'} & set(sys.modules)\n"
+    )
+    assert run_pytest(tmp_path).code == 0
+    refused = run_pytest(tmp_path, "--matrix-sessions", "3")
+    assert refused.code == 4
+    assert "--matrix-sessions goes with --matrix" in refused.out
