@@ -113,13 +113,18 @@ class Labelling:
             self._moments.close()
             raise
 
+    @cached_property
+    def run_id(self) -> str:
+        """The run's id; of the run itself it is read anew from its folder each time."""
+        return self.run.id
+
     @property
     def done(self) -> frozenset[str]:
         """The sessions among those drawn that this person has labelled."""
         mine = {
             one.session
             for one in read_labels(self.run.path.parent)
-            if (one.run, one.metric, one.rater) == (self.run.id, self.metric, self.rater)
+            if (one.run, one.metric, one.rater) == (self.run_id, self.metric, self.rater)
         }
         return frozenset(mine & set(self.drawn))
 
@@ -146,7 +151,7 @@ class Labelling:
             judged, judge = self._values.get(session, (None, JudgeId("", "")))
             made.append(
                 Label(
-                    run=self.run.id,
+                    run=self.run_id,
                     session=session,
                     metric=self.metric,
                     rater=self.rater,
@@ -295,7 +300,7 @@ def write_labels(work: Labelling, path: str | Path, *, force: bool = False) -> i
     for one in rows:
         asked, said = one.question.text, one.transcript
         answer = allowed(one.question)
-        cells = (work.run.id, one.session, work.metric, answer, "", "", asked, said)
+        cells = (work.run_id, one.session, work.metric, answer, "", "", asked, said)
         table.writerow([_cell(text) for text in cells])
     data = out.getvalue().encode("utf-8-sig")
     write_files(target.parent, {target.name: lambda: data}, force=force)
@@ -335,8 +340,8 @@ def read_label_file(work: Labelling, path: str | Path) -> int:
 def _label_in(work: Labelling, row: Mapping[str, str], found: Collection[str]) -> float:
     """The label in a row; a ``ValueError`` says why it cannot be taken."""
     session, metric = row["session"].strip(), row.get("metric", work.metric).strip()
-    run = row.get("run", "").strip() or work.run.id
-    if run != work.run.id:  # a session of the same id there may have said something else
+    run = row.get("run", "").strip() or work.run_id
+    if run != work.run_id:  # a session of the same id there may have said something else
         told = "" if len(run) > _LONGEST_ID else f"; `matrix label {quote(run)} --read` takes it"
         raise ValueError(f"is of the run {shown(run)}{told}")
     if metric != work.metric:
