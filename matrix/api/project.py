@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import sys
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from matrix.kinds.library import shipped_root
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.spec.run_spec import RunSpec
 
+_TAKEN: Final = ("matrix", "pytest", "conftest", "NAME")
 _NAME: Final = "NAME"
 """What stands for the name of a kind in its template."""
 
@@ -31,8 +33,7 @@ def init(folder: str | Path, *, kind: str = "") -> list[Path]:
     """
     target = Path(folder)
     template = shipped_root() / "scenarios" / ("kind" if kind else "template")
-    if kind and (not kind.isidentifier() or keyword.iskeyword(kind) or kind == "matrix"):
-        told = f"found {kind!r}; the name of a function: letters, digits and _, and not matrix"
+    if kind and (told := _no_name(kind)):
         raise BadInput([Mistake("--kind", None, "", told)])
     files = sorted(  # an installer compiles what ends in .py
         path for path in template.rglob("*") if path.is_file() and "__pycache__" not in path.parts
@@ -53,6 +54,17 @@ def init(folder: str | Path, *, kind: str = "") -> list[Path]:
         text = path.read_text(encoding="utf-8")
         new.write_text(text.replace(_NAME, kind) if kind else text, encoding="utf-8")
     return [new for _, new in requested]
+
+
+def _no_name(kind: str) -> str:
+    """Why nothing can be called so; empty if a function, its file and its module can."""
+    allowed = "a function is called so, and its file: letters from a to z, digits and _, as in"
+    if not kind.isascii() or not kind.isidentifier() or keyword.iskeyword(kind):
+        return f"found {kind!r}; {allowed} support_chat"
+    if kind in {*sys.stdlib_module_names, *_TAKEN}:
+        told = f"found {kind!r}, which is a module already, so tests would import that one"
+        return f"{told}; choose another name, as in {kind}_chat"
+    return ""
 
 
 def schema(kind: str = "playtest") -> dict[str, Any]:

@@ -420,3 +420,53 @@ def test_unequal_repeats_of_a_unit_are_averaged_before_anything_is_compared(
     assert "left out" not in found["rests_on"]
     own = {row["level"]: row["mean"] for row in found["variants"]}
     assert own == pytest.approx(means.mean().to_dict())
+
+
+def test_percent_signs_are_hundredths_in_scores_and_metrics_and_it_is_said(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[q, m, f"{round(float(str(x)))}%", "12 %"] for q, m, x, *_ in paired(6.0)]
+    write_csv(here / "r.csv", ("id", "model", "score", "share"), rows)
+    done = matrix("import", "r.csv", "--run-id", "mine")
+    assert "score    score, 85% as .85" in done.stdout
+    run = python_api.open_run("mine", results=here / "results")
+    assert run.sessions().score.between(0, 2).all()
+    assert set(run.frame("scores").query("name == 'share'").value) == {0.12}
+
+
+@pytest.mark.parametrize(
+    ("score", "cost", "told"),
+    [
+        ("85", "0.1", "score: has a percent sign in some cells and none in others"),
+        ("85%", "3%", "cost: found '3%', which is no number; a percent sign is read in scores"),
+        ("8%5%", "0.1", "score: found '8%5%', which is no number"),
+    ],
+)
+def test_percent_signs_that_may_mean_several_things_are_refused(
+    here: Path, matrix: Matrix, score: str, cost: str, told: str
+) -> None:
+    rows = [["1", "a", "70%", "0.1"], ["1", "b", score, cost]]
+    write_csv(here / "r.csv", ("id", "model", "score", "cost"), rows)
+    done = matrix("import", "r.csv")
+    assert done.code == 2
+    assert told in done.stderr
+
+
+def test_an_import_onto_a_run_that_is_there_is_told_what_works(here: Path, matrix: Matrix) -> None:
+    write_csv(here / "r.csv", HEADERS, paired(6.0))
+    assert matrix("import", "r.csv", "--run-id", "mine").code == 0
+    done = matrix("import", "r.csv", "--run-id", "mine")
+    assert done.code == 2
+    assert "choose another name with --run-id" in done.stderr
+    assert "resume" not in done.stderr
+
+
+def test_the_interval_of_a_yes_or_no_metric_stays_between_0_and_1(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row[:3], int(n not in (7, 10))] for n, row in enumerate(paired(6.0, 30))]
+    write_csv(here / "r.csv", ("id", "model", "score", "found"), rows)
+    run = python_api.import_results(here / "r.csv", results=here / "results")
+    study = run.compare(metric="found")
+    assert [row.high for row in study.rows] == [1.0, 1.0]
+    assert min(row.mean or 0.0 for row in study.rows) < 1.0

@@ -263,6 +263,8 @@ class Driver:
     def _count(self, item: SessionEnded) -> None:
         ended = item.ended
         self._scores.note_failure(ended)
+        if (told := self._scores.note_metric(ended)) is not None:
+            self._listener.remark(told)
         if ended.outcome == "censored" and (role := capped_role(ended.error_class)):
             self._used_up[role] = None
             self._launcher.stop()  # nobody who is started now could come to an end

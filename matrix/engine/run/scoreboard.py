@@ -10,7 +10,9 @@ from matrix.engine.prepare.estimate import CostInterval
 from matrix.engine.prepare.prepared import Prepared
 from matrix.engine.run.pilot import CostPilot
 from matrix.engine.run.progress import FailedSoFar, VariantSoFar
+from matrix.kinds.protocol import NamesScores
 from matrix.model.entries import Ended
+from matrix.model.metrics import measured
 from matrix.model.money import NanoUSD, show_usd
 from matrix.model.records import OUTCOMES, PLAYED, Outcome, SessionPlan
 from matrix.stats.estimates.running import RunningMean
@@ -30,6 +32,7 @@ class Scoreboard:
         plan = prepared.plan
         self._planned = Counter(plan.cell_index(order) for order in range(plan.sessions))
         self.failed: FailedSoFar | None = None
+        self._metric_sought = not isinstance(prepared.kind, NamesScores)
         self._pilot = CostPilot(
             # where nobody knows, all cells are taken to cost alike until a round has shown what
             [max(prepared.unforeseen, cost.total.middle) for cost in prepared.cell_costs],
@@ -74,6 +77,23 @@ class Scoreboard:
         self._observe()
         self.projection = self._pilot.projection()
         return None if self.projection is None else self._tell(self.projection)
+
+    def note_metric(self, ended: Ended) -> str | None:
+        """What to say of the first session that came to an end without what is to be compared.
+
+        Where a kind does not name its scores, only that session can tell that a metric is mistyped.
+        """
+        if not self._metric_sought or ended.outcome not in ("completed", "timeout"):
+            return None
+        self._metric_sought = False
+        compare = self._prepared.spec.compare
+        if measured(compare.metric, ended, compare.turn_limit) is not None:
+            return None
+        return (
+            f"the first session that ended has no {compare.metric!r}, on which variants are to be "
+            "compared: if compare.metric is mistyped, stop the run with Ctrl-C; a kind that names "
+            "its scores (scores=[...]) has this found before the start"
+        )
 
     def note_failure(self, ended: Ended) -> None:
         """Keep how a session of this life ended, if it is one that failed or errored."""

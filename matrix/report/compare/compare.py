@@ -128,7 +128,7 @@ def whole_run(tables: RunTables, run: RunFile) -> WholeRun:
     matchup = whole_matchup(tables, run)
     table, _ = matchup.round_table(matchup.metric)
     rules = declared_rules(matchup.spec, matchup.kind)
-    bounds = bounded_by(table, rules).score_bounds
+    bounds = bounded_by(table, rules).score_bounds or _yes_or_no(table)
     row = _row(matchup, 0, own_mean(table.scores[:, :, 0], rules.alpha), bounds)
     unscored = tuple(one._replace(level="all") for one in unscored_of(matchup, matchup.metric))
     return WholeRun(
@@ -213,12 +213,12 @@ def judge(
 def comparison_of(judged: MatchupVerdict) -> FactorComparison:
     """The table, the verdict and the sentence that says it."""
     matchup, verdict, metric = judged.matchup, judged.verdict, judged.metric
+    bounds = verdict.rules.score_bounds or _yes_or_no(judged.table)
     return FactorComparison(
         factor=matchup.factor,
         metric=metric,
         rows=tuple(
-            _row(matchup, index, summary, verdict.rules.score_bounds)
-            for index, summary in enumerate(verdict.variants)
+            _row(matchup, index, summary, bounds) for index, summary in enumerate(verdict.variants)
         ),
         verdict=verdict,
         sentence=_sentence(judged),
@@ -240,6 +240,12 @@ def _sentence(judged: MatchupVerdict) -> str:
     )
     late = " The margin was given after launch, so this describes, and proves nothing."
     return said + late if judged.by_late_margin else said
+
+
+def _yes_or_no(table: RoundTable) -> tuple[float, float] | None:
+    """What no mean of a metric lies outside of that is yes or no, whatever was declared of it."""
+    known = table.scores[~np.isnan(table.scores)]
+    return (0.0, 1.0) if known.size and bool(np.isin(known, (0.0, 1.0)).all()) else None
 
 
 def _row(

@@ -105,6 +105,9 @@ def as_junit(run: RunFacts) -> str:
         suites["received"] = [ReportedCase("received", "run", "skipped", NOT_MADE_HERE)]
     for name, cases in suites.items():
         suite = ET.SubElement(root, "testsuite", name=_xml(name), tests=str(len(cases)))
+        if simulated := run.summary.run.simulation:
+            properties = ET.SubElement(suite, "properties")
+            ET.SubElement(properties, "property", name="simulated", value=_xml(simulated))
         for word, attribute in _COUNTED.items():
             suite.set(attribute, str(sum(case.outcome == word for case in cases)))
         for case in cases:
@@ -133,7 +136,7 @@ def as_csv(tables: RunTables) -> str:
     """A line of each session, for a spreadsheet."""
     factors = level_columns(tables.run)
     columns = ["session_id", "scenario", "round", *factors.values(), "outcome", "score", "turns"]
-    columns += ["calls", "cost_usd", "duration_s", "end_reason"]
+    columns += ["calls", "cost_usd", "duration_s", "end_reason", "simulated"]
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(columns)
@@ -145,6 +148,8 @@ def as_csv(tables: RunTables) -> str:
 def _cell(value: Any) -> Any:
     if value is None or value != value:
         return ""
+    if isinstance(value, bool):
+        return str(value).lower()
     if not isinstance(value, str):
         return value
     return no_formula(in_line(value))

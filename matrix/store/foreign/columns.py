@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from matrix.model.errors import BadInput, did_you_mean
 from matrix.model.lines import in_line
-from matrix.store.foreign.numbers import MISSING, number_of
+from matrix.store.foreign.numbers import MISSING, is_percent, number_of
 from matrix.store.foreign.results import (
     LONGEST_NAME,
     LONGEST_TEXT,
@@ -199,6 +199,9 @@ def _roles_of(
     def numeric(place: int) -> bool:
         return _is_numeric(finder.cells(place), words=True)
 
+    def scored(place: int) -> bool:
+        return _is_numeric(finder.cells(place), words=True, percent=True)
+
     variants = tuple(finder.named("--variant", one) for one in wishes.variants)
     score = finder.named("--score", wishes.score) if wishes.score else -1
     unit, scenario = (
@@ -209,7 +212,7 @@ def _roles_of(
     repeat = finder.named("--repeat", wishes.repeat) if wishes.repeat else -1
     if not wishes.score:
         # a usual name is no reason to take a text: but what is meant for a number is told as one
-        score = finder.usual(SCORE, numeric)
+        score = finder.usual(SCORE, scored)
         score = score if score >= 0 else finder.usual(SCORE[:1])
     if not wishes.variants and (found := finder.usual(VARIANT)) >= 0:
         variants = (found,)
@@ -256,16 +259,16 @@ def _roles_of(
         metrics=tuple(
             place
             for place in free
-            if table.headers[place].strip() and _is_numeric(finder.cells(place))
+            if table.headers[place].strip() and _is_numeric(finder.cells(place), percent=True)
         ),
     )
 
 
-def _is_numeric(cells: Iterable[Cell], *, words: bool = False) -> bool:
+def _is_numeric(cells: Iterable[Cell], *, words: bool = False, percent: bool = False) -> bool:
     """Whether all cells that have a value have a number, and some have one."""
     some = False
     for cell in cells:
-        found = number_of(cell, words=words)
+        found = number_of(cell, words=words, percent=percent)
         if isinstance(found, str):
             return False
         some = some or found is not None
@@ -283,7 +286,7 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
         scenario = ""
         if roles.scenario >= 0:
             scenario = names_of.checked(cells[roles.scenario], line, headers[roles.scenario])
-        numbers = {place: number_of(cells[place]) for place in roles.metrics}
+        numbers = {place: number_of(cells[place], percent=True) for place in roles.metrics}
         rows.append(
             ForeignRow(
                 where=f"{table.source}:{line}",
@@ -291,7 +294,7 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
                 levels=levels or (table.stem,),
                 scenario=scenario,
                 repeat=_text(cells[roles.repeat]) if roles.repeat >= 0 else "",
-                score=_number(cells, roles.score, line, headers, faults, words=True),
+                score=_number(cells, roles.score, line, headers, faults, score=True),
                 error=_error(cells, roles.error),
                 cost_usd=_amount(cells, roles.cost, line, headers, faults),
                 duration_s=_amount(cells, roles.duration[0], line, headers, faults)
@@ -302,11 +305,25 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
                 said=tuple((who, _text(cells[place])[:LONGEST_TEXT]) for who, place in roles.said),
             )
         )
+    for place in (roles.score, *roles.metrics):
+        if 0 < _percents(table, place) < _numbers(table, place):
+            told = "has a percent sign in some cells and none in others; write all of them alike"
+            faults.say(None, headers[place], told)
     for place in roles.variants if roles.scenario < 0 else (*roles.variants, roles.scenario):
         if len({_text(cells[place]) for _, cells in table.rows}) > MOST_LEVELS:
             told = f"has more than {MOST_LEVELS} different values; name the right column"
             faults.say(None, headers[place], told)
     return rows
+
+
+def _percents(table: ForeignTable, place: int) -> int:
+    return sum(is_percent(cells[place]) for _, cells in table.rows)
+
+
+def _numbers(table: ForeignTable, place: int) -> int:
+    """Cells of a column that have a number; 0 has the same value either way."""
+    found = (number_of(cells[place], words=True, percent=True) for _, cells in table.rows)
+    return sum(isinstance(one, float) and one != 0 for one in found)
 
 
 def _metric_name(header: str) -> str:
@@ -364,9 +381,9 @@ def _number(
     headers: Sequence[str],
     faults: RowFaults,
     *,
-    words: bool = False,
+    score: bool = False,
 ) -> float | None:
-    found = number_of(cells[place], words=words) if place >= 0 else None
+    found = number_of(cells[place], words=score, percent=score) if place >= 0 else None
     if isinstance(found, str):
         faults.say(line, headers[place], found)
         return None
@@ -399,7 +416,7 @@ def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[
     told = [
         ("variant", ", ".join(map(header, roles.variants)) or "each file" * several),
         ("unit", header(roles.unit) if roles.unit >= 0 else ""),
-        ("score", header(roles.score)),
+        ("score", header(roles.score) + ", 85% as .85" * bool(_percents(table, roles.score))),
         ("cost", f"{header(roles.cost)}, in US dollars" if roles.cost >= 0 else ""),
         ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),

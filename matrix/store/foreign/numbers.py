@@ -23,12 +23,13 @@ MISSING: Final = frozenset({"", "-", "null", "none", "n/a", "na"})
 """What stands where there is no value."""
 
 
-def number_of(cell: object, *, words: bool = False) -> float | str | None:
+def number_of(cell: object, *, words: bool = False, percent: bool = False) -> float | str | None:
     """A cell's number, ``None`` where it has no value, or in words why it is neither.
 
     Args:
         cell: As a file has it: text, number, truth value or nothing.
         words: Whether words for right and wrong are 1 and 0.
+        percent: Whether 85% is .85.
     """
     if cell is None:
         return None
@@ -46,12 +47,22 @@ def number_of(cell: object, *, words: bool = False) -> float | str | None:
         return None
     if words and low in RIGHT | WRONG:
         return float(low in RIGHT)
+    if percent and is_percent(text) and _NUMBER.fullmatch(share := text[:-1].rstrip()):
+        found = _finite(float(share), text)
+        return found if isinstance(found, str) else found / 100
     if _NUMBER.fullmatch(text):
         return _finite(float(text), text)
     if low.lstrip("+-") in ("nan", "inf", "infinity"):
         return f"found {text}, which no mean can be made of; leave it empty where there is no value"
     hint = "; a number has a point, no comma" if "," in text else ""
+    if is_percent(text):
+        hint = "; a percent sign is read in scores and metrics only"
     return f"found {shown(text)}, which is no number{hint}"
+
+
+def is_percent(cell: object) -> bool:
+    """Whether a cell ends in a percent sign."""
+    return isinstance(cell, str) and cell.rstrip().endswith("%")
 
 
 def _odd(cell: int | float) -> str:

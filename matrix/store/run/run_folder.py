@@ -440,10 +440,10 @@ def create_run(
     try:
         results_dir.mkdir(parents=True, exist_ok=True)
         if run_dir.exists():
-            raise RunExists(
-                f"{run_dir} exists already and is never overwritten; choose another name, or go "
-                f"on with it: `{resume_command(run_dir)}`"
-            )
+            told = f"{run_dir} exists already and is never overwritten; choose another name"
+            if run.imported or _was_imported(run_dir):
+                raise RunExists(f"{told} with --run-id")
+            raise RunExists(f"{told}, or go on with it: `{resume_command(run_dir)}`")
         staging = results_dir / f"{STAGING}{run.run_id}"
         staging.mkdir(mode=FOLDER_MODE)
     except FileExistsError:
@@ -526,6 +526,14 @@ def read_run(run_dir: Path) -> RunFile:
             f"cannot read {path}: {f'{field}: ' if field else ''}{first['msg']}; it is damaged or "
             "was written by another version of matrix"
         ) from None
+
+
+def _was_imported(run_dir: Path) -> bool:
+    """Whether there is nothing to go on with."""
+    try:
+        return read_run(run_dir).imported
+    except StoreError:
+        return False
 
 
 def require_played(run_dir: Path) -> None:

@@ -317,3 +317,31 @@ def test_a_plan_in_python_says_that_nobody_knows_the_cost(
     write(project, "kind.py", HEAD + "@matrix.scenario\nasync def one(ctx):\n    return 1\n")
     monkeypatch.chdir(project.folder)
     assert "estimate unknown until a round was played" in repr(matrix.plan("kind.py"))
+
+
+def test_a_mistyped_metric_is_told_after_the_first_session(project: Project) -> None:
+    shutil.copyfile(CHAT, project.folder / "chat.py")
+    play = ("run", "chat.py", "--executor", "in-process", "--per-cell", "2")
+    told = "the first session that ended has no 'resolvd', on which variants are to be compared"
+    done = project.matrix(*play, "--set", "compare.metric=resolvd")
+    assert done.err.count(told) == 1
+    assert done.err.index(told) < done.err.index("after the first round")
+    right = project.matrix(*play, "--set", "compare.metric=resolved")
+    assert "the first session that ended" not in right.err
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("json", "which is a module already"),
+        ("pytest", "which is a module already"),
+        ("Größe", "letters from a to z, digits and _"),
+        ("a-b", "letters from a to z, digits and _"),
+        ("class", "letters from a to z, digits and _"),
+    ],
+)
+def test_a_name_that_no_file_and_function_can_have_is_refused(
+    project: Project, name: str, told: str
+) -> None:
+    assert told in refused(project, "init", "new", "--kind", name)
+    assert not (project.folder / "new").exists()

@@ -194,3 +194,12 @@ def test_no_text_becomes_markup_in_a_notebook(text: str) -> None:
         bare = re.sub(tags, "", html)
         assert not set(bare) & set("<>\"'")
         assert harmless(html) == html
+
+
+def test_junit_and_csv_say_that_models_were_simulated(played: Project) -> None:
+    root = ET.fromstring(played.matrix("report", "it", "--format", "junit").out)
+    for suite in root.iter("testsuite"):
+        found = {one.get("name"): one.get("value") for one in suite.iter("property")}
+        assert found == {"simulated": "simulated"}
+    rows = list(csv.DictReader(io.StringIO(played.matrix("report", "it", "--format", "csv").out)))
+    assert {row["simulated"] for row in rows} == {"true"}
