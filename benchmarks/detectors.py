@@ -173,7 +173,8 @@ def reported(transcript: Transcript) -> list[Finding]:
             state = state.model_copy(update={"turns": number})
         said = [(name, words) for name, words in turn.players.items() if words]
         _log_said(log, number, said, turn)
-        if (confusion := detect_confusion(said)) is not None:
+        repeated = any(one.kind == "loop" for one in findings)
+        if (confusion := detect_confusion(said, repeated=repeated)) is not None:
             findings = [*findings, confusion]
         found += [
             Finding(number, one.kind, f"{one.subject}: {one.detail}")

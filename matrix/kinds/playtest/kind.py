@@ -71,6 +71,7 @@ class PlaytestKind:
             "confusion_events",
             "stuck_moments",
             "forced_segues",
+            "early_ends",
             "turns_per_pulse",
             "pulse_longest_gap",
             "tangent_avg_length",

@@ -11,6 +11,7 @@ from typing import Any
 from matrix.kinds.library import FolderLibrary, shipped_root
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
+from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.options import PlaytestOptions
 from matrix.kinds.protocol import Binding
 from matrix.model.records import SessionPlan
@@ -37,6 +38,15 @@ PROSE = (
     "Morning leans in at the window and finds all of you exactly where you should not be.",
 )
 """Sixteen different outputs of a narrator."""
+
+
+BEATS = tuple(
+    item.detail
+    for item in parse_guide(
+        (shipped_root() / "scenarios" / "playtest" / SCENARIO / "guide.md").read_text("utf-8")
+    ).pulses
+)
+"""What the guide tells of its beats, in order."""
 
 
 @cache

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.kinds.playtest.detect.issues import (
-    ToldSince,
     detect_breakdown,
     detect_character_break,
     detect_confusion,
@@ -15,11 +14,15 @@ from matrix.kinds.playtest.detect.issues import (
     detect_deviations,
     detect_forced_segue,
     detect_loop,
+    detect_lost_narrator,
+    detect_people_breaks,
+    detect_returned,
     detect_stuck,
-    state_facts,
 )
 from matrix.kinds.playtest.detect.loops import KEPT_SKETCHES, are_near, sketch_of
 from matrix.kinds.playtest.detect.reading import read, words_of
+from matrix.kinds.playtest.detect.story.deaths import deaths
+from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Told
 from matrix.kinds.playtest.detect.strangers import known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import Fact
@@ -154,7 +157,7 @@ KNOWN = known_words(
         ("A stranger called Barnabas Thorne steps in from the side.", "Barnabas Thorne"),
         ("That is when Isolde Farrow arrives with a trunk.", "Isolde Farrow"),
         ("At your elbow stands Captain Lucan Reeve, who has been here all along.", "Lucan Reeve"),
-        ("Old Professor Marr knows the way.", "Marr"),
+        ("Professor Marr knows the way.", "Marr"),
         ("Jasper Quill, who owns the boat, is waiting.", "Jasper Quill"),
         ("The door opens. Jasper Quill steps through it.", "Jasper Quill"),
     ],
@@ -190,15 +193,14 @@ def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
 # --- contradictions ------------------------------------------------------------------------------
 
 
-def contradictions(*told: str | tuple[str, str]) -> list[str]:
+def contradictions(*told: str | tuple[str, str], guide: str = "") -> list[str]:
     """Subjects of contradictions; each step is an output, or what a player says and an output."""
     facts: tuple[Fact, ...] = ()
-    lines: list[ToldSince] = []
     found: list[str] = []
     for turn, step in enumerate(told, start=1):
         said, text = step if isinstance(step, tuple) else ("", step)
-        lines += [ToldSince(turn, said), ToldSince(turn, text)]
-        findings, facts = detect_contradictions(state_facts(read(text), turn), facts, lines)
+        lines = [Told(turn - 1, said, narrated=False), Told(turn, text)]
+        findings, facts = detect_contradictions(facts, lines, guide)
         found += [finding.subject for finding in findings]
     return found
 
@@ -209,10 +211,23 @@ def contradictions(*told: str | tuple[str, str]) -> list[str]:
         ("The church door is locked.", "The church door stands open.", "church door"),
         ("The door behind you is locked.", "The door behind you is unlocked.", "door"),
         ("The lamp has gone out.", "The lamp has not gone out.", "lamp"),
-        ("The old keeper is dead.", "The old keeper is alive.", "old keeper"),
+        ("The old keeper is dead.", "The old keeper is alive.", "keeper"),
         ("The way back is clear.", "The way back is blocked.", "way back"),
         ("The Violin Case is intact.", "The Violin Case is broken.", "violin case"),
         ("The Dining Car is empty.", "It is late. The Dining Car is crowded.", "dining car"),
+        ("You push the church door open.", "The church door is locked.", "church door"),
+        ("The door of the crypt is bolted.", "The crypt door stands wide open.", "crypt door"),
+        ("Both kegs are empty.", "The two kegs are full to the brim.", "kegs"),
+        ("There are four bells.", "All nine bells hang still.", "bells"),
+        ("You find a red glove.", "The blue glove is where you left it.", "glove"),
+        ("He gives you room 12.", "You lock the door of room 31 behind you.", "room"),
+        ("The clock shows half past nine.", "The clock shows ten past eight.", "clock"),
+        ("It is midnight.", "The afternoon sun lies on the roofs.", "hour"),
+        ("Rain beats on the roof.", "It has not rained for weeks.", "weather"),
+        ("Marten died in 1820.", '"Marten? He died in 1840," says the clerk.', "marten died"),
+        ("The clerk bows. His name is Abel.", "The clerk bows. His name is Ivo.", "clerk"),
+        ("The office is on the third floor.", "The office is in the basement.", "office"),
+        ("You throw the ring into the sea.", "You hold the ring up to the light.", "ring"),
     ],
 )
 def test_a_state_that_flips_without_cause_is_a_contradiction(
@@ -239,6 +254,18 @@ def test_a_state_that_flips_without_cause_is_a_contradiction(
         ("The keeper is alive.", "The keeper falls from the gallery. The keeper is dead."),
         ("The door is locked.", "The door is locked."),
         ("The door is not open.", "The door is locked."),
+        ("The cellar door is open.", "The attic door is locked."),
+        ("The street is empty.", "By nine the street is crowded."),
+        ("You push the gate open.", "The gate is shut."),
+        ("The lamp is lit.", "The corridor is dark."),
+        ("There are four bells.", ("We take two bells.", "The two bells ring.")),
+        ("There are four bells.", "The two bells on the left ring."),
+        ("You find a red glove.", "There is a blue glove too.", "The blue glove is small."),
+        ("The clock shows half past nine.", "You sleep.", "The clock shows eight o'clock."),
+        ("It is evening.", "It is night.", "Dawn comes, and at last it is noon."),
+        ("You throw the ring into the sea.", "A fisherman has found it: you hold the ring again."),
+        ("You throw the ring into the sea.", "You hold the other ring."),
+        ("The keeper would be dead by now, if the door were open.", "The keeper is alive."),
     ],
 )
 def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, ...]) -> None:
@@ -246,13 +273,85 @@ def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, .
 
 
 def test_only_a_few_facts_are_kept() -> None:
-    told = " ".join(
-        f"The {name} gate is locked." for name in ("red", "blue", "grey", "old", "new", "far")
-    )
-    stated = state_facts(read(f"{told} {told.replace('gate', 'hatch')}"), 1)
-    _, facts = detect_contradictions(stated, (), [])
-    assert len(stated) == 12
-    assert len(facts) == 8
+    things = ("gate", "hatch", "shutter", "cage", "cabinet")
+    colours = ("red", "blue", "grey", "olive", "new", "far")
+    told = " ".join(f"The {one} {thing} is locked." for thing in things for one in colours)
+    _, facts = detect_contradictions((), [Told(1, told)])
+    assert len(facts) == KEPT_FACTS < len(things) * len(colours)
+
+
+def test_what_a_guide_counts_holds_from_the_start() -> None:
+    guide = "Eleven camels cross the sand. The old woman counts them."
+    assert contradictions("All seven camels kneel.", guide=guide) == ["camels"]
+    assert contradictions("All eleven camels kneel.", guide=guide) == []
+
+
+# --- people --------------------------------------------------------------------------------------
+
+PEOPLE = """# The Mill
+- **Agnes Moor**: the miller; mute since the flood; writes on a slate
+- **Barnaby**: blind in both eyes, never leaves the loft
+- **Sir Piers Aldin** - courteous, terrified of heights
+- **Ysolde**: a ghost, dead for a hundred years
+- **Bram Tell**: dead since April
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ('"Come in, come in!" calls Agnes, and talks about the weather.', "Agnes Moor"),
+        ("Barnaby reads the letter aloud and looks at your ties.", "Barnaby"),
+        ("The stair creaks. Barnaby leaves the loft and walks to the inn.", "Barnaby"),
+        ('"Out of my way, you idiots," says Sir Piers.', "Sir Piers Aldin"),
+        ("Piers dances along the ridge of the roof.", "Sir Piers Aldin"),
+    ],
+)
+def test_people_who_act_against_the_guide_break_character(text: str, name: str) -> None:
+    assert [found.subject for found in detect_people_breaks(read(text), PEOPLE)] == [name]
+    assert detect_people_breaks(read(text), PEOPLE, [name]) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agnes writes on her slate, and nods.",
+        '"She is mute," says Barnaby of Agnes.',
+        "Barnaby turns his blind eyes to you. He does not leave the loft.",
+        "For once, Sir Piers shouts.",
+        '"Idiots," says a voice behind Sir Piers.',
+        "If Barnaby could read, he would.",
+        "Sir Piers looks down from the roof and shuts his eyes.",
+        'You read the letter. "Out, idiots!" it says.',
+    ],
+)
+def test_people_who_are_as_they_are_do_not(text: str) -> None:
+    assert detect_people_breaks(read(text), PEOPLE) == []
+
+
+def test_the_dead_do_not_act_unless_they_are_ghosts_or_remembered() -> None:
+    dead = dict.fromkeys(deaths("Barnaby lies by the wheel, and he is dead.", PEOPLE), 3)
+    assert dead == {"Barnaby": 3}
+    assert [one.subject for one in detect_returned(read("Barnaby laughs."), PEOPLE, dead)] == [
+        "Barnaby"
+    ]
+    found = detect_returned(read("The door opens, and Bram comes in."), PEOPLE, {})
+    assert [one.subject for one in found] == ["Bram Tell"]
+    for told in (
+        "Ysolde laughs.",
+        "You remember how Barnaby laughs.",
+        "In the photograph Barnaby laughs.",
+        '"Barnaby laughs at you," says Agnes.',
+        "Agnes laughs.",
+    ):
+        assert detect_returned(read(told), PEOPLE, dead) == []
+
+
+@pytest.mark.parametrize(
+    "told", ["If Barnaby is dead, who rings?", '"Barnaby is dead," says Agnes.', "Ysolde is dead."]
+)
+def test_who_is_only_said_to_be_dead_is_not(told: str) -> None:
+    assert deaths(told, PEOPLE) == []
 
 
 # --- confusion, character breaks, breakdown ------------------------------------------------------
@@ -300,3 +399,40 @@ def test_a_narrator_that_speaks_as_a_machine_breaks_character() -> None:
 def test_a_broken_record_is_a_breakdown_and_prose_is_not() -> None:
     assert detect_breakdown(read("the fog and the fog and " * 20)) is not None
     assert detect_breakdown(read(" ".join(PROSE))) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'The door opens {"type": "narration", "choices": []} and so on.',
+        "Of the and the door the of and under which of the of is a the lamp and of of the is grey.",
+        "Der Turm ist dunkel und die Treppe ist nass, und von oben kommt ein Licht auf dich zu.",
+        "You climb the stair, and at the top of it you find the",
+        "You climb the stair undefined undefined NaN and so on.",
+    ],
+)
+def test_a_text_that_falls_apart_is_a_breakdown(text: str) -> None:
+    assert detect_breakdown(read(text)) is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No no no no, says the wall. No no no.",
+        "PRESSURE 0.98\nCREW 4\nCOUNT 7",
+        "The inscription says: et in Arcadia ego. You climb on, and so does the echo",
+        "You may:\n- go up\n- go down\n- wait",
+    ],
+)
+def test_strange_prose_is_no_breakdown(text: str) -> None:
+    assert detect_breakdown(read(text)) is None
+
+
+def test_a_story_in_another_language_is_no_breakdown_where_the_guide_is_in_it() -> None:
+    text = "Der Turm ist dunkel und die Treppe ist nass, und von oben kommt ein Licht auf dich zu."
+    assert detect_breakdown(read(text), f"# Der Turm\n\n{text}") is None
+
+
+def test_a_narrator_that_has_lost_track_is_confused() -> None:
+    assert detect_lost_narrator(read("I've lost track. Could you clarify?")) is not None
+    assert detect_lost_narrator(read('"I\'ve lost track," says the porter.')) is None

@@ -25,7 +25,7 @@ from matrix.kinds.playtest.table.scoring import (
     soundness_part,
     tangents_part,
 )
-from tests.kinds.playtest.script import Script, label
+from tests.kinds.playtest.script import BEATS, PROSE, Script, label
 from tests.kinds.playtest.test_playtest_session import play
 
 part = st.floats(0, 1)
@@ -164,7 +164,8 @@ def test_scores_are_spread_out_rather_than_tied() -> None:
 
 def test_metrics_are_counted_as_the_names_say() -> None:
     labels = {2: label("clarification"), 3: label("recap"), 6: label("clarification")}
-    played = play(Script(labels=labels), max_turns=9)
+    told = [BEATS[0], PROSE[1], PROSE[2], BEATS[1], BEATS[2], PROSE[3], *BEATS[3:7]]
+    played = play(Script(narrator=told, labels=labels), max_turns=9)
     values = played.values
     assert values["pulses_detected"] == 6.0
     assert values["pulses_expected"] == 20.0

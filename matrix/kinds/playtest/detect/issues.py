@@ -10,9 +10,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from matrix.kinds.playtest.detect.facts import change_was_told, find_flips, statements
 from matrix.kinds.playtest.detect.loops import Sketch, find_repetition
-from matrix.kinds.playtest.detect.reading import HeardOutput, is_degenerate, word_set
+from matrix.kinds.playtest.detect.reading import (
+    HeardOutput,
+    is_cut_off,
+    is_degenerate,
+    is_foreign,
+    is_foreign_text,
+    is_jumbled,
+    strays_from_prose,
+    unquoted,
+    word_set,
+)
+from matrix.kinds.playtest.detect.story.deaths import find_returned
+from matrix.kinds.playtest.detect.story.facts import Told, follow_facts
+from matrix.kinds.playtest.detect.story.people import find_breaks
 from matrix.kinds.playtest.detect.strangers import find_strangers
 from matrix.kinds.playtest.setup.state import Fact
 from matrix.model.records import JSON
@@ -68,51 +80,79 @@ def detect_stuck(turn: int, last_pulse: int, after: int) -> IssueFound | None:
 
 
 def detect_deviations(
-    reading: HeardOutput, known: frozenset[str], said: Iterable[str]
+    reading: HeardOutput,
+    known: frozenset[str],
+    said: Iterable[str],
+    narrated: Iterable[str] = (),
 ) -> list[IssueFound]:
-    """People of whom neither the guide nor anybody at the table has spoken."""
+    """People, places and things of which neither the guide nor anybody at the table has spoken.
+
+    Args:
+        reading: The output.
+        known: Words of the guide, of title and setting.
+        said: What players have said and who they are.
+        narrated: The narrator's outputs before this one.
+    """
     return [
-        IssueFound("guide_deviation", name, "a named person who is not in the guide", WARNING)
-        for name in find_strangers(reading.spoken, known, said)
+        IssueFound("guide_deviation", found.name, found.detail, WARNING)
+        for found in find_strangers(reading.spoken, known, said, narrated)
     ]
 
 
-def state_facts(reading: HeardOutput, turn: int) -> list[tuple[Fact, str]]:
-    """Statements about states in an output, each with its sentence."""
-    return statements(reading.spoken, reading.vocabulary, turn)
-
-
-class ToldSince(NamedTuple):
-    """What was said at the table from a turn on; a function, because it is rarely needed."""
-
-    turn: int
-    text: str
-
-
 def detect_contradictions(
-    stated: Sequence[tuple[Fact, str]], known: Sequence[Fact], told: Iterable[ToldSince]
+    known: Sequence[Fact], told: Iterable[Told], guide: str = ""
 ) -> tuple[list[IssueFound], tuple[Fact, ...]]:
-    """Statements that turn an earlier one round although no change was told; and what is known."""
-    if not stated:
-        return [], tuple(known)
-    flips, facts = find_flips(stated, known)
+    """Statements against what was told before; and what is known after them."""
+    found, facts = follow_facts(known, told, guide)
     findings = []
-    for flip in flips:
-        since = [line.text for line in told if line.turn >= flip.before.turn]
-        if change_was_told(flip, since):
-            continue
-        detail = f"turn {flip.before.turn} said the opposite of: {quoted(flip.sentence)}"
-        findings.append(IssueFound("contradiction", flip.before.subject, detail, ERROR))
+    for one in found:
+        source = f"turn {one.turn} said" if one.turn else "the guide says"
+        detail = f"{source} the opposite of: {quoted(one.sentence)}"
+        findings.append(IssueFound("contradiction", one.subject, detail, ERROR))
     return findings, facts
 
 
+def detect_returned(reading: HeardOutput, guide: str, dead: Mapping[str, int]) -> list[IssueFound]:
+    """People who are dead and act all the same; ``dead`` has the turn of each death."""
+    return [
+        IssueFound(
+            "contradiction",
+            one.name,
+            f"dead {f'since turn {dead[one.name]}' if dead.get(one.name) else 'by the guide'}: "
+            f"{quoted(one.sentence)}",
+            ERROR,
+        )
+        for one in find_returned(reading.spoken, guide, tuple(dead))
+    ]
+
+
 _LOST: Final = re.compile(
-    r"\bi(?:'m| am) (?:so |completely |totally |a bit |really |very )?(?:lost|confused|baffled)\b"
-    r"|\bwe(?:'re| are) (?:so |completely |all |a bit )?(?:lost here|confused)\b"
-    r"|\bwhat(?:'s| is| on earth is) (?:even )?(?:going on|happening)\b[^.!?\n]{0,15}\?"
+    r"\bi(?:'m| am| feel) (?:so |completely |totally |a bit |a little |really |very |just |now )*"
+    r"(?:lost\b(?! in (?:the |this |that |thought|my))|confused|baffled)\b"
+    r"|\bwe(?:'re| are) (?:so |completely |all |a bit |totally )?(?:lost here|confused)\b"
+    r"|\bwhat(?:'s| is| on earth is| just) (?:even )?(?:going on|happen(?:ing"
+    r"|ed))\b[^.!?\n]{0,15}\?"
+    r"|\bno idea what(?:'s| is) (?:going on|happening)\b|\b(?:not|n't) following\b"
     r"|\b(?:that|this|it) (?:makes no|doesn't make(?: any)?|does not make(?: any)?) sense\b"
-    r"|\bi (?:don't|do not|can't|cannot) (?:understand|follow) (?:what|this|that|any|how|where)\b"
-    r"|\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b",
+    r"(?! of |, (?:i love|but i (?:love|like)|great|nice))"
+    r"|\bi (?:don't|do not|can't|cannot) (?:get|understand|follow) (?:what|this|that|any|where"
+    r"|who)\b"
+    r"|\bwho(?:'s| is) ['\"\u2018\u201c]?(?:he|she|they|it|who)['\"\u2019\u201d]?\?"
+    r"|\b(?:wait|sorry|hang on|hold on|huh)\b[^.!?\n]{0,12}\b(?:where are we|who am i"
+    r"|which one of us"
+    r"|who are we talking (?:about|to)|who is talking|who's talking|what are we (?:doing"
+    r"|supposed))\b"
+    r"|\bwe don't know (?:where we are|who is (?:who|meant)|what (?:is|was) (?:going on|asked))\b",
+    re.IGNORECASE,
+)
+_SAID_TWICE: Final = re.compile(
+    r"\bdidn't (?:that|this) (?:just|already) happen\b|\byou (?:just|already) said that\b",
+    re.IGNORECASE,
+)
+_LOST_TELLER: Final = re.compile(
+    r"\bi(?:'m| am) not (?:sure|certain) (?:who|what|which of) (?:you|the group)\b"
+    r"|\bi(?:'ve| have) lost track\b|\bcould you (?:please )?clarify\b"
+    r"|\bi(?:'m| am) (?:a (?:bit|little) )?confused (?:about|by|as to)\b",
     re.IGNORECASE,
 )
 
@@ -129,15 +169,28 @@ _LOST_HINTS: Final = (
     "not follow",
     "already said",
     "just said",
+    "who is",
+    "who's",
+    "where are we",
+    "know where",
+    "following",
+    "don't get",
 )
 
 
-def detect_confusion(said: Sequence[tuple[str, str]]) -> IssueFound | None:
-    """Players who say that they cannot follow; an error when it is half of the group or more."""
+def detect_confusion(
+    said: Sequence[tuple[str, str]], *, repeated: bool = False
+) -> IssueFound | None:
+    """Players who say that they cannot follow; an error when it is half of the group or more.
+
+    Args:
+        said: Players and what each said.
+        repeated: The output was a loop: to say that one has heard it is no confusion.
+    """
     together = "\n".join(text for _, text in said).lower().replace("\u2019", "'")
     if not any(hint in together for hint in _LOST_HINTS):
         return None  # the usual case, without a regular expression
-    lost = [(name, text) for name, text in said if _LOST.search(text.replace("\u2019", "'"))]
+    lost = [(name, text) for name, text in said if _is_lost(text, repeated=repeated)]
     if not lost:
         return None
     severity = ERROR if len(lost) >= 2 and len(lost) * 2 >= len(said) else WARNING
@@ -145,15 +198,48 @@ def detect_confusion(said: Sequence[tuple[str, str]]) -> IssueFound | None:
     return IssueFound("confusion", who, quoted(lost[0][1]), severity, float(len(lost)))
 
 
+def _is_lost(text: str, *, repeated: bool) -> bool:
+    plain = text.replace("\u2019", "'")
+    return bool(_LOST.search(plain)) or (not repeated and bool(_SAID_TWICE.search(plain)))
+
+
+def detect_lost_narrator(reading: HeardOutput) -> IssueFound | None:
+    """A narrator that does not know what was asked of it, or by whom."""
+    plain = unquoted(reading.spoken).replace("\u2019", "'")
+    match = _LOST_TELLER.search(plain)
+    if match is None:
+        return None
+    return IssueFound("confusion", "narrator", quoted(plain[match.start() :]), WARNING, 1.0)
+
+
 _OUT_OF_ROLE: Final = re.compile(
     r"\bas an? (?:ai|a\.i\.|artificial intelligence|(?:large )?language model|assistant)\b"
-    r"|\bi(?:'m| am) (?:just )?an? (?:ai|language model|assistant)\b|\bmy training data\b"
-    r"|\bi (?:can't|cannot|am unable to|won't) (?:continue|help with|assist with|generate|create)\b"
-    r"|\bthe system prompt\b|\bthe story guide (?:says|tells|lists)\b",
+    r"|\bas (?:the|your) (?:narrator|game ?master|gm|dm|author|storyteller)\b"
+    r"|\bi(?:'m| am) (?:just |only )?an? (?:ai|language model|assistant|chatbot)\b"
+    r"|\bmy (?:training data|programming|guidelines|instructions|content policy|knowledge cutoff)\b"
+    r"|\bi (?:can't|cannot|am unable to|won't|am not able to)"
+    r" (?:continue|help with|assist with|generate|create|fulfil|comply|engage)\b"
+    r"|\bi(?:'d| would| am|'m) (?:be )?happy to (?:help|assist|continue)\b"
+    r"|\b(?:the|my|this) (?:system )?prompt\b(?! (?:reply|answer|return))"
+    r"|\b(?:the|my|this|your) story guide\b|\baccording to (?:my|the) (?:notes|guide|script"
+    r"|outline)\b"
+    r"|\b(?:next|this|first|second|third|final|last|current) (?:story )?(?:pulse|beat) (?:is"
+    r"|of the|in"
+    r"|calls|should)\b|\bi apologi[sz]e for (?:the|any|my) (?:confusion|error|mistake|inconsistency"
+    r"|oversight)\b|\blet me know (?:if|how|when) you(?:'d| would)? (?:like|want|prefer)\b"
+    r"|\bwould you like me to\b|\b(?:token|context) (?:limit|window)\b|\bhere(?:'s| is) (?:a|the) "
+    r"(?:revised|rewritten|updated) (?:version|scene)\b|\[insert\b|\b(?:npc|player character)s?\b"
+    r"|\bout of character\b|\bin my (?:notes|outline)\b",
     re.IGNORECASE,
 )
 _OUT_OF_ROLE_WORDS: Final = word_set(
-    "ai language model assistant training continue assist generate prompt guide artificial"
+    "ai language model assistant training continue assist generate prompt guide artificial "
+    "narrator "
+    "master gm dm author storyteller chatbot programming guidelines instructions policy fulfil "
+    "comply "
+    "engage happy notes script outline pulse beat apologize apologise let like token context "
+    "version "
+    "insert npc npcs character create help a.i knowledge gamemaster"
 )
 
 
@@ -161,15 +247,39 @@ def detect_character_break(reading: HeardOutput) -> IssueFound | None:
     """A narrator that speaks as a machine, or of its instructions, instead of telling."""
     if not (reading.vocabulary & _OUT_OF_ROLE_WORDS):
         return None
-    match = _OUT_OF_ROLE.search(reading.spoken.replace("\u2019", "'"))
+    told = unquoted(reading.spoken).replace("\u2019", "'")
+    match = _OUT_OF_ROLE.search(told)
     if match is None:
         return None
-    return IssueFound("character_break", "narrator", quoted(reading.spoken[match.start() :]), ERROR)
+    return IssueFound("character_break", "narrator", quoted(told[match.start() :]), ERROR)
 
 
-def detect_breakdown(reading: HeardOutput) -> IssueFound | None:
-    """An output that repeats a few words over and over."""
-    if not is_degenerate(reading):
-        return None
-    detail = f"{len(reading.vocabulary)} distinct words in {reading.length}"
-    return IssueFound("breakdown", "narrator", detail, ERROR)
+def detect_people_breaks(
+    reading: HeardOutput, guide: str, done: Sequence[str] = ()
+) -> list[IssueFound]:
+    """People who act against what the guide tells of them; ``done`` were reported before."""
+    return [
+        IssueFound(
+            "character_break",
+            one.name,
+            f"the guide says {quoted(one.told, 60)!r}: {quoted(one.sentence)}",
+            WARNING,
+        )
+        for one in find_breaks(reading.spoken, guide, done)
+    ]
+
+
+def detect_breakdown(reading: HeardOutput, guide: str = "") -> IssueFound | None:
+    """An output that falls apart: a broken record, a jumble, another language, code, a torn end."""
+    detail = ""
+    if is_degenerate(reading):
+        detail = f"{len(reading.vocabulary)} distinct words in {reading.length}"
+    elif code := strays_from_prose(reading.spoken):
+        detail = f"no prose: {quoted(code, 60)}"
+    elif is_jumbled(reading):
+        detail = f"words without order: {quoted(reading.spoken, 60)}"
+    elif is_foreign(reading) and not is_foreign_text(guide):
+        detail = f"another language than the guide's: {quoted(reading.spoken, 60)}"
+    elif is_cut_off(reading.spoken):
+        detail = f"cut off: ...{reading.spoken[-40:]}"
+    return IssueFound("breakdown", "narrator", detail, ERROR) if detail else None

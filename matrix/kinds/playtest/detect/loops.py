@@ -20,7 +20,7 @@ KEPT_SKETCHES: Final = 12
 SHORTEST: Final = 12
 """Words; shorter paragraphs (``What do you do?``) may come again."""
 
-_SAME: Final = 5
+_SAME: Final = 4
 """Hashes in common, of ``KEPT_HASHES``, that make two paragraphs near-duplicates."""
 
 Sketch = tuple[int, ...]

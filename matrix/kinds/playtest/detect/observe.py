@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
@@ -10,8 +11,8 @@ from matrix.kinds.context import MessageLog
 from matrix.kinds.playtest.detect import issues, tangents
 from matrix.kinds.playtest.detect.asides import SplitOutput
 from matrix.kinds.playtest.detect.classify import PULSE, RECAP, TANGENT, Classification
-from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, TABLE
-from matrix.kinds.playtest.detect.issues import IssueFound, ToldSince, quoted
+from matrix.kinds.playtest.detect.history import NARRATOR, REACTION, RELAY, SYSTEM, TABLE
+from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.moments import (
     find_payoffs,
     find_spoiled,
@@ -19,7 +20,17 @@ from matrix.kinds.playtest.detect.moments import (
     open_moment,
     placing_of,
 )
-from matrix.kinds.playtest.detect.reading import HeardOutput, read, title_of
+from matrix.kinds.playtest.detect.reading import (
+    HeardOutput,
+    closes,
+    marker_of,
+    read,
+    spoken,
+    title_of,
+)
+from matrix.kinds.playtest.detect.story import beats
+from matrix.kinds.playtest.detect.story.deaths import deaths
+from matrix.kinds.playtest.detect.story.facts import Told
 from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
@@ -31,13 +42,29 @@ LOOP_WINDOW: Final = 6
 """So many repeated outputs among so many in a row, and the narrator is beyond recovery."""
 
 PULSE_TURNS_KEPT: Final = 120
+EARLY_END: Final = 0.5
+"""Share of the expected pulses below which an ending comes too early, unless options say
+another."""
+
+_NUMBER: Final = re.compile(r"\d{1,3}\b")
+_TOLD_KEPT: Final = 60
+"""People whose death, or whose break of character, is remembered."""
 
 
 class World(NamedTuple):
-    """What does not change over a session: the guide, and title and setting as one text."""
+    """What does not change over a session.
+
+    Attributes:
+        guide: The story guide.
+        about: Title and setting as one text.
+        expected: Pulses that a full session has; 0 if that is not known.
+        early_end: Share of them before which an ending is too early.
+    """
 
     guide: str
     about: str
+    expected: int = 0
+    early_end: float = EARLY_END
 
 
 class Observation(NamedTuple):
@@ -87,42 +114,118 @@ def observe(
     """
     findings: list[IssueFound] = []
     update: dict[str, Any] = {"turns": output.turn, "blanks": 0}
-    update |= _pulse(state, output, findings)
-    update["tangents"] = _tangent(state, output, log, findings)
+    looped = _loop(state, output, findings)
+    update |= looped
+    is_new = "repeats" not in looped
+    pulses = _pulses(state, output, world, findings) if is_new else _none(state, output)
+    update |= pulses
+    advanced = pulses["last_pulse"] == output.turn
+    update["tangents"] = _tangent(state, output, log, findings, advanced=advanced)
     update["moments"] = _moments(state, output, world, log, findings)
-    update |= _loop(state, output, findings)
-    update |= _contradictions(state, output, log, findings)
+    update |= _contradictions(state, output, world, log, findings)
+    update |= _people(state, output, world, findings)
     update |= _strangers(state, output, world, log, findings)
-    last_pulse = update.get("last_pulse", state.last_pulse)
+    told = state.model_copy(update=update)
     for found in (
         issues.detect_forced_segue(output.reading, output.label.segue, worded=output.announced),
-        issues.detect_stuck(output.turn, last_pulse, stuck_after),
+        issues.detect_stuck(output.turn, told.last_pulse, stuck_after),
         issues.detect_character_break(output.reading),
-        issues.detect_breakdown(output.reading),
+        issues.detect_lost_narrator(output.reading),
+        issues.detect_breakdown(output.reading, world.guide),
+        *(_ending(told, output, world, log) if has_ended(output) else ()),
     ):
         if found:
             findings.append(found)
-    return Observation(count_issues(state.model_copy(update=update), findings), findings)
+    return Observation(count_issues(told, findings), findings)
 
 
-def _pulse(state: PlaytestState, output: Output, findings: list[IssueFound]) -> dict[str, Any]:
+def has_ended(output: Output) -> bool:
+    """Whether an output ends the story."""
+    return output.label.concluded or closes(output.text)
+
+
+def _none(state: PlaytestState, output: Output) -> dict[str, Any]:
+    """What an output without progress leaves of the pulses."""
+    gap = max(state.widest_gap, output.turn - state.last_pulse)
+    return {"widest_gap": gap, "last_pulse": state.last_pulse}
+
+
+def _pulses(
+    state: PlaytestState, output: Output, world: World, findings: list[IssueFound]
+) -> dict[str, Any]:
+    """The guide's beats that an output tells; one for each pulse where the guide lists none."""
     turn, label = output.turn, output.label
-    gap = max(state.widest_gap, turn - state.last_pulse)
-    if label.type != PULSE:
-        return {"widest_gap": gap}
-    number = state.pulses + 1
-    title = label.pulse or title_of(output.text)
-    findings.append(IssueFound("pulse", title, quoted(output.text, 200), value=float(number)))
-    return {
-        "pulses": number,
-        "pulse_turns": (*state.pulse_turns, turn)[:PULSE_TURNS_KEPT],
-        "last_pulse": turn,
-        "widest_gap": gap,
-    }
+    update = _none(state, output)
+    listed = beats.beats_of(world.guide)
+    if listed:
+        told = _beats(state, output, listed)
+        fresh = [(place + 1, listed[place].title) for place in told.beats]
+        update["beats"] = (*state.beats, *told.beats)
+        if told.jumped_to is not None:
+            findings.append(_jumped(state, listed, told.jumped_to))
+    else:
+        title = spoken(label.pulse) or title_of(output.text)
+        fresh = [(state.pulses + 1, title)] if label.type == PULSE else []
+    words = quoted(output.reading.spoken, 200)
+    findings += [IssueFound("pulse", title, words, value=float(at)) for at, title in fresh]
+    if fresh:
+        update["pulses"] = state.pulses + len(fresh)
+        update["pulse_turns"] = (*state.pulse_turns, *[turn] * len(fresh))[:PULSE_TURNS_KEPT]
+    if fresh or label.type == PULSE:
+        update["last_pulse"] = turn
+    return update
+
+
+def _beats(state: PlaytestState, output: Output, listed: Sequence[beats.Beat]) -> beats.Told:
+    """Beats told for the first time: by the narrator's own marker, or by the words."""
+    marker = marker_of(output.text)
+    number = _NUMBER.match(marker.argument) if marker and marker.name == "PULSE" else None
+    if number is not None:
+        place = int(number[0]) - 1
+        fresh = (place,) if 0 <= place < len(listed) and place not in state.beats else ()
+        return beats.Told(fresh, None)
+    if output.label.type != PULSE and not has_ended(output):
+        return beats.Told((), None)
+    last = state.pulse_turns[-1] if state.pulse_turns else 0
+    since = max(1, output.turn - last)
+    return beats.told_by(_public(output).spoken, listed, state.beats, since)
+
+
+def _jumped(state: PlaytestState, listed: Sequence[beats.Beat], place: int) -> IssueFound:
+    before = max(state.beats, default=-1)
+    after = f"right after pulse {before + 1}" if before >= 0 else "before any other"
+    detail = f"pulse {place + 1} of the guide is told {after}"
+    return IssueFound("guide_deviation", listed[place].title, detail, issues.WARNING)
+
+
+def _ending(
+    state: PlaytestState, output: Output, world: World, log: MessageLog
+) -> Iterator[IssueFound]:
+    """What is wrong with an ending: it comes too early, or is not the guide's."""
+    listed = beats.beats_of(world.guide)
+    expected, told = world.expected or len(listed), state.pulses
+    if listed and told < world.early_end * expected:
+        told = max(told, beats.touched([*_narrated(log), output.reading.spoken], listed))
+    if expected and told < world.early_end * expected:
+        detail = f"the story ended after {told} of {expected} pulses"
+        share = round(told / expected, 3)
+        yield IssueFound("early_end", "story", detail, issues.ERROR, share)
+        return
+    last = [
+        line.text for line in log.tail(TABLE, 2 * len(state.seats) + 4) if line.speaker == NARRATOR
+    ]
+    if beats.is_other_ending([*last[-1:], output.reading.spoken], world.guide):
+        detail = f"an ending that is not the guide's: {quoted(output.reading.spoken)}"
+        yield IssueFound("guide_deviation", "ending", detail, issues.WARNING)
 
 
 def _tangent(
-    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
+    state: PlaytestState,
+    output: Output,
+    log: MessageLog,
+    findings: list[IssueFound],
+    *,
+    advanced: bool,
 ) -> TangentBook:
     label, running = output.label, state.tangents.since > 0
     off_story = label.group_off_story or label.type == TANGENT
@@ -132,7 +235,7 @@ def _tangent(
         _explored(state.tangents, output, relay, met=not off_story),
         output.turn,
         off_story=off_story,
-        pulse=label.type == PULSE,
+        pulse=advanced,
         segue="forced" if output.announced and (off_story or running) else label.segue,
         quality=label.segue_quality,
         left=_who_left(before, relay) if off_story else None,
@@ -217,29 +320,55 @@ def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> d
 
 
 def _contradictions(
-    state: PlaytestState, output: Output, log: MessageLog, findings: list[IssueFound]
+    state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
-    stated = issues.state_facts(output.reading, output.turn)
-    told = _told(log, state.story_at, output)
-    found, facts = issues.detect_contradictions(stated, state.facts, told)
+    told = [*_said_since(log, output.turn - 1), Told(output.turn, output.reading.spoken)]
+    found, facts = issues.detect_contradictions(state.facts, told, world.guide)
     findings += found
+    findings += issues.detect_returned(output.reading, world.guide, state.dead)
     return {"facts": facts}
 
 
-def _told(log: MessageLog, start: int, output: Output) -> Iterator[ToldSince]:
-    for position in range(start, len(log)):
-        yield ToldSince(log[position].turn, log[position].text)
-    yield ToldSince(output.turn, output.text)
+def _said_since(log: MessageLog, turn: int) -> list[Told]:
+    """What players have said since a turn, oldest first."""
+    found: list[Told] = []
+    for position in range(len(log) - 1, -1, -1):
+        line = log[position]
+        if line.turn < turn:
+            break
+        if line.speaker not in (NARRATOR, SYSTEM):
+            found.append(Told(line.turn, line.text, narrated=False))
+    return found[::-1]
+
+
+def _people(
+    state: PlaytestState, output: Output, world: World, findings: list[IssueFound]
+) -> dict[str, Any]:
+    """Who dies, and who acts against what the guide says of them."""
+    if has_ended(output):
+        return {}  # what people become in the end is no break
+    update: dict[str, Any] = {}
+    breaks = issues.detect_people_breaks(output.reading, world.guide, state.broken)
+    if breaks:
+        findings += breaks
+        names = (*state.broken, *(one.subject for one in breaks))
+        update["broken"] = names[-_TOLD_KEPT:]
+    dead = dict.fromkeys(deaths(output.reading.spoken, world.guide), output.turn)
+    if dead and len(state.dead) < _TOLD_KEPT:
+        update["dead"] = dead | state.dead
+    return update
 
 
 def _strangers(
     state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
     known = known_words(world.guide, world.about)
+    seen = {word for name in state.strangers for word in name.split()}
+    said, narrated = _not_narrated(log), _narrated(log)
     found = [
         finding
-        for finding in issues.detect_deviations(output.reading, known, _not_narrated(log))
-        if finding.subject not in state.strangers
+        for finding in issues.detect_deviations(output.reading, known, said, narrated)
+        if seen.isdisjoint(finding.subject.split())
     ]
     if not found:
         return {}
@@ -252,6 +381,13 @@ def _not_narrated(log: MessageLog) -> Iterator[str]:
     """What players have said, and who they are: all that does not come from the narrator."""
     for position in range(len(log)):
         if log[position].speaker != NARRATOR:
+            yield log[position].text
+
+
+def _narrated(log: MessageLog) -> Iterator[str]:
+    """What the narrator has told before."""
+    for position in range(len(log)):
+        if log[position].speaker == NARRATOR:
             yield log[position].text
 
 

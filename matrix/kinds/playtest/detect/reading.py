@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Final, NamedTuple
 
 MARKER: Final = re.compile(
@@ -13,7 +13,15 @@ MARKER: Final = re.compile(
 )
 """A marker of the structured prompt, alone or at the head of a line."""
 
-_THE_END: Final = re.compile(r"\bTHE END\W*\Z")
+_THE_END: Final = re.compile(
+    r"(?:\bTHE END|(?:\A|[.!?*_\n\u201d\"] *)(?:The End|Fin|\[END\])|(?:\A|[.!?] "
+    r"|\n)(?i:that(?:'s| is) the end"
+    r" of (?:the|our|this|your) (?:story|tale|game|adventure|session)|(?:and )?(?:so|thus"
+    r"|here) ends"
+    r" (?:the|our|this|your) (?:story|tale|adventure)[^.!?\n]{0,60}|the story (?:has ended"
+    r"|ends here|is over)"
+    r"|(?:i )?thank(?:s| you)(?: all)?(?: so much)? for playing[^.!?\n]{0,40}))[\W_]*\Z"
+)
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 MIN_WORDS: Final = 3
 """An output with fewer words is no narration."""
@@ -22,6 +30,7 @@ DEGENERATE_BELOW: Final = 0.22
 """Distinct words per word; ordinary prose of this length has more than twice as many."""
 
 _LONG_ENOUGH: Final = 60
+_QUOTED: Final = re.compile(r'"[^"\n]*"|\u201c[^\u201c\u201d\n]*\u201d')
 _BLANK_LINE: Final = re.compile(r"\n\s*\n")
 
 
@@ -105,3 +114,95 @@ def title_of(text: str, words: int = 6) -> str:
     """The first few words of a text, as a title."""
     said = spoken(text).split()
     return " ".join(said[:words]).strip(" .,;:!?\"'*_#-")[:80]
+
+
+def unquoted(text: str) -> str:
+    """A text without what is in quotation marks."""
+    return _QUOTED.sub("", text)
+
+
+# --- texts that fall apart -----------------------------------------------------------------------
+
+_SMALL_WORDS: Final = word_set(
+    "the a an of to in on at and but or is are was were it he she you they his her its your "
+    "their we "
+    "i that this there with for from by as not be have has had into up out so if then"
+)
+_OTHER_SMALL_WORDS: Final = word_set(
+    "el la los las un una de del que y en se no su por con para est\u00e1 como pero le les des "
+    "du et il "
+    "elle dans est pas ne une sur qui der die das und ein eine ist nicht mit von zu auf den "
+    "dem sich "
+    "di che e non il lo gli per una sono si o os as um uma do da em n\u00e3o com para er sie "
+    "wir ihr"
+)
+_ARTICLES: Final = word_set("the a an your their")
+_NOT_AFTER_ARTICLES: Final = word_set(
+    "the a an of and or but is are was were to in on which because"
+)
+_LINKS: Final = word_set("of and to from which under because")
+_NOT_AFTER_LINKS: Final = word_set("of and or but is are was were")
+_NEVER_LAST: Final = word_set(
+    "the a an of and or but is are was were into your their to which with for from his her"
+)
+_CODE: Final = re.compile(
+    r"\{\s{0,9}[\"'][\w-]{1,40}[\"']\s{0,9}:|</(?:div|p|span|html|body|response|assistant|output)>"
+    r"|\b(?:undefined|NaN|null)(?:[ ,;]+(?:undefined|NaN|null)\b)+|<\|[a-z_]{2,30}\|>"
+    r"|```[a-z]{0,12}\n"
+    r"|\bdef \w{1,40}\(|\bTraceback \(most recent|\bfunction \w{1,40}\(|\u0000|\ufffd{2,}"
+    r"|(?:[#$%^&*@~|\\]{4,}[^\s#$%^&*@~|\\]{0,9}){2,}"
+)
+_ENDS_WELL: Final = re.compile(r"[.!?\u2026:;)\]\"'\u201d\u2019*_~\u2014|>-]\s*\Z|\u2014\Z")
+_JUMBLED: Final = 0.09
+"""Share of neighbours in a text that no sentence has (``the the``, ``of and``)."""
+
+_FOREIGN_LENGTH: Final = 12
+
+
+def is_jumbled(reading: HeardOutput) -> bool:
+    """Whether words stand beside each other that never do in a sentence."""
+    for words in reading.paragraphs:
+        pairs = list(pairwise(words))
+        if len(pairs) < _FOREIGN_LENGTH:
+            continue
+        odd = sum(
+            (one in _ARTICLES and other in _NOT_AFTER_ARTICLES)
+            or (one in _LINKS and other in _NOT_AFTER_LINKS)
+            for one, other in pairs
+        )
+        if odd >= 3 and odd > _JUMBLED * len(pairs):
+            return True
+    return False
+
+
+def is_foreign(reading: HeardOutput) -> bool:
+    """Whether a paragraph is in another language than English."""
+    return any(_is_foreign(words) for words in reading.paragraphs)
+
+
+def is_foreign_text(text: str) -> bool:
+    """Whether a text as a whole is in another language than English."""
+    return _is_foreign(words_of(text))
+
+
+def _is_foreign(words: list[str]) -> bool:
+    if len(words) < _FOREIGN_LENGTH:
+        return False
+    english = sum(word in _SMALL_WORDS for word in words)
+    other = sum(word in _OTHER_SMALL_WORDS for word in words)
+    strange = sum(not word.isascii() and any(ord(char) > 0x2FF for char in word) for word in words)
+    return strange * 2 > len(words) or (other > 3 * english and other * 5 > len(words))
+
+
+def strays_from_prose(text: str) -> str:
+    """The first piece of code, markup or data in a text; empty if there is none."""
+    found = _CODE.search(text)
+    return text[found.start() : found.start() + 80] if found else ""
+
+
+def is_cut_off(text: str) -> bool:
+    """Whether a text stops in the middle of a sentence, after a word that needs another."""
+    if _ENDS_WELL.search(text):
+        return False
+    last = words_of(text[-40:])
+    return bool(last) and last[-1] in _NEVER_LAST

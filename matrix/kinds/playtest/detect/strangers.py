@@ -1,9 +1,10 @@
-"""Guide deviation, as far as wording shows it: people who are nowhere in the guide.
+"""Guide deviation, as far as wording shows it: people, places and things that are not in the guide.
 
-A candidate is two or three capitalised words that a sentence treats as a person (a title before
-them, ``called``, or somebody who steps in, says, claims ...). It counts only if none of its words
-is in the guide, in the group, or in anything a player has said. Places and things that a narrator
-invents pass unseen.
+Somebody with a full name, or a title and a name, whom a sentence brings in (``called``, steps in,
+says, claims ...) counts at once, unless they only pass by. Any other name counts when it takes
+over: when the narrator keeps coming back to it. Neither counts if any of its words is in the
+guide, in the group, or in anything a player has said. What an invention is called by no name
+passes unseen.
 """
 
 from __future__ import annotations
@@ -11,14 +12,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import bare, word_set, words_of
 
 KEPT_STRANGERS: Final = 8
+OFTEN: Final = 3
+IN_ONE: Final = 4
+"""Times that a name is told, in several outputs or in one, when it has taken over."""
 
 _TITLE: Final = (
-    r"(?:Mr|Mrs|Ms|Miss|Dr|Doctor|Prof|Professor|Captain|Father|Mother|Brother|Sister|Sir|Lady|Lord"
+    r"(?:Dr|Doctor|Prof|Professor|Captain|Father|Mother|Brother|Sister|Sir|Lady|Lord"
     r"|Dame|Aunt|Uncle|Inspector|Sergeant|Constable|Officer|Colonel|Major|Reverend|Judge|Mayor"
     r"|Count|Countess|Duke|Baron|Baroness|Madame|Old)\.?"
 )
@@ -32,7 +36,7 @@ _DOES: Final = (
 _PERSON: Final = re.compile(
     rf"\b(?:{_TITLE} ){{1,4}}(?P<titled>{_NAME}(?: {_NAME})?)\b"
     rf"|\b(?:called|named|known as|by the name of) (?:{_TITLE} ){{0,4}}"
-    rf"(?P<called>{_NAME}(?: {_NAME})?)\b"
+    rf"(?P<called>{_NAME} {_NAME})\b"
     rf"|\b(?P<acting>{_NAME} {_NAME})(?:,? (?:who )?{_DOES}\b|, (?:who|whom|whose)\b)"
     rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} ){{0,4}}"
     rf"(?P<placed>{_NAME} {_NAME})\b"
@@ -68,23 +72,83 @@ def candidates(text: str) -> list[str]:
     return found
 
 
-def find_strangers(text: str, known: frozenset[str], said: Iterable[str]) -> list[str]:
-    """Named people in an output of whom nobody has heard.
+class Stranger(NamedTuple):
+    """Somebody or something that is not in the guide, and why it counts."""
+
+    name: str
+    detail: str
+
+
+_PASSES: Final = re.compile(
+    r"\b(?:is gone|are gone|gone before|passes|passing|hurries (?:past|by|on|off)|walks on"
+    r"|goes on (?:his"
+    r"|her)|drives (?:off|away|on)|waves? (?:and|as)|moves off|disappears|nods? (?:and|as)"
+    r"|wishes you"
+    r"|hums to|goes back to|says nothing more|in passing|goes by|touches his (?:hat|cap))\b"
+)
+_PROPER: Final = re.compile(
+    r"(?<![.!?\u2026:\"\u201c*_(>|-] )(?<![\"\u201c*_(>|-])(?<=[a-z,;] )[A-Z][a-z]{2,}\b"
+)
+_PLAIN_CAPITAL: Final = word_set(
+    "sir madam ma'am lord lady god heaven hell christ jesus english french german latin spanish "
+    "italian greek turkish russian chinese arabic dutch irish scottish welsh hungarian american "
+    "european roman christmas easter sunday devil fate death bible captain doctor professor father "
+    "mother inspector majesty highness honour excellency grace please hello welcome yes your its "
+    "i'm i've i'll you're we're they're it's that's there's don't can't won't let's"
+)
+
+
+def find_strangers(
+    text: str, known: frozenset[str], said: Iterable[str], narrated: Iterable[str] = ()
+) -> list[Stranger]:
+    """Names in an output of which nobody has heard.
 
     Args:
         text: The output.
         known: Words of guide, title, setting and group, in lower case.
         said: What players have said and who they are, read only if there is a candidate.
+        narrated: The narrator's earlier outputs, read only if there is a candidate.
     """
     unheard = {word.lower() for word in _CAPITALISED.findall(text)} - known - _NO_NAME
+    unheard -= _PLAIN_CAPITAL
     if not unheard:
         return []  # the usual case: no capitalised word that the guide does not have
-    unknown = [
-        name
-        for name in candidates(text)
-        if not any(part in known for part in map(bare, words_of(name)))
-    ]
-    if not unknown:
-        return []
     heard = {bare(word) for line in said for word in words_of(line)}
-    return [name for name in unknown if not any(part in heard for part in words_of(name))]
+    unheard -= heard
+    found = [
+        Stranger(name, "a named person who is not in the guide")
+        for name in candidates(text)
+        if not any(part in known or part in heard for part in map(bare, words_of(name)))
+        and not _passes_by(name, text)
+    ]
+    named = {word.lower() for one in found for word in one.name.split()}
+    return found + _recurring(text, unheard - named, narrated)
+
+
+def _passes_by(name: str, text: str) -> bool:
+    at = text.find(name)
+    return _PASSES.search(text[max(0, at - 120) : at + 200]) is not None
+
+
+def _recurring(text: str, unheard: Iterable[str], narrated: Iterable[str]) -> list[Stranger]:
+    """Names that the narrator keeps coming back to."""
+    wanted = {word for word in _PROPER.findall(text) if word.lower() in set(unheard)}
+    if not wanted:
+        return []
+    before = list(narrated)
+    found: list[Stranger] = []
+    for word in sorted(wanted, key=text.index):
+        form = re.compile(rf"\b{word}\b")
+        here = len(form.findall(text))
+        earlier = [len(form.findall(line)) for line in before if word in line]
+        several = sum(earlier) + here >= OFTEN and bool(earlier)
+        if several or here >= IN_ONE:
+            times = sum(earlier) + here
+            found.append(Stranger(_whole(word, text), f"told {times} times, and not in the guide"))
+    return found[:1]
+
+
+def _whole(word: str, text: str) -> str:
+    """A name with the capitalised words around it."""
+    match = re.search(rf"(?:\b[A-Z][a-z]+ (?:of )?){{0,2}}\b{word}\b(?: [A-Z][a-z]+)?", text)
+    return match[0] if match else word

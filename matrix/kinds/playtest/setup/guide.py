@@ -3,7 +3,8 @@
 A guide is whatever its author wrote. Where it has sections that look like pulses, places,
 people, devices, private moments or an ending, they are read leniently into lists, for issue
 detection (did the narrator leave the guide?) and for simulated narrators. A guide without such
-sections is still a valid guide.
+sections is still a valid guide; its beats and ending are looked for in what else it has
+(``outline``).
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+
+from matrix.kinds.playtest.setup.outline import loose_beats, loose_ending
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ _SECTIONS: dict[str, tuple[str, ...]] = {
 _HEADING = re.compile(r"^(#{1,6})\s++((?:[^\s#]++|[\s#]++(?=[^\s#]))++)[\s#]*$")
 _ITEM = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(.*)$")
 _NAMED = re.compile(r"^\*\*(.+?)\*\*\s*[:.\u2014\u2013-]*\s*(.*)$")
-_PLAIN_NAME = re.compile(r"^([^:\u2014\u2013]{2,60}?)\s*(?::|\u2014|\u2013| - )\s+(.*)$")
+_NUMBER = re.compile(r"^\d{1,3}[.)]\s")
+_PLAIN_NAME = re.compile(r"^([^:\u2014\u2013]{2,60}?)\s*(?::|\u2014|\u2013| -)\s+(.*)$")
 
 
 def _section_of(heading: str) -> str | None:
@@ -63,8 +67,8 @@ def _section_of(heading: str) -> str | None:
 def _item(text: str) -> GuideItem:
     for pattern in (_NAMED, _PLAIN_NAME):
         if match := pattern.match(text):
-            return GuideItem(match[1].strip(" .:"), match[2].strip())
-    return GuideItem(" ".join(text.split()[:6]).strip(" .,;:"), text.strip())
+            return GuideItem(_NUMBER.sub("", match[1]).strip(" .:*"), match[2].strip())
+    return GuideItem(" ".join(text.split()[:6]).strip(" .,;:*"), text.strip())
 
 
 @lru_cache(maxsize=256)
@@ -82,7 +86,7 @@ def parse_guide(markdown: str) -> Guide:
                 title = name
                 continue
             if depth > level_of_section and section in items and _section_of(name) is None:
-                items[section].append(GuideItem(name, ""))
+                items[section].append(GuideItem(_NUMBER.sub("", name), ""))
                 continue
             section, level_of_section = _section_of(name) or "other", depth
         elif not line.strip():
@@ -99,10 +103,10 @@ def parse_guide(markdown: str) -> Guide:
         title=title,
         premise=" ".join(texts["premise"]),
         tone=" ".join(texts["tone"]),
-        pulses=tuple(items["pulses"]),
+        pulses=tuple(items["pulses"]) or tuple(map(_item, loose_beats(markdown))),
         places=tuple(items["places"]),
         people=tuple(items["people"]),
         devices=tuple(items["devices"]),
         private=tuple(items["private"]),
-        ending=" ".join(texts["ending"]),
+        ending=" ".join(texts["ending"]) or loose_ending(markdown),
     )

@@ -109,7 +109,11 @@ class Fact(_Small):
 
 
 class PlaytestState(_Small):
-    """Everything a session needs to go on after any turn."""
+    """Everything a session needs to go on after any turn.
+
+    ``beats`` are the guide's that were told, by their places from 0; ``dead`` are people and the
+    turns of their deaths; ``broken`` are people who have acted against their nature.
+    """
 
     seats: tuple[Seat, ...]
     spokesperson: Count
@@ -131,6 +135,9 @@ class PlaytestState(_Small):
     facts: tuple[Fact, ...] = ()
     strangers: tuple[str, ...] = ()
     issues: dict[str, int] = {}
+    beats: tuple[int, ...] = ()
+    dead: dict[str, int] = {}
+    broken: tuple[str, ...] = ()
 
     def seat_of(self, name: str) -> Seat | None:
         """The seat that somebody has, by name as it is spelt."""

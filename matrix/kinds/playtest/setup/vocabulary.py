@@ -16,6 +16,7 @@ ISSUE_TYPES: Final = (
     "guide_deviation",
     "breakdown",
     "character_break",
+    "early_end",
 )
 """Problems worth a human's eye; each is an event with a severity of warning or error."""
 

@@ -53,6 +53,7 @@ BURDEN: Final[Mapping[str, float]] = {
     "stuck": 0.6,
     "forced_segue": 0.3,
     "confusion": 0.3,
+    "early_end": 3.0,
 }
 """How heavily one issue of a kind weighs in ``soundness``."""
 
@@ -65,6 +66,7 @@ COUNT_NAMES: Final[Mapping[str, str]] = {
     "confusion": "confusion_events",
     "stuck": "stuck_moments",
     "forced_segue": "forced_segues",
+    "early_end": "early_ends",
 }
 """Issue kind -> name of the score that counts it."""
 

@@ -94,7 +94,8 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
         return state.model_copy(update={"concluded": True})
     if is_hopeless(state):
         return _fail(ctx, table, state, f"the narrator repeated itself {LOOP_LIMIT} times")
-    return await _react(ctx, table, state, output.parts)
+    repeated = any(found.kind == "loop" for found in findings)
+    return await _react(ctx, table, state, output.parts, repeated=repeated)
 
 
 def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
@@ -171,7 +172,7 @@ def _log_output(ctx: Context, parts: SplitOutput, label: str) -> None:
 
 
 async def _react(
-    ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput
+    ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput, *, repeated: bool
 ) -> PlaytestState:
     """Whoever was addressed reacts, all at once; then the spokesperson relays."""
     known = _memories(ctx, table, state)
@@ -189,7 +190,7 @@ async def _react(
     ]
     for name, text in said:
         ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
-    confusion = detect_confusion(said)
+    confusion = detect_confusion(said, repeated=repeated)
     if confusion:
         emit(ctx, [confusion])
         state = count_issues(state, [confusion])

@@ -1,0 +1,171 @@
+"""The beats of a guide in a narrator's words: which of them an output tells.
+
+A beat is told by an output that shares enough of the words which set the beat apart from the rest
+of its guide, names counted less than what happens. Where several fit, the one that is due is taken
+before the later ones, so that an allusion to the end is not the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.detect.reading import word_set, words_of
+from matrix.kinds.playtest.setup.guide import parse_guide
+
+FEWEST: Final = 3
+"""Beats that a guide must list for its pulses to be told apart."""
+
+_ENOUGH: Final = 0.2
+_STRONG: Final = 0.34
+_SURE: Final = 0.38
+"""Share of a beat's weight that an output must have: to tell it, to tell it out of turn, and to
+jump to it."""
+
+_TOUCHED: Final = 0.15
+_AT_ONCE: Final = 2
+"""Beats that one output can touch on."""
+
+_LEAST: Final = 2
+"""Words in common that make a beat told, whatever their share."""
+
+_JUMP: Final = 3
+"""Beats that are passed over at once when the order is broken."""
+
+_COMMON: Final = word_set(
+    "the and that with from into what which this have there their them they then than when where "
+    "whom who will would can could must not one two three four five six and for his her its "
+    "you your "
+    "are was were has had but about after again against all also any because been before being "
+    "between both down each even every first group groups how ask asks give gives get gets here "
+    "itself just like make makes more most never new now off only other our out over own same says "
+    "see she he him some still such take takes tell tells these those through too under until very "
+    "want wants way while why without player players between pulse beat scene act story narrator "
+    "somebody something someone anything nothing going come comes goes find finds found"
+)
+
+
+class Beat(NamedTuple):
+    """A beat: its title, its words with their weights, and the sum of these."""
+
+    title: str
+    words: dict[str, float]
+    total: float
+
+
+class Score(NamedTuple):
+    """How far an output tells a beat: share of its weight, and number of its words."""
+
+    share: float
+    words: int
+
+
+def stem(word: str) -> str:
+    """A word without the commonest endings, so that ``locked`` meets ``locks``."""
+    for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "e"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            cut = word[: -len(ending)]
+            return cut[:-1] if len(cut) > 3 and cut[-1] == cut[-2] else cut
+    return word
+
+
+def stems(text: str) -> set[str]:
+    """The words of a text that say something."""
+    return {
+        stem(word.removesuffix("'s"))
+        for word in words_of(text)
+        if len(word) > 2 and word not in _COMMON
+    }
+
+
+@lru_cache(maxsize=64)
+def beats_of(guide: str) -> tuple[Beat, ...]:
+    """The beats that a guide lists; empty if it lists too few to be told apart."""
+    read = parse_guide(guide)
+    if len(read.pulses) < FEWEST:
+        return ()
+    texts = [stems(f"{item.name} {item.detail}") for item in read.pulses]
+    shared = Counter(word for words in texts for word in words)
+    titles = [stems(item.name) for item in read.pulses]
+    found = []
+    for item, words, title in zip(read.pulses, texts, titles, strict=True):
+        weights = {
+            word: math.log1p(len(texts) / shared[word]) * (1.5 if word in title else 1.0)
+            for word in words
+        }
+        found.append(Beat(item.name, weights, sum(weights.values()) or 1.0))
+    return tuple(found)
+
+
+def scores(text: str, beats: Sequence[Beat]) -> list[Score]:
+    """How far an output tells each beat."""
+    said = stems(text)
+    found = []
+    for beat in beats:
+        met = said & beat.words.keys()
+        weight = math.fsum(sorted(beat.words[word] for word in met))
+        # a long beat is told by ten of its words
+        most = 10.0 * math.log1p(len(beats))
+        found.append(Score(weight / min(beat.total, most), len(met)))
+    return found
+
+
+class Told(NamedTuple):
+    """What an output told: places of beats in the guide, and the one that it jumped to, if any."""
+
+    beats: tuple[int, ...]
+    jumped_to: int | None
+
+
+def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int) -> Told:
+    """The beats that an output tells for the first time.
+
+    Args:
+        text: The output.
+        beats: The guide's beats.
+        told: Places of those told before.
+        since: Turns since the last of them was told, at least 1.
+    """
+    found = scores(text, beats)
+    last = max(told, default=-1)
+    fresh: list[int] = []
+    jumped = None
+    for place, score in enumerate(found):
+        if place in told or score.words < min(_LEAST, len(beats[place].words)):
+            continue
+        ahead = place - max([last, *fresh])
+        best = score.share >= max(one.share for one in found)
+        if ahead <= 1 + since:
+            if score.share >= (_ENOUGH if ahead <= 1 or best else _STRONG):
+                fresh.append(place)
+        elif best and score.share >= _SURE and score.words >= _JUMP:
+            fresh.append(place)
+            if ahead > max(_JUMP - 1, 2 * since):
+                jumped = place
+    return Told(tuple(fresh), jumped)
+
+
+def touched(texts: Iterable[str], beats: Sequence[Beat]) -> int:
+    """How many beats anything was told of, in however few words."""
+    met: set[int] = set()
+    for text in texts:
+        found = sorted(enumerate(scores(text, beats)), key=lambda one: -one[1].share)
+        met.update(
+            place
+            for place, score in found[:_AT_ONCE]
+            if score.words >= min(_LEAST, len(beats[place].words)) and score.share >= _TOUCHED
+        )
+    return len(met)
+
+
+def is_other_ending(texts: Sequence[str], guide: str) -> bool:
+    """Whether the last outputs have nothing of the ending that the guide tells."""
+    ending = parse_guide(guide).ending
+    own = stems(ending)
+    if len(own) < 4:
+        return False
+    said = {word for text in texts for word in stems(text)}
+    return not (own & said)

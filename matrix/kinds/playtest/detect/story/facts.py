@@ -1,0 +1,407 @@
+"""Contradictions, as far as wording shows them: facts about things, and what may change them.
+
+The story is followed sentence by sentence. A plain statement (``the church door is locked``) is a
+fact about a thing on an axis; an event (``you push the church door open``) sets one as well.
+Whatever may have changed a thing since, in the narrator's words or the players', takes its fact
+away. A statement against a fact that is still there is a contradiction.
+
+It would rather miss one than invent one: two things are the same only if nothing tells them apart
+(a cellar door is no attic door); a change that is told, marked (``now``, ``no longer``) or asked
+about is none, nor is what is said in quotation marks, supposed, remembered or dreamt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.detect.reading import word_set
+from matrix.kinds.playtest.detect.story import measures
+from matrix.kinds.playtest.detect.story.people import people_of
+from matrix.kinds.playtest.detect.story.prose import (
+    Sentence,
+    is_supposed,
+    same_thing,
+    sentences,
+    thing_of,
+)
+from matrix.kinds.playtest.setup.state import Fact
+
+KEPT_FACTS: Final = 16
+GENERIC_FOR: Final = 2
+"""Turns for which ``the door`` without anything that tells it from others is taken for one door."""
+
+_EVENT: Final = "e"
+"""Ends the value of a fact that an event set, not a statement."""
+
+
+class Axis(NamedTuple):
+    """States that exclude each other, and the words that lead from one to the other."""
+
+    name: str
+    sides: tuple[frozenset[str], frozenset[str]]
+    changes: re.Pattern[str]
+
+
+def _axis(name: str, one: str, other: str, changes: str) -> Axis:
+    pattern = re.compile(rf"\b(?:{changes})", re.IGNORECASE)
+    return Axis(name, (frozenset(one.split("|")), frozenset(other.split("|"))), pattern)
+
+
+AXES: Final = (
+    _axis(
+        "access",
+        "locked|shut|closed|barred|bolted|blocked|sealed|chained",
+        "open|unlocked|ajar|clear|unbarred|unsealed",
+        r"un?lock|unbar|unbolt|open|clos|shut|slam|swing|swung|push|pull|pr[iy]|forc|break|broke"
+        r"|kick|pick|key|clear|block|barricad|seal|collaps|fall|fell|latch|give|gave|lift|burst",
+    ),
+    _axis(
+        "life",
+        "dead|drowned|killed|deceased",
+        "alive|living|breathing",
+        r"di(?:e|ed|es)\b|kill|murder|drown|stab|shot|shoot|fall|fell|reviv|resurrect|wake|woke"
+        r"|come back|came back|return|rise|rose|breath",
+    ),
+    _axis(
+        "light",
+        "out|dark|unlit|extinguished|cold",
+        "lit|burning|glowing|alight|bright|warm",
+        r"li(?:t|ght)|relight|kindl|match|go(?:es)? out|went out|blow|blew|snuff|extinguish|burn"
+        r"|flicker|switch|turn|dim|dims|fail|feed|fed|fire|cool|heat|come|came|comes|gone|day|dawn"
+        r"|night|dusk|morning|sun|moon|shine|die|power",
+    ),
+    _axis(
+        "wholeness",
+        "broken|shattered|smashed|destroyed|ruined|cracked|splintered|burnt",
+        "intact|whole|unbroken|undamaged|untouched|unharmed",
+        r"break|broke|shatter|smash|destroy|ruin|repair|mend|fix|rebuil|crack|another|new|spare",
+    ),
+    _axis(
+        "fullness",
+        "empty|bare|deserted|abandoned",
+        "full|packed|crowded|filled|thronged|crammed",
+        r"empt|fill|pour|drain|take|took|put|leave|left|load|crowd|arriv|come|came|gather|drink"
+        r"|drank|drunk|eat|ate|throng|clear|spill|enter",
+    ),
+    _axis(
+        "wet",
+        "dry|parched",
+        "wet|soaked|soaking|flooded|drenched|dripping",
+        r"dr(?:y|ies|ied)|wet|soak|flood|drench|drip|rain|water|thaw|melt|leak|pour|river|sea|tide"
+        r"|spill|swim|swam|sun|fire|towel",
+    ),
+)
+
+_STATES: Final = {
+    word: (axis, side) for axis in AXES for side in (0, 1) for word in axis.sides[side]
+}
+_BY_NAME: Final = {axis.name: axis for axis in AXES}
+_SOFT: Final = word_set("shut closed blocked clear dark out cold warm")
+"""What a thing may have become by itself since an event."""
+
+_TRANSIENT: Final = word_set("fullness light wet")
+"""Axes on which things change with the hour of the day."""
+
+_TIMED: Final = re.compile(
+    r"\b(?:by (?:now|then|the time|noon|night|day|midnight|morning|evening|dawn|dusk|\w+ o'clock"
+    r"|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)|at (?:noon|night|dawn|dusk"
+    r"|midnight|this hour|first light)|when you (?:come|get|return|wake)|tonight|today|later"
+    r"|meanwhile|this morning|in the morning)\b",
+    re.IGNORECASE,
+)
+_DETERMINED: Final = (
+    r"(?:[Tt]he|[Yy]our|[Hh]is|[Hh]er|[Tt]heir|[Bb]oth|[Aa]ll(?: of)?(?: the)?|[Tt]his|[Tt]hat)"
+)
+_SUBJECT: Final = rf"\b{_DETERMINED} (?P<subject>(?:[\w'-]+ ){{0,4}}?[\w'-]+?)"
+_STATEMENT: Final = re.compile(
+    rf"(?:{_SUBJECT}(?: (?:behind|before|beside|above|below) you)?|\b(?P<pronoun>[Ii]t|[Tt]hey"
+    r"|[Ee](?:very|ach)(?: one)? of them|[Aa]ll of them|[Bb]oth(?: of them)?))"
+    r"(?: (?:is|are|was|were|stands?|stood|has|have|lies?|lay|remains?|hangs?|sits?)\b|(?P<s>'s))"
+    r"(?: still)?(?P<not> not)?"
+    r"(?: (?:gone|been|all|quite|standing|wide|firmly|still|completely|both|indeed|stone|pitch"
+    r"|half|too|tightly))*"
+    rf" (?P<state>{'|'.join(_STATES)})\b(?P<after>[^.!?;]{{0,20}})"
+)
+_FOUND: Final = re.compile(
+    rf"\b(?:find|finds|found|leave|leaves) {_DETERMINED} (?P<subject>(?:[\w'-]+ ){{0,3}}?[\w'-]+?)"
+    rf" (?P<state>{'|'.join(_STATES)})\b(?P<after>[^.!?;]{{0,20}})"
+)
+_MARKED: Final = re.compile(
+    r"\b(?:now|no longer|again|suddenly|at last|finally|this time|once more|turns out|any ?more)\b",
+    re.IGNORECASE,
+)
+_NO_THING: Final = re.compile(
+    r"\b(?:that|which|who|and|but|or|if|where|when|what|because|as|one|of you|is|are|was|were|has"
+    r"|had|you|he|she|they|it|way to|only|most|some|with|from|like)\b"
+)
+_THE: Final = r"(?:the|your|his|her|their|a|an)"
+_THING: Final = r"(?P<subject>(?:[\w'-]+ ){0,3}?[\w'-]+?)"
+_EVENTS: Final = (
+    (
+        "access",
+        1,
+        re.compile(
+            r"\b(?:push|pull|shove|forc|kick|swing|eas|heav|throw|wrench|pr[iy]s?|nudg|haul|drag"
+            rf"|shoulder|tug)(?:e?s|ed|e|ing)? (?:open {_THE} {_THING}(?=[.,;:]|$| and\b)"
+            rf"|{_THE} (?P<object>(?:[\w'-]+ ){{0,3}}?[\w'-]+?) (?:wide )?open\b)"
+        ),
+    ),
+    (
+        "access",
+        1,
+        re.compile(
+            rf"\b[Tt]he {_THING} (?:(?:swings?|swung|creaks?|slides?|bursts?|flies|drifts?|bangs?"
+            r"|grinds?|gives?) (?:slowly |suddenly )?open|opens|swings in)\b"
+        ),
+    ),
+    (
+        "access",
+        1,
+        re.compile(rf"\b(?:you|he|she|they) (?:un?lock|open)s?(?:ed)? {_THE} {_THING}(?=[.,;:]|$)"),
+    ),
+    (
+        "wholeness",
+        0,
+        re.compile(
+            rf"\b[Tt]he {_THING} (?:breaks|broke|shatters|shattered|smashes|smashed|explodes"
+            r"|splinters|crumbles|bursts) (?:into|to|in|on|against|apart|at|under|over)\b"
+        ),
+    ),
+)
+GONE: Final = "gone"
+_LOST: Final = (
+    re.compile(
+        r"\b(?:[Tt]he|[Yy]our|[Hh]is|[Hh]er|[Tt]hat|[Ii]ts) "
+        r"(?P<thing>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
+        r" (?:sinks (?:out of|into|to|beneath)|is swept away|burns (?:to|away|up)"
+        r"|crumbles (?:to|into)"
+        r"|dissolves|is gone (?:for good|for ever|forever)|is destroyed|goes up in (?:flames|smoke)"
+        r"|vanishes|(?:falls|drops|tumbles|plunges) (?:into|down|over) the|is lost (?:for|to)"
+        r"|shatters"
+        r"|melts away|turns to (?:ash|dust))\b"
+    ),
+    re.compile(
+        r"\b(?:throws?|toss(?:es)?|flings?|hurls?|drops?|burns?|casts?|feeds?|threw|burned|burnt)"
+        r" (?:the|your|his|her) (?P<thing>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
+        r" (?:into|in|over|on|to) the (?:fire|sea|river|lake|flames|abyss|water|stove|chasm|furnace"
+        r"|waves|well|harbour|hearth|ocean)\b"
+    ),
+)
+_HAD: Final = re.compile(
+    r"\b(?:hold|holds|holding|clutch|clutches|takes|take|draws?|pulls?|unfolds?|reads?|raises?|still"
+    r"|shows?|hands?|wears?|pocket|fingers|lift|lifts|uses?|opens?)\b[^.!?;]{0,40}?"
+    r"\b(?:the|your|his|her|its) (?P<thing>(?:[a-z'-]+ ){0,2}?[a-z'-]+)(?=[,.;:]|$| (?:out|from"
+    r"|in|up|on|and"
+    r"|into|is|to|with)\b)"
+)
+_REGAINED: Final = re.compile(
+    r"\b(?:found|recover|retriev|return|another|cop(?:y|ies)|fish|wash|second|new|spare|rest of"
+    r"|half|piece"
+    r"|shard|fragment|ash|other|back\b|where the|memory|duplicate)",
+    re.IGNORECASE,
+)
+
+_LIGHTS: Final = re.compile(
+    r"\b(?:lights?|lamps?|switch|power|candles?|torch(?:es)?|lanterns?|out (?:they|it) goe?s?)\b",
+    re.IGNORECASE,
+)
+"""What changes the light wherever one is."""
+
+_SIMPLE: Final = frozenset(_STATES)
+
+
+class Told(NamedTuple):
+    """Something said at the table: by the narrator, or by a player, which may change things."""
+
+    turn: int
+    text: str
+    narrated: bool = True
+
+
+class Contradiction(NamedTuple):
+    """Two statements that cannot both hold."""
+
+    subject: str
+    turn: int
+    sentence: str
+
+
+def follow_facts(
+    known: Sequence[Fact], told: Iterable[Told], guide: str = ""
+) -> tuple[list[Contradiction], tuple[Fact, ...]]:
+    """What contradicts a known fact or one told on the way; and what is known after it.
+
+    Args:
+        known: Facts from before, the newest first.
+        told: What was said since, in order.
+        guide: The story guide, which knows how many there are of what.
+    """
+    book = FactBook(known, measures.of_guide(guide), people_of(guide).names)
+    for line in told:
+        if line.narrated:
+            book.hear(line)
+        else:
+            book.heed(line.text)
+    return book.found, book.kept
+
+
+class FactBook:
+    """The facts of a story, the newest last, and what was found against them."""
+
+    def __init__(
+        self,
+        known: Sequence[Fact],
+        guide: Mapping[tuple[str, str], str],
+        names: Mapping[str, str],
+    ) -> None:
+        self._facts, self._guide, self._names = list(reversed(known)), guide, names
+        self.found: list[Contradiction] = []
+
+    @property
+    def kept(self) -> tuple[Fact, ...]:
+        """The newest facts, the newest first."""
+        return tuple(reversed(self._facts))[:KEPT_FACTS]
+
+    def heed(self, text: str) -> None:
+        """Take away what a player's words may have changed."""
+        for sentence in sentences(text):
+            self._change(sentence, "")
+
+    def hear(self, line: Told) -> None:
+        """Follow an output of the narrator."""
+        topic = ""
+        for sentence in sentences(line.text):
+            stated = list(_stated(sentence, topic, line.turn))
+            self._change(sentence, sentence.text)
+            if not is_supposed(sentence.text):
+                for fact, word in stated:
+                    self._state(fact, word, sentence)
+                for fact in _events(sentence, line.turn):
+                    self._set(fact)
+                self._hold(sentence)
+                self._lose(sentence, line.turn)
+            topic = sentence.topic or topic
+        for claim in measures.claims(line.text, line.turn):
+            self._claim(claim)
+
+    def _change(self, sentence: Sentence, told: str) -> None:
+        if not self._facts:
+            return
+        rest = _STATEMENT.sub("", sentence.text) if told else sentence.text
+        self._facts = [fact for fact in self._facts if not _may_change(fact, sentence, rest)]
+
+    def _state(self, fact: Fact, word: str, sentence: Sentence) -> None:
+        before = self._against(fact)
+        if before is not None and not self._is_excused(before, fact, word, sentence.text):
+            self.found.append(Contradiction(fact.subject, before.turn, sentence.text))
+        self._set(fact)
+
+    def _lose(self, sentence: Sentence, turn: int) -> None:
+        """Take note of things that are told to be gone."""
+        for pattern in _LOST:
+            for match in pattern.finditer(sentence.text):
+                subject = thing_of(match["thing"])
+                if not _NO_THING.search(match["thing"]):
+                    self._set(Fact(axis=GONE, subject=subject, value="0", turn=turn))
+
+    def _hold(self, sentence: Sentence) -> None:
+        """Find things that are gone and in somebody's hands all the same."""
+        for fact in [fact for fact in self._facts if fact.axis == GONE]:
+            if fact.subject.rsplit(" ", 1)[-1] not in sentence.words:
+                continue
+            held = any(
+                same_thing(thing_of(match["thing"]), fact.subject, near=True)
+                for match in _HAD.finditer(sentence.text)
+            )
+            if held:
+                self.found.append(Contradiction(fact.subject, fact.turn, sentence.text))
+                self._facts.remove(fact)
+
+    def _is_excused(self, before: Fact, fact: Fact, word: str, text: str) -> bool:
+        if before.value.endswith(_EVENT) and word in _SOFT:
+            return True
+        if _MARKED.search(text):
+            return True
+        return fact.axis in _TRANSIENT and _TIMED.search(text) is not None
+
+    def _against(self, fact: Fact) -> Fact | None:
+        for known in reversed(self._facts):
+            if known.axis == fact.axis and same_thing(
+                known.subject, fact.subject, near=fact.turn - known.turn <= GENERIC_FOR
+            ):
+                return known if known.value[:1] != fact.value[:1] else None
+        return None
+
+    def _set(self, fact: Fact) -> None:
+        self._facts = [
+            known
+            for known in self._facts
+            if not (known.axis == fact.axis and same_thing(known.subject, fact.subject, near=True))
+        ]
+        self._facts.append(fact)
+
+    def _is_alias(self, known: Fact, fact: Fact) -> bool:
+        """Whether two names are of one person of the guide, or of two whom it has both."""
+        one, other = (self._names.get(fact.value.lower()) for fact in (known, fact))
+        return one is not None and (one == other or other is not None)
+
+    def _claim(self, claim: measures.Claim) -> None:
+        fact = claim.fact
+        known = [one for one in self._facts if (one.axis, one.subject) == (fact.axis, fact.subject)]
+        told = self._guide.get((fact.axis, fact.subject))
+        if not known and told is not None:
+            known = [fact.model_copy(update={"value": told, "turn": 0})]
+        if any(measures.agrees(one, claim) for one in known):
+            return
+        if fact.axis == measures.NAME and any(self._is_alias(one, fact) for one in known):
+            return
+        if claim.held and known and measures.excludes(known[-1], claim):
+            self.found.append(Contradiction(fact.subject, known[-1].turn, claim.sentence))
+        if claim.held:
+            self._facts = [one for one in self._facts if one not in known]
+        self._facts.append(fact)
+
+
+def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
+    """Whether a sentence may tell of a change to what a fact is about."""
+    if fact.axis in (measures.CLOCK, measures.DAYTIME):
+        return measures.TIME_PASSES.search(told) is not None
+    if fact.axis == "light" and _LIGHTS.search(told):
+        return True
+    changes = _BY_NAME[fact.axis].changes if fact.axis in _BY_NAME else None
+    changes = changes or (_REGAINED if fact.axis == GONE else None)
+    changes = changes or measures.CHANGES.get(fact.axis)
+    head = fact.subject.rsplit(" ", 1)[-1]
+    return changes is not None and head in sentence.words and changes.search(told) is not None
+
+
+def _stated(sentence: Sentence, topic: str, turn: int) -> Iterator[tuple[Fact, str]]:
+    """Plain statements of a sentence about states."""
+    if sentence.text.endswith("?") or not (sentence.words & _SIMPLE):
+        return
+    for pattern in (_STATEMENT, _FOUND):
+        for match in pattern.finditer(sentence.text):
+            whole = match.groupdict()
+            subject = thing_of(whole["subject"]) if whole["subject"] else topic
+            if not subject or _NO_THING.search((whole["subject"] or "").lower()):
+                continue
+            if match["after"].strip().startswith(("or ", "enough", "to ", "with ", "of ")) and (
+                match["state"] not in ("full", "empty", "bare")
+            ):
+                continue
+            axis, side = _STATES[match["state"]]
+            if whole.get("not"):
+                side = 1 - side
+            yield Fact(axis=axis.name, subject=subject, value=str(side), turn=turn), match["state"]
+
+
+def _events(sentence: Sentence, turn: int) -> Iterator[Fact]:
+    """What a sentence tells to have become so."""
+    for axis, side, pattern in _EVENTS:
+        for match in pattern.finditer(sentence.text):
+            told = match["subject"] or match.groupdict().get("object") or ""
+            subject = thing_of(told)
+            if subject and not _NO_THING.search(told.lower()):
+                yield Fact(axis=axis, subject=subject, value=f"{side}{_EVENT}", turn=turn)

@@ -1,0 +1,291 @@
+"""Traits of people: what a guide says of somebody's nature, and the deeds that go against it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from matrix.kinds.playtest.detect.reading import word_set, words_of
+
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
+_SPOKE: Final = (
+    "says said speaks spoke talks talked calls called cries cried shouts shouted whispers "
+    "whispered "
+    "explains explained tells told asks asked answers answered replies replied mutters muttered "
+    "murmurs murmured announces announced exclaims chatters sings sang adds added growls yells "
+    "declares remarks chimes laughs snaps snarls screams"
+)
+SPEECH: Final = word_set(_SPOKE)
+"""Verbs of whoever says something."""
+
+_DENIED: Final = word_set(
+    "not never no nothing nobody cannot can't won't doesn't didn't without nor"
+)
+_SIGNS: Final = word_set(
+    "slate sign signs hands hand writes gesture gestures finger fingers mouths note paper chalk"
+)
+
+
+class Deed(NamedTuple):
+    """A clause about a person.
+
+    Attributes:
+        name: The person, as the guide names them.
+        verb: What they do.
+        sentence: The sentence without its quotations.
+        words: Its words.
+        near: Those around the verb.
+        speech: What they say in it.
+    """
+
+    name: str
+    verb: str
+    sentence: str
+    words: frozenset[str]
+    near: frozenset[str]
+    speech: str
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether it is told not to be done."""
+        return bool(self.near & _DENIED)
+
+
+_MUTE: Final = re.compile(
+    r"\b(?:mute|(?:is|are|always|completely|utterly) silent(?=[.,;:|)]|$)"
+    r"|speechless|voiceless|(?:sworn|vow|oath)(?: \w+)? (?:of |to )?silence"
+    r"|(?:never|cannot|can't|does not|doesn't|has not|will not|won't|hasn't) (?:speaks?|spoken"
+    r"|talks?)"
+    r"(?! (?:to|of|about|ill|first))|no (?:tongue|voice)\b|never says? (?:a|anything))",
+    re.IGNORECASE,
+)
+_BLIND: Final = re.compile(
+    r"\b(?:blind(?! (?:spot|alley|drunk|to|date|in one|in (?:his|her|the) (?:left|right)))"
+    r"|cannot see|eyeless|sightless)\b",
+    re.IGNORECASE,
+)
+_DEAF: Final = re.compile(
+    r"\b(?:deaf(?! (?:in one|to|as|ears?|in (?:his|her) (?:left|right)))|cannot hear)\b",
+    re.IGNORECASE,
+)
+_MANNERS: Final = re.compile(
+    r"\b(?:courteous|polite|gentle|soft-?spoken|mild|meek|unfailingly kind|kindly|good-natured"
+    r"|well-mannered|calm|unflappable|serene|never raises (?:his|her|their|its) voice"
+    r"|never (?:shouts|loses (?:his|her|their|its) temper))\b",
+    re.IGNORECASE,
+)
+_CALM: Final = re.compile(r"soft|calm|unflappable|serene|raises|shouts|loses|meek", re.IGNORECASE)
+_INSULT: Final = re.compile(
+    r"\b(?:idiots?|fools?|stupid|morons?|shut up|imbeciles?|scum|bastards?|filthy|pathetic|losers?"
+    r"|shut your|get lost|worthless|cretins?)\b",
+    re.IGNORECASE,
+)
+_LOUD: Final = word_set(
+    "screams shrieks snarls roars bellows yells rages howls shouts screamed shouted roared yelled "
+    "bellowed shrieked"
+)
+_VIOLENT: Final = word_set("beats slaps kicks punches stabs strangles spits whips beat slapped")
+_NEVER: Final = re.compile(
+    r"\b(?:never|would never|refuses to|will not|won't|does not|doesn't|cannot|can't)"
+    r" (?P<verb>[a-z]+)(?P<rest>(?: [a-z']+){0,4})",
+    re.IGNORECASE,
+)
+_IS_NEVER: Final = re.compile(r"\b(?:is|are) never (?P<how>[a-z]+)", re.IGNORECASE)
+_FEARS: Final = re.compile(
+    r"\b(?:terrified|afraid|scared|frightened|petrified) of (?:the )?(?P<what>[a-z]+)"
+    r"|\bfears (?!for)(?:the )?(?P<what2>[a-z]+)",
+    re.IGNORECASE,
+)
+_HATES: Final = re.compile(
+    r"\b(?:hates|despises|loathes|detests|cannot stand|can't stand|cannot bear|can't bear"
+    r"|allergic to)(?: to be| being| all| the| any)? (?P<what>[a-z]+)",
+    re.IGNORECASE,
+)
+_QUESTIONS: Final = re.compile(r"\bonly (?:ever )?in questions\b", re.IGNORECASE)
+
+_KIN: Final = tuple(
+    word_set(words)
+    for words in (
+        "gambl bet wager stak pok",
+        "drink drank gulp swig sip guzzl",
+        "swear swor curs",
+        "smil grin beam",
+        "laugh giggl chuckl guffaw",
+        "cry cri weep sob",
+        "sleep slept snor doz",
+        "eat ate devour chew",
+        "sing sang croon",
+        "run ran sprint dash gallop",
+        "danc waltz twirl",
+        "swim swam div",
+        "kill murder stab strangl shoot",
+        "touch strok grab",
+        "read skim",
+        "smok puff",
+        "apologis apologiz sorry",
+        "fight punch brawl",
+        "lov ador kiss",
+        "cold freez shiver chatter",
+        "afraid terrifi scar frighten trembl",
+        "tir exhaust yawn",
+        "angr furious rag",
+    )
+)
+_BARE: Final = word_set(
+    "leave raise touch take give go have be do get let make tell say look turn come put set lose "
+    "want need like know see use enter cross open carry wear"
+)
+"""Verbs that say little without what they are done to."""
+
+_PLACES_OF: Final = {
+    "height": word_set("ridge roof drop ladder edge ledge drainpipe cliff tower rope beam heights"),
+    "water": word_set("swims dives sea lake river water wave waves pool"),
+    "dark": word_set("dark darkness cellar blackness"),
+    "fire": word_set("fire flame flames blaze"),
+}
+_BOLD: Final = word_set(
+    "dances laughs leaps swarms strolls skips hops enjoys loves grins dives plunges balances "
+    "swings "
+    "cheerfully whistling happily whoops bounds somersaults delighted fearlessly"
+)
+_GLAD: Final = word_set(
+    "love loves adores adore enjoys enjoy beams happily tire delights delighted favourite favorite "
+    "delicious relishes cherishes gladly"
+)
+
+
+def _stem(word: str) -> str:
+    low = word.lower()
+    for ending in ("ing", "ied", "ies", "ed", "es", "s", "e"):
+        if low.endswith(ending) and len(low) - len(ending) >= 3:
+            return low[: -len(ending)]
+    return low
+
+
+def _kin(stem: str) -> frozenset[str]:
+    return next((group for group in _KIN if stem in group), frozenset({stem}))
+
+
+def traits_in(text: str) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
+    """What a piece of a guide says of the person whom it is about."""
+    if _MUTE.search(text):
+        yield text, _speaks
+    if _BLIND.search(text):
+        yield text, lambda deed: _does(deed, _SEES)
+    if _DEAF.search(text):
+        yield text, lambda deed: _does(deed, _HEARS)
+    if found := _MANNERS.search(text):
+        calm = _CALM.search(found[0]) is not None
+        yield text, lambda deed: _is_rude(deed, calm=calm)
+    if _QUESTIONS.search(text):
+        yield text, lambda deed: len(deed.speech.split()) >= 6 and "?" not in deed.speech
+    for match in _IS_NEVER.finditer(text):
+        yield text, _is_now(_kin(_stem(match["how"])))
+    for match in _NEVER.finditer(text):
+        if (breaks := _does_it(match["verb"], match["rest"])) is not None:
+            yield text, breaks
+    for match in _FEARS.finditer(text):
+        yield text, _is_bold(_stem(match["what"] or match["what2"]))
+    for match in _HATES.finditer(text):
+        yield text, _is_glad(_stem(match["what"]))
+
+
+_SEES: Final = word_set(
+    "sees watches reads looks glances stares spots eyes peers gazes studies saw watched read "
+    "looked "
+    "glanced stared spotted squints inspects examines"
+)
+_HEARS: Final = word_set("hears heard listens listened overhears overheard eavesdrops")
+
+
+def _does(deed: Deed, verbs: frozenset[str]) -> bool:
+    return deed.verb in verbs and not deed.is_denied and "blind" not in deed.words
+
+
+def _speaks(deed: Deed) -> bool:
+    if (
+        deed.verb not in SPEECH
+        or deed.is_denied
+        or deed.near & _SIGNS
+        or deed.words & {"slate", "sign", "signs", "writes"}
+    ):
+        return False
+    return bool(deed.speech) or deed.verb not in (
+        "says",
+        "said",
+        "laughs",
+        "calls",
+        "snaps",
+        "adds",
+    )
+
+
+def _is_rude(deed: Deed, *, calm: bool) -> bool:
+    loud = calm and deed.verb in _LOUD
+    insult = bool(deed.speech) and _INSULT.search(deed.speech) is not None
+    return loud or insult or deed.verb in _VIOLENT
+
+
+def _is_now(kin: frozenset[str]) -> Callable[[Deed], bool]:
+    def breaks(deed: Deed) -> bool:
+        if deed.verb in ("is", "was", "shivers", "trembles"):
+            return not deed.is_denied and any(_stem(word) in kin for word in deed.near)
+        said = [set(words_of(piece)) for piece in _SENTENCE.findall(deed.speech)]
+        return any(
+            words & {"i'm", "i", "am"}
+            and not words & _DENIED
+            and any(_stem(word) in kin for word in words)
+            for words in said
+        )
+
+    return breaks
+
+
+def _does_it(verb: str, rest: str) -> Callable[[Deed], bool] | None:
+    """Deeds against ``never <verb> <rest>``; ``None`` if it says too little."""
+    stem = _stem(verb)
+    objects = {_stem(word) for word in words_of(rest) if len(word) > 3 and word not in _DENIED}
+    if stem == "rais" and "voic" in objects:
+        return lambda deed: deed.verb in _LOUD and not deed.is_denied
+    bare = any(_stem(one) == stem for one in _BARE)
+    if (bare and not objects) or stem in (
+        "li",
+        "tell",
+        "sa",
+        "speak",
+        "talk",
+        "see",
+        "hear",
+        "quit",
+    ):
+        return None
+    kin = _kin(stem)
+
+    def breaks(deed: Deed) -> bool:
+        if deed.is_denied:
+            return False
+        if not bare:
+            return _stem(deed.verb) in kin
+        return _stem(deed.verb) == stem and bool(objects & {_stem(word) for word in deed.words})
+
+    return breaks
+
+
+def _is_bold(fear: str) -> Callable[[Deed], bool]:
+    signs = next((words for key, words in _PLACES_OF.items() if fear.startswith(key)), None)
+
+    def breaks(deed: Deed) -> bool:
+        there = deed.words & signs if signs else {w for w in deed.words if _stem(w) == fear}
+        return bool(there) and bool(deed.words & _BOLD) and not deed.is_denied
+
+    return breaks
+
+
+def _is_glad(hated: str) -> Callable[[Deed], bool]:
+    def breaks(deed: Deed) -> bool:
+        words = deed.words | set(words_of(deed.speech))
+        there = any(_stem(word) == hated for word in words)
+        return there and bool(words & _GLAD) and not deed.is_denied
+
+    return breaks

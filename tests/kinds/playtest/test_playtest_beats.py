@@ -1,0 +1,103 @@
+"""Laws of pulses: each is one of the guide's, told once, and named by the guide's own title."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from matrix.kinds.playtest.detect.story.beats import beats_of, touched
+from matrix.kinds.playtest.kind import KIND
+from matrix.kinds.playtest.setup.guide import parse_guide
+from tests.kinds.fakes import Played, make_prelude, play_session
+from tests.kinds.playtest.script import BEATS, PROSE, SCENARIO, Script, binding, plan
+
+GROUP = {"group": ["joker", "engaged"]}
+TITLES = [
+    item.name
+    for item in parse_guide(str(binding(SCENARIO, json.dumps(GROUP)).resources["guide"])).pulses
+]
+
+
+def play(script: Script, *, max_turns: int = 40, guide: str = "", **options: object) -> Played:
+    chosen = {**GROUP, **options}
+    bound = binding(options=json.dumps(chosen))
+    resources = {**bound.resources, **({"guide": guide} if guide else {})}
+    session = plan(max_turns=max_turns, options=chosen)
+    prelude = make_prelude(KIND, session, resources, script)
+    return play_session(KIND, session, resources, script, prelude=prelude)
+
+
+def pulses(played: Played) -> list[tuple[int, str, float | None]]:
+    return [(event.turn, event.subject, event.value) for event in played.of_kind("pulse")]
+
+
+def test_a_pulse_is_named_by_the_guides_title_and_numbered_as_there() -> None:
+    played = play(Script(narrator=BEATS[:5]), max_turns=5)
+    assert pulses(played) == [(at, TITLES[at - 1], float(at)) for at in range(1, 6)]
+
+
+def test_a_pulse_told_again_is_counted_once_and_a_loop_is_no_progress() -> None:
+    told = [BEATS[0], BEATS[1], BEATS[0], BEATS[2]]
+    played = play(Script(narrator=told), max_turns=4)
+    assert [value for _, _, value in pulses(played)] == [1.0, 2.0, 3.0]
+    assert [event.turn for event in played.of_kind("loop")] == [3]
+    assert not [turn for turn, _, _ in pulses(played) if turn == 3]
+
+
+def test_no_more_pulses_are_counted_than_the_guide_lists() -> None:
+    played = play(Script(narrator=[*BEATS, *PROSE]), max_turns=36)
+    assert played.values["pulses_detected"] == len(BEATS) == 20.0
+
+
+def test_a_loop_is_no_pulse_of_a_guide_without_a_list_either() -> None:
+    told = [f"{PROSE[0]} {PROSE[1]}", f"{PROSE[0]} {PROSE[1]}", PROSE[2]]
+    played = play(Script(narrator=told), max_turns=3, guide="A night on a train.")
+    assert [turn for turn, _, _ in pulses(played)] == [1, 3]
+
+
+def test_a_marker_names_the_pulse_and_is_shown_nowhere() -> None:
+    told = [f"[PULSE 1]\n{PROSE[0]}", f"[PULSE 2: A Letter]\n{PROSE[1]}"]
+    played = play(Script(narrator=told), max_turns=2)
+    assert pulses(played) == [(1, TITLES[0], 1.0), (2, TITLES[1], 2.0)]
+    assert not [event for event in played.events if "PULSE" in f"{event.subject} {event.detail}"]
+
+
+def test_a_later_beat_told_out_of_turn_leaves_the_guide() -> None:
+    played = play(Script(narrator=[BEATS[0], BEATS[15], BEATS[1]]), max_turns=3)
+    found = [event.subject for event in played.of_kind("guide_deviation")]
+    assert found == [TITLES[15]]
+
+
+def test_an_ending_before_half_of_the_pulses_is_too_early_and_one_after_them_is_not() -> None:
+    early = play(Script(narrator=[BEATS[0], f"{PROSE[1]}\n\nTHE END"]))
+    (found,) = early.of_kind("early_end")
+    assert found.severity == "error"
+    assert found.value is not None
+    assert found.value < 0.5
+    assert early.ended == ("completed", "concluded")
+    ending = "Rooke studies the sliver of pearwood, and Iveta plays.\n\nTHE END"
+    late = play(Script(narrator=[*BEATS[:12], ending]))
+    assert late.of_kind("early_end") == []
+    assert late.ended == ("completed", "concluded")
+
+
+@pytest.mark.parametrize(
+    "guide",
+    [
+        "Story\n\n1. The bridge burns\n2. The ferryman lies\n3. The bell drowns\n\nIt ends at sea.",
+        "| Beat | What |\n|---|---|\n| The bridge | burns |\n| The ferryman | lies |\n| Bell | d |",
+        "the story goes\n(a) The bridge burns\n(b) The ferryman lies\n(c) The bell drowns",
+        "Beat 1: The bridge burns\nBeat 2: The ferryman lies\nBeat 3: The bell drowns",
+        "<beats>\n- The bridge burns\n- The ferryman lies\n- The bell drowns\n</beats>",
+        "First the bridge burns. Then the ferryman lies. Finally the bell drowns.",
+        "## Acts\n### 1. The bridge\nburns\n### 2. The ferryman\nlies\n### 3. The bell\ndrowns",
+    ],
+)
+def test_beats_are_read_out_of_many_forms_of_guides(guide: str) -> None:
+    assert len(beats_of(guide)) == 3
+    assert touched(["The ferryman tells you one of his lies."], beats_of(guide)) == 1
+
+
+def test_a_guide_of_prose_lists_no_beats() -> None:
+    assert beats_of("A night on a train. Somebody has stolen a violin. Then there is a dog.") == ()
