@@ -269,6 +269,7 @@ class Message(NamedTuple):
         text: The words.
         turn: Turn in which it was said.
         label: Classification or note, empty where there is none.
+        confidence: How sure the classification is, 0 to 1, where it says so.
     """
 
     channel: str
@@ -276,6 +277,7 @@ class Message(NamedTuple):
     text: str
     turn: int
     label: str = ""
+    confidence: float | None = None
 
 
 class Score(NamedTuple):

@@ -25,7 +25,12 @@ from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.casting import cast_group
 from matrix.kinds.playtest.table.creation import create_characters
 from matrix.kinds.playtest.table.judge import QUALITY, RUBRIC, judge_session
-from matrix.kinds.playtest.table.scoring import SCORE_NAMES, record_composite, record_counts
+from matrix.kinds.playtest.table.scoring import (
+    SCORE_NAMES,
+    record_composite,
+    record_counts,
+    record_passed,
+)
 from matrix.kinds.playtest.table.survey import interview_player, survey_players
 from matrix.kinds.playtest.table.table import TurnTable
 from matrix.kinds.playtest.table.turn import emit, play_turn
@@ -41,6 +46,7 @@ from matrix.kinds.protocol import (
     ScenarioPack,
 )
 from matrix.kinds.reporting import SessionSections, SessionSoFar
+from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.model.records import JSON
 
 
@@ -124,7 +130,7 @@ class PlaytestKind:
         Raises:
             BadInput: An option names a prompt or archetype that is not there.
         """
-        checked = PlaytestOptions.model_validate(options.model_dump())
+        checked = _checked(options)
         return bind_cell(pack, checked, roles, library, max_turns)
 
     def rebind(
@@ -140,7 +146,7 @@ class PlaytestKind:
         Raises:
             BadInput: A change names a prompt or archetype that is not there.
         """
-        checked = PlaytestOptions.model_validate(options.model_dump())
+        checked = _checked(options)
         return rebind_session(kept, checked, roles, library, pack)
 
     def fork(
@@ -201,8 +207,32 @@ class PlaytestKind:
         if table.options.with_judge and state.turns:
             judged = await judge_session(ctx, table, state)
             record_criteria(ctx, RUBRIC, judged, QUALITY)
-        record_counts(ctx, state, table.expected)
-        record_composite(ctx, state, table.expected, judged, table.options.weights)
+        values = record_counts(ctx, state, table.expected)
+        values |= record_composite(ctx, state, table.expected, judged, table.options.weights)
+        record_passed(ctx, values, table.options.pass_if, self.lower_is_better)
+
+
+def _checked(options: BaseModel) -> PlaytestOptions:
+    """Options whose thresholds are of scores that there are.
+
+    Raises:
+        BadInput: A threshold of a score that no session has.
+    """
+    checked = PlaytestOptions.model_validate(options.model_dump())
+    allowed = sorted(SCORE_NAMES - {"passed"})
+    unknown = [name for name in checked.pass_if if name not in allowed]
+    if unknown:
+        raise BadInput(
+            Mistake(
+                "run spec",
+                None,
+                f"options.pass_if.{name}",
+                f"no score is called {name!r}; a threshold is of one that sessions end with: "
+                f"{', '.join(allowed)}{did_you_mean(name, allowed)}",
+            )
+            for name in unknown
+        )
+    return checked
 
 
 KIND: Final = PlaytestKind()

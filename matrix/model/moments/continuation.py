@@ -41,6 +41,7 @@ _LATEST_S: Final = 1e11
 Short = Annotated[str, Field(max_length=2_000)]
 Words = Annotated[str, Field(max_length=2_000_000)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
+Share = Annotated[float, Field(ge=0, le=1)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -112,7 +113,11 @@ class ContinuationData(FilePart):
     phase: Phase
     turn: Count
     state: Mapping[str, Any]
-    log: tuple[tuple[Short, Short, Words, Count, Short], ...] = Field(max_length=MANY)
+    log: tuple[
+        tuple[Short, Short, Words, Count, Short, Share | None]
+        | tuple[Short, Short, Words, Count, Short],
+        ...,
+    ] = Field(max_length=MANY)
     events: tuple[
         tuple[Short, Count, Words, Words, float | None, Short, Mapping[str, Any] | None]
         | tuple[Short, Count, Words, Words, float | None, Short],

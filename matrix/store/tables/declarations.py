@@ -155,6 +155,12 @@ MESSAGES = Table(
         ),
         Column("speaker", "id", "Who says it."),
         Column("label", "id", "Classification or note.", optional=True),
+        Column(
+            "confidence",
+            "number",
+            "How sure the classification is, 0 to 1, where it says so.",
+            optional=True,
+        ),
         Column("text", "text", "The words."),
         _SEQ,
     ),

@@ -191,6 +191,7 @@ def message_rows(seq: int, entry: TurnDone, first: int) -> list[Cells]:
             "channel": said.channel,
             "speaker": said.speaker,
             "label": said.label or None,
+            "confidence": said.confidence,
             "text": said.text,
             "seq": seq,
         }

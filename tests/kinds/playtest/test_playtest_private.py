@@ -67,6 +67,24 @@ CASES = [
     pytest.param(f"[ASIDE -> Sam]\n[To Sam only] {SECRET}", private, id="structured prompt"),
     pytest.param(f"{PROSE[2]}\n\n[To Sam only] {SECRET}", label("pulse"), id="beside a pulse"),
     pytest.param(f"[To Sam only] {SECRET}\n\n{PROSE[2]}", private, id="before a pulse"),
+    *(
+        pytest.param(f"{PROSE[2]}\n\n{tag} {SECRET}", label("pulse"), id=tag)
+        for tag in (
+            "(whispered to Sam)",
+            "(privately to Sam):",
+            "(To Sam only)",
+            "(Sam, privately)",
+            "**To Sam, privately:**",
+            "**(To Sam only):**",
+            "*To Sam, in private:*",
+            "To Sam alone:",
+            "Privately, to Sam:",
+            "**Whisper to Sam:**",
+            "[WHISPER: Sam]",
+            "[ASIDE -> Sam]",
+            "[Sam only]",
+        )
+    ),
 ]
 
 

@@ -8,10 +8,11 @@ import pytest
 
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup import prompts
-from matrix.model.errors import CallFailed
+from matrix.model.errors import BadInput, CallFailed
 from tests.kinds.fakes import Asked, Played, make_prelude, play_session
-from tests.kinds.playtest.script import PROSE, Script, binding, label, plan
+from tests.kinds.playtest.script import BEATS, PROSE, Script, binding, label, plan
 
+LOOPED = f"{PROSE[0]} {PROSE[1]} {PROSE[2]}"
 GROUP = {"group": ["joker", "engaged", "drifter"]}
 
 
@@ -163,15 +164,75 @@ def test_a_spokesperson_without_words_lets_the_players_speak_for_themselves() ->
 
 
 def test_an_unreadable_classification_falls_back_to_the_text_and_says_so() -> None:
-    told = [f"[PULSE 1]\n{PROSE[0]}", f"[ANSWER]\n{PROSE[1]}", f"[END]\n{PROSE[2]} THE END"]
-    played = play(Script(narrator=told, labels=dict.fromkeys(range(1, 9), "no idea, sorry")))
+    told = [f"{PROSE[0]} {PROSE[1]}", "Yes, it is."]
+    script = Script(
+        narrator=told,
+        labels=dict.fromkeys(range(1, 9), "no idea, sorry"),
+        relay=lambda turn: "Is the door locked?",
+    )
+    played = play(script, max_turns=2)
     assert [event.subject for event in played.of_kind("classification_fallback")] == [
         "pulse",
         "clarification",
-        "clarification",
     ]
+    said = [m for m in played.log.channel("table") if m.speaker == "narrator" and m.turn]
+    assert all(message.confidence is not None and message.confidence < 0.5 for message in said)
+
+
+def test_what_the_wording_shows_is_asked_of_no_classifier_and_later_calls_keep_their_places() -> (
+    None
+):
+    told = [f"[PULSE 1]\n{PROSE[0]}", f"[ANSWER]\n{PROSE[1]}", BEATS[1], f"{PROSE[2]} THE END"]
+    played = play(Script(narrator=told))
+    assert [asked.turn for asked in played.asked if asked.role == "classifier"] == []
+    assert asked_of(played, "players", 1)[0].slot == "2.0.0"
     assert played.ended == ("completed", "concluded")
-    assert len(played.of_kind("pulse")) == 1
+    said = [m for m in played.log.channel("table") if m.speaker == "narrator" and m.turn]
+    assert [message.label for message in said] == [
+        "pulse",
+        "clarification",
+        "pulse",
+        "pulse",
+    ]
+    assert all(message.confidence is not None and message.confidence > 0.8 for message in said)
+
+
+def test_after_a_tangent_the_classifier_is_asked_whatever_the_wording_shows() -> None:
+    played = play(
+        Script(narrator=BEATS[:2], relay=lambda turn: "Off topic, but who ordered the pizza?"),
+        max_turns=2,
+    )
+    assert [asked.turn for asked in played.asked if asked.role == "classifier"] == [2]
+
+
+def test_a_session_ends_on_the_failures_that_the_options_name() -> None:
+    told = [f"{PROSE[0]} The gate is locked.", f"{PROSE[1]} The gate is open.", *PROSE[2:6]]
+    goes_on = play(Script(narrator=told), max_turns=4)
+    assert goes_on.ended == ("timeout", "4 turns")
+    assert goes_on.values["contradictions"] == 1.0
+    ended = play(Script(narrator=told), max_turns=4, end_on=["contradiction"])
+    assert ended.ended == ("failed", "the narrator contradicted itself about gate")
+    loop = play(Script(narrator=[LOOPED] * 8), max_turns=6, end_on=["breakdown"])
+    assert loop.ended == ("timeout", "6 turns")
+
+
+def test_a_session_has_finished_if_it_was_told_to_its_end_and_passed_if_thresholds_hold() -> None:
+    ending = "Rooke studies the sliver of pearwood, and Iveta plays.\n\nTHE END"
+    whole, early = [*BEATS[:12], ending], [BEATS[0], f"{PROSE[1]}\n\nTHE END"]
+    assert play(Script(narrator=whole)).values["finished"] == 1.0
+    assert play(Script(narrator=early)).values["finished"] == 0.0
+    assert play(Script(narrator=whole)).values["passed"] is None
+    for told, passed in ((whole, 1.0), (early, 0.0)):
+        thresholds = {"finished": 1, "pulses_detected": 10, "loops": 0}
+        assert play(Script(narrator=told), pass_if=thresholds).values["passed"] == passed
+    failed = play(Script(narrator=[LOOPED] * 9), pass_if={"score": 1})
+    assert (failed.ended or ("",))[0] == "failed"
+    assert failed.values["passed"] == 0.0
+
+
+def test_a_threshold_of_no_score_is_a_mistake() -> None:
+    with pytest.raises(BadInput, match="no score is called 'scroe'"):
+        binding(options=json.dumps({"pass_if": {"scroe": 3}}))
 
 
 def test_markers_are_not_read_out_to_players_but_stay_in_the_narrators_own_history() -> None:

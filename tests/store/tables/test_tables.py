@@ -130,7 +130,7 @@ def test_a_value_of_the_wrong_type_is_named_by_its_column() -> None:
 def test_row_groups_are_bounded_by_bytes_and_text_is_not_dictionary_encoded() -> None:
     info = RunInfo("run", "", "", ())
     schema = arrow_schema(TABLES["messages"], info)
-    rows = [("s", n, 1, "table", "Ada", None, f"{n:01000d}", n) for n in range(1000)]
+    rows = [("s", n, 1, "table", "Ada", None, None, f"{n:01000d}", n) for n in range(1000)]
     parts = [arrow_table(schema, "run", rows[at : at + 70]) for at in range(0, 1000, 70)]
     sink = io.BytesIO()
     write_tables(sink, schema, TABLES["messages"], parts, row_group_bytes=100_000)

@@ -17,7 +17,19 @@ _TAG: Final = re.compile(
     r"(?P<aside>\[(?:ASIDE|PRIVATE|WHISPER)[^\w\]\n]{1,40}+(?P<who>[^\]\n]{2,40})\])"
     r"|\[\s{0,9}+(?:(?:to|for)\s{1,9}+)?(?P<only>[^\W\d_][^\]\n:]{0,38}?)"
     r"\s{0,9},?\s{1,9}(?:only|alone)\s{0,9}+(?P<inside>:)?"
-    r"|\[\s{0,9}+(?:to|for)\s{1,9}+(?P<plain>[^\W\d_][\w'-]{1,23})\s{0,9}+(?P<inside2>:|\])",
+    r"|\[\s{0,9}+(?:to|for)\s{1,9}+(?P<plain>[^\W\d_][\w'-]{1,23})\s{0,9}+(?P<inside2>:|\])"
+    r"|[(\[]\s{0,3}+(?:whisper(?:s|ed|ing)?|privately|secretly|quietly|aside|softly|in private"
+    r"|spoken|said|murmur(?:s|ed))(?: only)?,? (?:only )?(?:to|for)\s{1,3}+(?P<whispered>[^\W\d_]"
+    r"[\w'-]{1,23})(?: only| alone)?(?:[)\]]:?|:)"
+    r"|[(\[]\s{0,3}+(?:(?:to|for)\s)?(?P<bracketed>[^\W\d_][\w'-]{1,23}),?"
+    r" (?:only|alone|privately|in private|in secret)(?:[)\]]:?|:)"
+    r"|(?:(?<=\n)|(?<=\A))[*_]{0,3}"
+    r"(?:(?:private(?:ly)?|whisper(?:ed)?|aside|secretly)[,:]? )?"
+    r"(?:to|for) (?P<starred>[^\W\d_][\w'-]{1,23})"
+    r"(?:,? (?:privately|alone|only|in private|in secret"
+    r"|in a whisper|for your (?:ears|eyes) only))[*_]{0,3}:[*_]{0,3}"
+    r"|(?:(?<=\n)|(?<=\A))[*_]{0,3}(?:private(?:ly)?|whisper(?:ed)?|aside|secretly)[,:]? (?:to|for)"
+    r" (?P<lone>[^\W\d_][\w'-]{1,23})[*_]{0,3}:[*_]{0,3}",
     re.IGNORECASE,
 )
 _PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
@@ -41,13 +53,13 @@ class SplitOutput(NamedTuple):
 
 def split_tagged(text: str, names: Sequence[str]) -> SplitOutput:
     """Split an output at its explicit private tags; unknown targets stay public."""
-    if "[" not in text:
-        return SplitOutput(text, ())
+    if not _MAY_TAG.search(text):
+        return SplitOutput(text, ())  # the usual case
     public: list[str] = []
     asides: list[Aside] = []
     position = 0
     for match in _TAG.finditer(text):
-        target = match_name(match["who"] or match["only"] or match["plain"] or "", names)
+        target = match_name(_named_in(match), names)
         if target is None or match.start() < position:
             continue
         public.append(text[position : match.start()])
@@ -62,6 +74,16 @@ def split_tagged(text: str, names: Sequence[str]) -> SplitOutput:
     if asides and read(rest).length < _PUBLIC_WORDS:
         rest = ""
     return SplitOutput(rest, _merged(asides))
+
+
+_MAY_TAG: Final = re.compile(
+    r"[\[(]|(?:private|whisper|aside|secret|alone|only|ears|eyes)[^\n]{0,30}:", re.IGNORECASE
+)
+
+
+def _named_in(match: re.Match[str]) -> str:
+    forms = ("who", "only", "plain", "whispered", "bracketed", "starred", "lone")
+    return next((match[form] for form in forms if match[form]), "")
 
 
 def _merged(asides: Sequence[Aside]) -> tuple[Aside, ...]:
@@ -133,4 +155,4 @@ def tells_others(reply: str) -> bool:
 
 def heard(text: str) -> str:
     """An aside as its target hears it: without the tag."""
-    return spoken(_TAG.sub("", text, count=1).lstrip(" :]\u2014-"))
+    return spoken(_TAG.sub("", text, count=1).lstrip(" :])\u2014-"))

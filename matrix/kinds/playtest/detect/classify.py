@@ -9,10 +9,15 @@ from typing import Any, Final, NamedTuple
 from matrix.judging.answers import read_json_object
 from matrix.kinds.playtest.detect.asides import addressed_alone, split_tagged
 from matrix.kinds.playtest.detect.reading import closes, marker_of, read, title_of
+from matrix.kinds.playtest.detect.story.beats import tells_a_beat
 from matrix.kinds.playtest.detect.tangents import has_forced_segue, looks_off_story
 from matrix.kinds.playtest.setup.vocabulary import OUTPUT_TYPES
 
 PULSE, TANGENT, PRIVATE, CLARIFICATION, RECAP = OUTPUT_TYPES
+
+
+SURE: Final = 0.8
+"""Confidence from which a reading of the text alone is enough."""
 
 
 class Classification(NamedTuple):
@@ -125,25 +130,37 @@ _SHORT_ANSWER: Final = 45
 """Words; a longer reply to a question usually moves the story as well."""
 
 
-def label_from_text(text: str, relay: str, names: Sequence[str]) -> Classification:
-    """Label an output by its markers and wording alone, when no classifier's answer is usable."""
+_TOLD, _RECAPPED, _GUESSED = 0.9, 0.85, 0.4
+"""Confidence in a beat of the guide, in a recap that says it is one, and in anything else."""
+
+
+def label_from_text(text: str, relay: str, names: Sequence[str], guide: str = "") -> Classification:
+    """Label an output by its markers and wording alone.
+
+    It is sure of markers, of private tags and the closing line, of a recap that calls itself one,
+    and of an output that tells a beat of the guide in so many words; of anything else it is not.
+    """
     reading = read(text)
     marker = marker_of(text)
     off_story = looks_off_story(relay)
     forced = has_forced_segue(reading.spoken)
     tagged = split_tagged(text, names).asides
     target = tagged[0].target if tagged else addressed_alone(reading.spoken, names) or ""
-    kind = _marked(marker.name) if marker else ""
+    kind, sure = _marked(marker.name) if marker else "", _TOLD
+    ends = closes(text) or (marker is not None and marker.name == "END")
     if not kind:
         kind = _worded(text, relay, bool(target), off_story, reading.length)
+        sure = _TOLD if tagged or ends else _RECAPPED if kind == RECAP else _GUESSED
+        if kind in (PULSE, CLARIFICATION) and not ends and tells_a_beat(reading.spoken, guide):
+            kind, sure = PULSE, _TOLD
     return Classification(
         type=kind,
-        confidence=0.9 if marker else 0.4,
+        confidence=min(sure, _GUESSED) if forced else sure,
         pulse=title_of(text) if kind == PULSE else "",
         private_target=target if kind == PRIVATE else "",
         group_off_story=off_story,
         segue="forced" if forced else "natural" if off_story and kind == PULSE else "",
-        concluded=closes(text) or (marker is not None and marker.name == "END"),
+        concluded=ends,
     )
 
 

@@ -136,6 +136,8 @@ def observe(
     ):
         if found:
             findings.append(found)
+    if any(found.kind == "breakdown" for found in findings):
+        told = told.model_copy(update={"blanks": state.blanks + 1})
     return Observation(count_issues(told, findings), findings)
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.archetypes import Archetype, load_archetypes, unknown_archetypes
+from matrix.kinds.playtest.setup.guide import parse_guide
 from matrix.kinds.playtest.setup.options import PlaytestOptions
+from matrix.kinds.playtest.setup.outline import FEWEST
 from matrix.kinds.playtest.setup.profile import (
     Shape,
     expected_turns,
@@ -109,7 +111,9 @@ def _bound(
     guide = content.pop("guide")
     archetypes = {id_: archetype.model_dump(mode="json") for id_, archetype in pool.items()}
     pool_models = {id_: archetype.model for id_, archetype in pool.items()}
-    shape = Shape(max_turns, content["pulses_expected"], len(prompt), len(guide))
+    lists_beats = len(parse_guide(guide).pulses) >= FEWEST
+    expected = content["pulses_expected"]
+    shape = Shape(max_turns, expected, len(prompt), len(guide), lists_beats)
     profile = session_profile(shape, options, role_models, pool_models)
     return Binding(
         resources={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     AfterValidator,
@@ -28,11 +28,17 @@ ADDED_LATER: Final = (
     "mood_swings",
     "survey",
     "interview",
+    "early_end",
+    "end_on",
+    "pass_if",
 )
 """Options that came after the first runs were made, and are left out of plans at their defaults.
 
 Ids of sessions are made from what a plan says, so a plan that uses none of these stays the same.
 """
+
+
+HardFailure = Literal["loop", "breakdown", "contradiction"]
 
 
 class Weights(BaseModel):
@@ -173,6 +179,24 @@ class PlaytestOptions(BaseModel):
             if self.survey.count(question) > 1:
                 raise ValueError(f"survey: {question!r} is listed twice; each question once")
         return self
+
+    early_end: float = Field(
+        default=0.5,
+        ge=0,
+        le=1,
+        description="Share of the pulses before which an ending is an issue, `early_end`.",
+    )
+    end_on: tuple[HardFailure, ...] = Field(
+        default=("loop", "breakdown"),
+        max_length=3,
+        description="Hard failures that end a session: loop, breakdown, contradiction.",
+    )
+    pass_if: dict[Annotated[str, Field(max_length=100)], float] = Field(
+        default={},
+        max_length=50,
+        description="Thresholds of the score `passed`, by score: at least so much, or at most "
+        "where less is better.",
+    )
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> PlaytestOptions:

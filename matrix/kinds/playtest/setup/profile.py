@@ -31,6 +31,11 @@ MEMORY_TOKENS = 1500
 
 Three = tuple[float, float, float]
 
+_UNSURE: Three = (0.7, 0.9, 1.0)
+_UNSURE_OF_BEATS: Three = (0.25, 0.5, 1.0)
+"""Share of outputs that the classifier is asked about, because their wording does not show what
+they are: of any guide, and of one that lists its beats, which are known again."""
+
 
 class Shape(NamedTuple):
     """What the estimate depends on."""
@@ -39,6 +44,7 @@ class Shape(NamedTuple):
     pulses: int
     prompt_chars: int
     guide_chars: int
+    lists_beats: bool = False
 
 
 def _times(one: Three, other: Three) -> Three:
@@ -71,6 +77,7 @@ def session_profile(
         return _shared(
             roles.PLAYERS, role_models, pool, options, (1.0, 1.0, 1.0), _told(turns[1]), _OPINION
         )
+    unsure = _UNSURE_OF_BEATS if shape.lists_beats else _UNSURE
     asked = (turns[0] + 2, turns[1] + 2, turns[2] + 2)  # character creation is two more
     size = _sizes_of_input(shape, options, turns[1], sizes[1])
 
@@ -85,7 +92,7 @@ def session_profile(
 
     profile = (
         one(roles.NARRATOR, asked, _NARRATION),
-        one(roles.CLASSIFIER, turns, _LABEL),
+        one(roles.CLASSIFIER, _times(turns, unsure), _LABEL),
         *each(roles.PLAYERS, _times(sizes, asked), _REACTION, sizes[1]),
         *each(roles.SPOKESPERSON, turns, _RELAY),
         *_survey(options, role_models, pool, turns[1]),

@@ -5,7 +5,7 @@ The composite is a weighted mean of up to four parts, each between 0 and 1:
 ``progress``
     0.65 completion + 0.25 pace + 0.10 ending, where completion is pulses detected over pulses
     expected (at most 1), pace is 2 / (1 + turns per pulse), and ending is 1 if the story was
-    brought to an end.
+    brought to an end that did not come too early.
 ``tangents``
     0.4 recovery + 0.3 speed + 0.3 segue, where recovery counts a natural return as 1, a forced one
     as 0.5 and none as 0; speed is exp(-(average length - 1) / 3); segue is the quality from 1 to 5
@@ -30,7 +30,7 @@ Every part moves smoothly, and never down when something it rewards goes up.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from matrix.judging.asking import Judged
@@ -78,6 +78,7 @@ COUNTED: Final = (
     "turns_per_pulse",
     "pulse_longest_gap",
     "concluded",
+    "finished",
     "tangent_count",
     "tangent_avg_length",
     "tangent_max_length",
@@ -128,6 +129,7 @@ class CompositeParts(NamedTuple):
 SCORE_NAMES: Final = frozenset(
     {
         "score",
+        "passed",
         *COUNTED,
         *(f"part_{name}" for name in CompositeParts._fields),
         *(QUALITY + name for name in RUBRIC.names),
@@ -182,11 +184,16 @@ def parts_of(state: PlaytestState, expected: int, quality: float | None) -> Comp
         recovery = (book.natural + 0.5 * book.forced) / book.count
         tangents = tangents_part(recovery, book.turns / book.count, segue_quality(book))
     return CompositeParts(
-        progress=progress_part(state.pulses / expected, turns_per_pulse(state), state.concluded),
+        progress=progress_part(state.pulses / expected, turns_per_pulse(state), finished(state)),
         tangents=tangents,
         quality=quality,
         soundness=soundness_part(state.issues),
     )
+
+
+def finished(state: PlaytestState) -> bool:
+    """Whether the story was told to an end, and not only called ended."""
+    return state.concluded and not state.issues.get("early_end")
 
 
 def turns_per_pulse(state: PlaytestState) -> float | None:
@@ -210,8 +217,8 @@ def pulse_thirds(state: PlaytestState) -> tuple[float, float, float] | None:
     return (first, second, last)
 
 
-def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
-    """Record every metric that needs no judge."""
+def record_counts(ctx: Context, state: PlaytestState, expected: int) -> dict[str, float | None]:
+    """Record every metric that needs no judge, and give them."""
     book = state.tangents
     returned = book.natural + book.forced
     values: dict[str, float | None] = {
@@ -221,6 +228,7 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
         "turns_per_pulse": turns_per_pulse(state),
         "pulse_longest_gap": state.widest_gap,
         "concluded": float(state.concluded),
+        "finished": float(finished(state)),
         "tangent_count": book.count,
         "tangent_avg_length": book.turns / book.count if book.count else None,
         "tangent_max_length": book.longest if book.count else None,
@@ -248,6 +256,7 @@ def record_counts(ctx: Context, state: PlaytestState, expected: int) -> None:
     values |= {name: state.issues.get(kind, 0) for kind, name in COUNT_NAMES.items()}
     for name, value in values.items():
         ctx.score(name, None if value is None else float(value))
+    return values
 
 
 def moment_scores(book: MomentBook) -> dict[str, float | None]:
@@ -269,8 +278,8 @@ def record_composite(
     expected: int,
     judged: Sequence[Judged[RubricVerdict]],
     weights: Weights,
-) -> None:
-    """Record the parts and the composite, which is the session's ``score``.
+) -> dict[str, float | None]:
+    """Record the parts and the composite, which is the session's ``score``, and give them.
 
     The composite moves in proportion to its quality part, so with repeats of the judge it is the
     mean of what each that could be read makes of it alone.
@@ -286,6 +295,43 @@ def record_composite(
         composite(parts._replace(quality=quality), weights, judged=True) for quality in qualities
     ]
     record_repeats(ctx, RUBRIC, judged, alone, QUALITY)
+    values = {f"part_{name}": value for name, value in parts._asdict().items()}
+    for name in RUBRIC.names:
+        given = [one.verdict.scores.get(name) if one.verdict else None for one in judged]
+        values[QUALITY + name] = mean_of(given)
+    return {**values, "score": score}
+
+
+def record_passed(
+    ctx: Context,
+    values: Mapping[str, float | None] | None,
+    pass_if: Mapping[str, float],
+    lower_is_better: Collection[str] = (),
+) -> None:
+    """Record whether a session passed; there is no such score without thresholds.
+
+    Args:
+        ctx: The session.
+        values: Its scores; ``None`` of one that failed, which passes nothing.
+        pass_if: Name of a score -> at least what it must be, or at most where less is better.
+        lower_is_better: Scores of which less is better.
+    """
+    if not pass_if:
+        ctx.score("passed", None)
+        return
+    if values is None:
+        ctx.score("passed", 0.0)
+        return
+    missing = sorted(name for name in pass_if if values.get(name) is None)
+    holds = all(
+        value <= pass_if[name] if name in lower_is_better else value >= pass_if[name]
+        for name in pass_if
+        if (value := values.get(name)) is not None
+    )
+    if holds and missing:
+        ctx.score("passed", None, reason=f"no {' and no '.join(missing)}")
+    else:
+        ctx.score("passed", float(holds))
 
 
 def _why_lost(judged: Sequence[Judged[RubricVerdict]]) -> str:

@@ -48,8 +48,9 @@ class TurnTable(NamedTuple):
 
     @property
     def world(self) -> World:
-        """Guide, and title with setting."""
-        return World(self.guide, f"{self.title} {self.scenario['setting']}")
+        """Guide, title with setting, and what a full session has."""
+        about = f"{self.title} {self.scenario['setting']}"
+        return World(self.guide, about, self.expected, self.options.early_end)
 
     @property
     def narrator_system(self) -> str:

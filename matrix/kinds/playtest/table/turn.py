@@ -23,6 +23,7 @@ from matrix.kinds.playtest.detect.asides import (
 from matrix.kinds.playtest.detect.classify import (
     PRIVATE,
     SCHEMA,
+    SURE,
     Classification,
     label_from_text,
     parse_label,
@@ -42,6 +43,7 @@ from matrix.kinds.playtest.detect.observe import (
 )
 from matrix.kinds.playtest.detect.reading import closes, is_usable, spoken
 from matrix.kinds.playtest.detect.relaying import check_relay, count_relay
+from matrix.kinds.playtest.detect.tangents import looks_off_story
 from matrix.kinds.playtest.detect.window import windowed
 from matrix.kinds.playtest.setup import roles
 from matrix.kinds.playtest.setup.group import passing_mood
@@ -57,7 +59,7 @@ from matrix.kinds.playtest.setup.prompts import (
 from matrix.kinds.playtest.setup.state import PlaytestState
 from matrix.kinds.playtest.table.asking import Child, asking
 from matrix.kinds.playtest.table.creation import BLANK_LIMIT
-from matrix.kinds.playtest.table.scoring import record_counts
+from matrix.kinds.playtest.table.scoring import record_counts, record_passed
 from matrix.kinds.playtest.table.table import TurnTable, persona_of, spokesperson_of
 from matrix.model.records import ChatMessage, Message
 
@@ -84,16 +86,16 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
     text = answer.text.strip()
     if not is_usable(text):
         return _blank(ctx, table, state)
-    label = await _classify(ctx, state, messages[-1].content, text)
+    label = await _classify(ctx, table, state, messages[-1].content, text)
     output = Output.of(ctx.turn, text, label, _route(text, label, state.names))
     state, findings = observe(state, output, table.world, ctx.log, table.options.stuck_after)
     emit(ctx, findings)
-    _log_output(ctx, output.parts, label.type)
+    _log_output(ctx, output.parts, label)
     if label.concluded or closes(text):
         ctx.end("completed", CONCLUDED)
         return state.model_copy(update={"concluded": True})
-    if is_hopeless(state):
-        return _fail(ctx, table, state, f"the narrator repeated itself {LOOP_LIMIT} times")
+    if why := _hard_failure(table, state, findings):
+        return _fail(ctx, table, state, why)
     repeated = any(found.kind == "loop" for found in findings)
     return await _react(ctx, table, state, output.parts, repeated=repeated)
 
@@ -118,9 +120,23 @@ def _blank(ctx: Context, table: TurnTable, state: PlaytestState) -> PlaytestStat
     state = count_issues(
         state.model_copy(update={"turns": ctx.turn, "blanks": state.blanks + 1}), [finding]
     )
-    if state.blanks >= BLANK_LIMIT:
+    if state.blanks >= BLANK_LIMIT and "breakdown" in table.options.end_on:
         return _fail(ctx, table, state, f"no usable output {BLANK_LIMIT} times in a row")
     return state
+
+
+def _hard_failure(table: TurnTable, state: PlaytestState, findings: Sequence[IssueFound]) -> str:
+    """Why the session cannot go on after an output; empty if it can."""
+    ends = table.options.end_on
+    if "loop" in ends and is_hopeless(state):
+        return f"the narrator repeated itself {LOOP_LIMIT} times"
+    if "breakdown" in ends and state.blanks >= BLANK_LIMIT:
+        return f"the narrator's text fell apart {BLANK_LIMIT} times in a row"
+    if "contradiction" in ends:
+        for found in findings:
+            if found.kind == "contradiction":
+                return f"the narrator contradicted itself about {found.subject}"
+    return ""
 
 
 def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> PlaytestState:
@@ -129,11 +145,18 @@ def _fail(ctx: Context, table: TurnTable, state: PlaytestState, reason: str) -> 
     state, findings = close_tangent(state)
     emit(ctx, findings)
     record_counts(ctx, state, table.expected)
+    record_passed(ctx, None, table.options.pass_if)
     return state
 
 
-async def _classify(ctx: Context, state: PlaytestState, relay: str, text: str) -> Classification:
-    """The classifier's label, or one read off the text when its answer cannot be used."""
+async def _classify(
+    ctx: Context, table: TurnTable, state: PlaytestState, relay: str, text: str
+) -> Classification:
+    """What the patterns are sure of, or the classifier's label; if that is unreadable, a guess."""
+    read = label_from_text(text, relay, state.names, table.guide)
+    if read.confidence >= SURE and not state.tangents.since and not looks_off_story(relay):
+        await ctx.parallel([])  # keeps the places of later calls where a question had been asked
+        return read
     answer = await ctx.ask(
         roles.CLASSIFIER,
         [
@@ -147,9 +170,8 @@ async def _classify(ctx: Context, state: PlaytestState, relay: str, text: str) -
     label = parse_label(answer.text)
     if label is not None:
         return label
-    label = label_from_text(text, relay, state.names)
-    ctx.event("classification_fallback", subject=label.type, detail=answer.text[:200])
-    return label
+    ctx.event("classification_fallback", subject=read.type, detail=answer.text[:200])
+    return read
 
 
 def _route(text: str, label: Classification, names: Sequence[str]) -> SplitOutput:
@@ -163,12 +185,13 @@ def _route(text: str, label: Classification, names: Sequence[str]) -> SplitOutpu
     return SplitOutput(text, ()) if target is None else SplitOutput("", (Aside(target, text),))
 
 
-def _log_output(ctx: Context, parts: SplitOutput, label: str) -> None:
+def _log_output(ctx: Context, parts: SplitOutput, label: Classification) -> None:
+    told, sure = label.type, label.confidence
     if parts.public:
-        ctx.log.append(Message(TABLE, NARRATOR, parts.public, ctx.turn, label))
+        ctx.log.append(Message(TABLE, NARRATOR, parts.public, ctx.turn, told, sure))
     for aside in parts.asides:
         channel = private_channel(aside.target)
-        ctx.log.append(Message(channel, NARRATOR, aside.text, ctx.turn, PRIVATE))
+        ctx.log.append(Message(channel, NARRATOR, aside.text, ctx.turn, PRIVATE, sure))
 
 
 async def _react(

@@ -15,9 +15,7 @@ from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import word_set, words_of
 from matrix.kinds.playtest.setup.guide import parse_guide
-
-FEWEST: Final = 3
-"""Beats that a guide must list for its pulses to be told apart."""
+from matrix.kinds.playtest.setup.outline import FEWEST
 
 _ENOUGH: Final = 0.2
 _STRONG: Final = 0.34
@@ -31,6 +29,9 @@ _AT_ONCE: Final = 2
 
 _LEAST: Final = 2
 """Words in common that make a beat told, whatever their share."""
+
+_CERTAIN: Final = 5
+"""Words in common that leave no doubt that an output tells a beat."""
 
 _JUMP: Final = 3
 """Beats that are passed over at once when the order is broken."""
@@ -63,6 +64,7 @@ class Score(NamedTuple):
     words: int
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """A word without the commonest endings, so that ``locked`` meets ``locks``."""
     for ending in ("ings", "ing", "edly", "ed", "ies", "es", "s", "ly", "e"):
@@ -72,13 +74,11 @@ def stem(word: str) -> str:
     return word
 
 
-def stems(text: str) -> set[str]:
+@lru_cache(maxsize=64)
+def stems(text: str) -> frozenset[str]:
     """The words of a text that say something."""
-    return {
-        stem(word.removesuffix("'s"))
-        for word in words_of(text)
-        if len(word) > 2 and word not in _COMMON
-    }
+    words = {word for word in words_of(text) if len(word) > 2} - _COMMON
+    return frozenset(stem(word.removesuffix("'s")) for word in words)
 
 
 @lru_cache(maxsize=64)
@@ -146,6 +146,13 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
             if ahead > max(_JUMP - 1, 2 * since):
                 jumped = place
     return Told(tuple(fresh), jumped)
+
+
+def tells_a_beat(text: str, guide: str) -> bool:
+    """Whether an output tells some beat of the guide beyond doubt."""
+    return any(
+        score.share >= _SURE and score.words >= _CERTAIN for score in scores(text, beats_of(guide))
+    )
 
 
 def touched(texts: Iterable[str], beats: Sequence[Beat]) -> int:

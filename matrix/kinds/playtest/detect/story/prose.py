@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import word_set, words_of
@@ -50,7 +51,8 @@ class Sentence(NamedTuple):
     topic: str
 
 
-def sentences(text: str) -> list[Sentence]:
+@lru_cache(maxsize=64)
+def sentences(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, with everything in quotation marks left out."""
     plain = _TITLE_STOP.sub(r"\1", _QUOTED.sub("", text))
     found = []
@@ -58,7 +60,7 @@ def sentences(text: str) -> list[Sentence]:
         told = piece.strip()
         if told:
             found.append(Sentence(told, frozenset(words_of(told)), _topic(told)))
-    return found
+    return tuple(found)
 
 
 def _topic(text: str) -> str:
@@ -66,6 +68,7 @@ def _topic(text: str) -> str:
     return thing_of(things[-1]) if things else ""
 
 
+@lru_cache(maxsize=512)
 def is_supposed(text: str) -> bool:
     """Whether a sentence tells what might be, was long ago, or only seems so."""
     return _SUPPOSED.search(text) is not None
