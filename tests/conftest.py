@@ -32,8 +32,11 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts Ray, and what kills whole runs, is slow."""
+    """What starts Ray, and what kills whole runs, is slow; properties are sampled."""
     for item in items:
+        drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+        if drawn or hasattr(getattr(item, "module", None), "examples"):
+            item.add_marker("sampled")
         if item.get_closest_marker("ray") is not None or "faults" in item.path.parts:
             item.add_marker("slow")
 
