@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, Final, cast
 
 from matrix.engine.session.durable_session import DurableSession
@@ -147,7 +148,18 @@ def _kind(target: Callable[..., Any]) -> tuple[FunctionKind, dict[str, str]]:
         raise BadInput([Mistake("play(...)", None, "", told)])
     file = Path(inspect.getfile(target))
     scenario = Scenario(target.__name__, target, declared)
-    return kind_of(scenario, Source(file.name, ""), file.parent), dict(declared.roles)
+    source = Source(file.name, _code(target))
+    return kind_of(scenario, source, file.parent), dict(declared.roles)
+
+
+def _code(target: Callable[..., Any]) -> str:
+    """Its file, or itself where it stands inside of something; empty where it was typed in."""
+    try:
+        if target.__qualname__ == target.__name__:
+            return Path(inspect.getfile(target)).read_text(encoding="utf-8-sig")
+        return dedent(inspect.getsource(target))
+    except OSError:
+        return ""
 
 
 def _case(kind: FunctionKind, name: str) -> Any:

@@ -470,3 +470,23 @@ def test_the_interval_of_a_yes_or_no_metric_stays_between_0_and_1(
     study = run.compare(metric="found")
     assert [row.high for row in study.rows] == [1.0, 1.0]
     assert min(row.mean or 0.0 for row in study.rows) < 1.0
+
+
+def test_results_that_failed_without_a_score_are_failures_by_what_their_status_says(
+    here: Path, matrix: Matrix
+) -> None:
+    rows = [[*row[:3], "completed"] for row in paired(8.0)]
+    for row in rows[1::6]:  # the better one fails in a third of its results
+        row[2:] = ["", "failed"]
+    write_csv(here / "r.csv", ("id", "model", "score", "outcome"), rows)
+    done = matrix("import", "r.csv", "--run-id", "mine")
+    assert "status   outcome, of results without a score" in done.stdout
+    found = json.loads(matrix("compare", "mine", "--json").stdout)
+    assert found["winner"] is None
+    assert {row["level"]: row["failed"] for row in found["variants"]} == {"a": 0, "b": 20}
+    scored = [[*row[:3], "failed" if str(row[2]) < "5" else "passed"] for row in paired(8.0)]
+    write_csv(here / "s.csv", ("id", "model", "score", "outcome"), scored)
+    assert matrix("import", "s.csv", "--run-id", "all").code == 0
+    kept = json.loads(matrix("compare", "all", "--json").stdout)
+    assert [row["failed"] for row in kept["variants"]] == [0, 0], "a score is no failure"
+    assert kept["winner"] == "b"

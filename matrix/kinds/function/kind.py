@@ -21,6 +21,7 @@ from matrix.kinds.function.scripts import scripted
 from matrix.kinds.function.source import (
     Scenario,
     Source,
+    gives_a_number,
     read_source,
     scenario_in,
     scores_named_in,
@@ -91,7 +92,20 @@ class FunctionKind:
     def scores_seen(self) -> frozenset[str]:
         """Scores whose names stand in the code: some, where others are put together."""
         source = Source(self._facts.file, self._facts.source)
-        return scores_named_in(source, self._facts.name)
+        return frozenset(scores_named_in(source, self._facts.name))
+
+    @cached_property
+    def _main_score(self) -> str:
+        """The score that is the session's, in every session; empty where none is, or is ``score``.
+
+        It is the first one declared, else the first in the code, and not what a session happened
+        to give first: a session without it would have another's number for its score.
+        """
+        source = Source(self._facts.file, self._facts.source)
+        named = (*self._facts.scores, *scores_named_in(source, self._facts.name))
+        if "score" in named or gives_a_number(source, self._facts.name):
+            return ""
+        return named[0] if named else ""
 
     @cached_property
     def _scenario(self) -> Scenario:
@@ -260,8 +274,8 @@ class FunctionKind:
     async def finish(self, ctx: Context, state: FunctionState) -> None:
         """Let a class score; the first score is the session's, where none is called so."""
         after = await self._method("finish", ctx, state) if self._is_class else state
-        if after.scored and "score" not in after.scored:
-            ctx.score("score", next(iter(after.scored.values())))
+        if "score" not in after.scored and self._main_score in after.scored:
+            ctx.score("score", after.scored[self._main_score])
 
     async def _method(self, name: str, ctx: Context, state: FunctionState) -> FunctionState:
         """One method of a class, or nothing where it has none; its state is what it gives back."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import linecache
 import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -117,19 +118,52 @@ def scenario_in(source: Source, name: str) -> Scenario:
     return found[name] if name else next(iter(found.values()))
 
 
-def scores_named_in(source: Source, scenario: str) -> frozenset[str]:
+def scores_named_in(source: Source, scenario: str) -> tuple[str, ...]:
     """Scores that the code gives by a name that stands in it, as ``ctx.score("exact", ...)``.
 
-    It is read, not run. What other scenarios of the file do is left out; names that are put
-    together while it runs are in none of this.
+    They are in the order of its lines, the scenario's own before those of what it calls. It is
+    read, not run. What other scenarios of the file do is left out; names that are put together
+    while it runs are in none of this.
     """
+    own = _own_code(source, scenario)
+    own.sort(key=lambda one: getattr(one, "name", "") != scenario)
+    found: dict[str, None] = {}
+    for one in own:
+        calls = [node for node in ast.walk(one) if isinstance(node, ast.Call)]
+        calls.sort(key=lambda call: (call.lineno, call.col_offset))
+        found |= {name: None for call in calls if (name := _score_named(call)) is not None}
+    return tuple(found)
+
+
+def gives_a_number(source: Source, scenario: str) -> bool:
+    """Whether a function gives anything back but ``None``, somewhere: its ``score``."""
+    for one in _own_code(source, scenario):
+        if isinstance(one, ast.AsyncFunctionDef) and one.name == scenario:
+            return any(_gives(node) for node in _without_inner(one))
+    return False
+
+
+def _own_code(source: Source, scenario: str) -> list[ast.stmt]:
+    """The statements of the file without its other scenarios; none if it cannot be read."""
     try:
         body = ast.parse(source.text).body
     except (SyntaxError, ValueError, RecursionError):
-        return frozenset()  # whoever runs it says so
-    own = [one for one in body if not (_declares(one) and getattr(one, "name", "") != scenario)]
-    calls = (node for one in own for node in ast.walk(one) if isinstance(node, ast.Call))
-    return frozenset(name for call in calls if (name := _score_named(call)) is not None)
+        return []  # whoever runs it says so
+    return [one for one in body if not (_declares(one) and getattr(one, "name", "") != scenario)]
+
+
+def _without_inner(function: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a function, without those of functions inside it."""
+    for node in ast.iter_child_nodes(function):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
+            yield node
+            yield from _without_inner(node)
+
+
+def _gives(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Return) or node.value is None:
+        return False
+    return not (isinstance(node.value, ast.Constant) and node.value.value is None)
 
 
 def _declares(node: ast.stmt) -> bool:

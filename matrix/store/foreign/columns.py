@@ -61,12 +61,18 @@ COST: Final = ("cost_usd", "cost", "usd", "total_cost", "cost_dollars", "price_u
 SCENARIO: Final = ("scenario", "category", "dataset", "subset", "domain", "topic", "story")
 REPEAT: Final = ("repeat", "epoch", "trial", "attempt", "replicate", "run_index")
 ERROR: Final = ("error", "error_message", "exception", "failure_reason")
+STATUS: Final = ("outcome", "status", "state", "end_state", "exit_status")
 TOKENS_IN: Final = ("tokens_in", "input_tokens", "prompt_tokens")
 TOKENS_OUT: Final = ("tokens_out", "output_tokens", "completion_tokens")
 SECONDS: Final = ("duration_s", "latency_s", "seconds", "time_s", "total_time")
 MILLISECONDS: Final = ("latency_ms", "latencyms", "duration_ms", "time_ms")
 ASKED: Final = ("input", "prompt_text", "query", "user", "instruction")
 ANSWERED: Final = ("output", "answer", "response", "completion", "prediction")
+
+WENT_WRONG: Final = frozenset(
+    {"failed", "failure", "fail", "error", "exception", "crashed", "crash", "timeout", "timed out"}
+)
+"""What a column of how results ended says of one that has no score because it failed."""
 
 RESERVED: Final = frozenset(
     {"score", "failed", "cost_usd", "turns", "calls", "duration_s", "tokens_in", "tokens_out"}
@@ -84,6 +90,7 @@ class _Roles(NamedTuple):
     scenario: int
     repeat: int
     error: int
+    status: int
     tokens: tuple[int, int]
     duration: tuple[int, float]
     said: tuple[tuple[str, int], ...]
@@ -125,7 +132,7 @@ def read_tables(tables: Sequence[ForeignTable], wishes: Wishes) -> ForeignResult
         rows=rows,
         unit=first.headers[own.unit] if own.unit >= 0 else "",
         taken=_taken(first, own, several=len(tables) > 1),
-        tells_failures=any(one.error >= 0 for one in roles),
+        tells_failures=any(one.error >= 0 for one in roles) or any(row.error for row in rows),
     )
 
 
@@ -241,6 +248,7 @@ def _roles_of(
     seconds, ms = finder.usual(SECONDS, numeric), finder.usual(MILLISECONDS, numeric)
     tokens = (finder.usual(TOKENS_IN, numeric), finder.usual(TOKENS_OUT, numeric))
     error = finder.usual(ERROR, lambda place: not numeric(place))
+    status = finder.usual(STATUS, lambda place: not numeric(place))
     said = (("user", finder.usual(ASKED)), ("assistant", finder.usual(ANSWERED)))
     # a unit that a question is named by is the question
     asked = said if said[0][1] >= 0 or unit < 0 else (("user", unit), said[1])
@@ -253,6 +261,7 @@ def _roles_of(
         scenario=scenario,
         repeat=repeat,
         error=error,
+        status=status,
         tokens=tokens,
         duration=(seconds, 1.0) if seconds >= 0 else (ms, 0.001),
         said=tuple(one for one in asked if one[1] >= 0),
@@ -286,16 +295,18 @@ def _rows_of(table: ForeignTable, roles: _Roles, faults: RowFaults) -> list[Fore
         scenario = ""
         if roles.scenario >= 0:
             scenario = names_of.checked(cells[roles.scenario], line, headers[roles.scenario])
+        unit = _unit(cells, roles.unit, line, headers, faults)
+        score = _number(cells, roles.score, line, headers, faults, score=True)
         numbers = {place: number_of(cells[place], percent=True) for place in roles.metrics}
         rows.append(
             ForeignRow(
                 where=f"{table.source}:{line}",
-                unit=_unit(cells, roles.unit, line, headers, faults),
+                unit=unit,
                 levels=levels or (table.stem,),
                 scenario=scenario,
                 repeat=_text(cells[roles.repeat]) if roles.repeat >= 0 else "",
-                score=_number(cells, roles.score, line, headers, faults, score=True),
-                error=_error(cells, roles.error),
+                score=score,
+                error=_error(cells, roles.error) or _went_wrong(cells, roles.status, score),
                 cost_usd=_amount(cells, roles.cost, line, headers, faults),
                 duration_s=_amount(cells, roles.duration[0], line, headers, faults)
                 * roles.duration[1],
@@ -374,6 +385,12 @@ def _error(cells: Sequence[Cell], place: int) -> str:
     return "" if text.casefold() in MISSING | {"false", "0", "no"} else text
 
 
+def _went_wrong(cells: Sequence[Cell], place: int, score: float | None) -> str:
+    """What a status says of a result without a score; of one that has one, it may be the score."""
+    text = _text(cells[place]) if place >= 0 and score is None else ""
+    return text if text.casefold().replace("_", " ") in WENT_WRONG else ""
+
+
 def _number(
     cells: Sequence[Cell],
     place: int,
@@ -421,12 +438,17 @@ def _taken(table: ForeignTable, roles: _Roles, *, several: bool) -> tuple[tuple[
         ("scenario", header(roles.scenario) if roles.scenario >= 0 else ""),
         ("repeat", header(roles.repeat) if roles.repeat >= 0 else ""),
         ("error", header(roles.error) if roles.error >= 0 else ""),
+        (
+            "status",
+            f"{header(roles.status)}, of results without a score" if roles.status >= 0 else "",
+        ),
         ("time", header(roles.duration[0]) if roles.duration[0] >= 0 else ""),
         ("tokens", ", ".join(header(place) for place in roles.tokens if place >= 0)),
         ("texts", ", ".join(header(place) for _, place in roles.said if place != roles.unit)),
         ("metrics", _listed([table.headers[place] for place in roles.metrics])),
     ]
     used = {roles.unit, roles.score, roles.cost, roles.scenario, roles.repeat, roles.error}
+    used |= {roles.status}
     used |= {*roles.variants, *roles.metrics, *roles.tokens, roles.duration[0]}
     used |= {place for _, place in roles.said}
     left = [name for place, name in enumerate(table.headers) if place not in used]

@@ -171,3 +171,33 @@ def test_scores_beyond_the_range_that_nobody_declared_are_looked_at_as_any(tmp_p
     assert "decided after 30 rounds" in done.out, "the failure gate takes more"
     told = project.matrix("compare", "it").out
     assert "beyond the range of the kind (`score_range`)" in " ".join(told.split())
+
+
+@pytest.mark.parametrize("main", ["marks", "score"])
+def test_a_session_without_the_main_score_has_none_and_not_another_of_its_scores(
+    tmp_path: Path, main: str
+) -> None:
+    project = Project(tmp_path)
+    (tmp_path / "mixed.py").write_text(
+        "import matrix\n\n"
+        "@matrix.scenario\n"
+        "async def mixed(ctx, variant: str = 'a'):\n"
+        "    await ctx.ask('agent', 'go')\n"
+        + ("    ctx.score('polite', True)\n" if main == "score" else "")
+        + "    if variant == 'a' or ctx.rng('lost').random() < 0.7:\n"
+        f"        ctx.score('{main}', 60 + 10 * ctx.rng('luck').random())\n"
+        "    ctx.score('seconds', 3)\n"
+    )
+    done = project.matrix(
+        "run", "mixed.py", "--set", "factors.variant=[a, b]", "--per-cell", "20",
+        "--executor", "in-process", "--run-id", "it",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    sessions = project.tables("it").frame("sessions", ["variant", "score"])
+    known = sessions.score.dropna()
+    assert known.between(60, 70).all()
+    lost = sessions[sessions.score.isna()]
+    assert set(lost.variant.astype(str)) == {"b"}
+    assert "Without a score, and in no mean" in " ".join(
+        project.matrix("compare", "it").out.split()
+    )
