@@ -22,6 +22,7 @@ from matrix.report.study.study_data import study_as_data
 from matrix.store.foreign.exported import FIXED, score_header
 from tests.cli.program import GoldenRun, Matrix
 from tests.cli.talking import DECLARED, FACTORS, TALK
+from tests.executors.programs import counter_spec
 
 
 @pytest.fixture(scope="module")
@@ -189,6 +190,7 @@ def test_logs_of_inspect_have_turns_as_spans_and_come_back_by_import(
     assert seen == set(sessions.index)
     back = python_api.import_results(logs, score="resolved", results=there / "results")
     assert back.file.plan.sessions == 96
+    assert back.file.simulated, "what nobody played comes back as that"
     scored = run.frame("scores")
     played = scored[scored.session_id.isin(sessions.index[sessions.outcome == "completed"])]
     assert back.sessions().score.sum() == played[played.name == "resolved"].value.sum()
@@ -251,3 +253,19 @@ def test_a_score_takes_no_other_columns_name(name: str) -> None:
     assert header not in FIXED
     assert not header.startswith("variant.")
     assert no_formula(header) == header or header.startswith("score.")
+
+
+def test_a_session_that_a_limit_of_money_ended_is_a_failure_in_a_log_of_inspect(
+    here: Path, matrix: Matrix
+) -> None:
+    (here / "count.yaml").write_text(json.dumps(counter_spec(per_cell=10)))
+    limits = ("--set", "limits.session_usd=0.0002")
+    assert matrix("run", "count.yaml", "--executor", "in-process", "--run-id", "it", *limits).code
+    run = python_api.open_run("it", results=here / "results")
+    assert set(run.sessions().outcome) == {"timeout"}
+    assert matrix("export", "it", "--to", "inspect", "-o", "logs").code == 0
+    for path in (here / "logs").iterdir():
+        with zipfile.ZipFile(path) as archive:
+            for name in archive.namelist():
+                if name.startswith("samples/"):
+                    assert "error" in json.loads(archive.read(name))

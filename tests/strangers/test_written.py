@@ -260,6 +260,8 @@ BUDGETS = {
     "a window of ones own": "update budgets set window = 'second'",
     "an amount in words": "update budgets set amount = 'abc'",
     "an amount below nothing": "update budgets set amount = -5",
+    "a view without end": "drop table time; create view time(latest) as with recursive r(x) as "
+    "(select 1 union all select x + 1 from r) select max(x) from r",
     "a trigger": "create trigger t after insert on draws begin delete from draws; end",
 }
 

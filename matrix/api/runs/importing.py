@@ -278,8 +278,8 @@ def _run_file(
             metric=spec.compare.metric,
             score_range=_score_range(read),
         ),
-        simulated=bool(exported and exported.simulated),
-        stand_ins={} if exported is None else dict.fromkeys(exported.simulated, ("simulated",)),
+        simulated=read.simulated or bool(exported and exported.simulated),
+        stand_ins=_stand_ins(read),
         mixed=exported is not None and exported.mixed,
         cap_nano=0,
         totals=RunTotals(
@@ -292,6 +292,13 @@ def _run_file(
             elapsed_s=0.0,
         ),
     )
+
+
+def _stand_ins(read: ForeignResults) -> dict[str, tuple[str, ...]] | None:
+    """Role -> that a simulated model plays it; ``None`` where only some role is known to have."""
+    if read.exported is not None:
+        return dict.fromkeys(read.exported.simulated, ("simulated",))
+    return None if read.simulated else {}
 
 
 def _taken(read: ForeignResults, arranged: Arranged) -> tuple[tuple[str, str], ...]:

@@ -48,8 +48,12 @@ _OF_A_TURN: Final = ("turn", "input", "structural", "content", "date", "command"
 _NUMBER: Final = re.compile(r"^turn[-_ ]?0*(\d+)[-_ ]?(.*)$", re.IGNORECASE)
 _DATE: Final = re.compile(r"\b(\d{4}-\d{2}-\d{2})\b")
 _FRONT_DATE: Final = re.compile(
-    r"\A---[ \t]*\n(?:(?!---)[^\n]*\n)*?date:[ \t]*[\"']?([^\s\"'#]+)", re.IGNORECASE
+    r"\A---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*?date:[ \t]*[\"']?([^\s\"'#]+)", re.IGNORECASE
 )
+
+
+_WITHOUT_FRONT: Final = re.compile(r"\A---[ \t]*\r?\n(?:(?!---)[^\n]*\n)*---[ \t]*(?:\r?\n|\Z)")
+"""Front matter of a command is about it, and no part of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,8 +392,9 @@ class _Reader:
             raise BadInput([Mistake(f"{self._name}/{INPUTS}/{name}", None, "", told)])
         front = _FRONT_DATE.match(text)
         date = date or self._date(name, front[1] if front else "") or _date_in(name)
-        command = text.strip().startswith("/") and len(text.strip().splitlines()) == 1
-        said = text.strip() if command else text
+        body = _WITHOUT_FRONT.sub("", text, count=1).strip()
+        command = body.startswith("/") and len(body.splitlines()) == 1
+        said = body if command else text
         return ScenarioTurn(
             name=name, kind=kind, date=date, text=said, command=command, expected=expected
         )

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+)
 
 from matrix.kinds.trajectory.assertions.notes.layout import PLAIN_LAYOUT, Layout
+from matrix.model.errors import did_you_mean
 from matrix.model.records import JSON
 
 TRAJECTORY: Final = "trajectory"
@@ -41,6 +50,7 @@ in a few lines what you have changed.
 
 PLACES: Final = ("input", "name", "kind", "turn", "turns", "date", "when")
 """What stands in braces in a prompt."""
+_PLACE: Final = re.compile(r"(?<!\{)\{([A-Za-z_.]{1,40})\}(?!\})")
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 ScenarioName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,80}$")]
@@ -51,18 +61,34 @@ class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _with_places(text: str, info: ValidationInfo) -> str:
+    """The template, if an agent is given what came in by it.
+
+    Raises:
+        ValueError: It has no place for the input, or a place that there is not.
+    """
+    known = ", ".join(f"{{{name}}}" for name in PLACES)
+    for name in _PLACE.findall(text):
+        if name not in PLACES and (near := did_you_mean(name, PLACES)):
+            raise ValueError(f"{{{name}}} is no place; there are {known}{near}")
+    # a folder's files are in the inbox, whether it is named or not
+    if info.field_name != "folder" and "{input}" not in text:
+        raise ValueError(
+            "has no {input}, so the agent would never be given what came in; write {input} where "
+            f"it goes (places are {known})"
+        )
+    return text
+
+
+Template = Annotated[str, Field(min_length=1, max_length=20_000), AfterValidator(_with_places)]
+
+
 class Prompts(_Part):
     """What an agent is asked in each kind of turn; places in braces are filled in."""
 
-    artifact: str = Field(
-        default=PROMPT, min_length=1, max_length=20_000, description="For a text."
-    )
-    command: str = Field(
-        default=COMMAND_PROMPT, min_length=1, max_length=20_000, description="For a command."
-    )
-    folder: str = Field(
-        default=FOLDER_PROMPT, min_length=1, max_length=20_000, description="For a folder."
-    )
+    artifact: Template = Field(default=PROMPT, description="For a text.")
+    command: Template = Field(default=COMMAND_PROMPT, description="For a command.")
+    folder: Template = Field(default=FOLDER_PROMPT, description="For a folder.")
 
 
 class TrajectoryOptions(_Part):

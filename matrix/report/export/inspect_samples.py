@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from matrix.model.lines import harmless
+from matrix.model.metrics import judged_outcome
 from matrix.report.export.recorded import RecordedSession
 
 JSONObject = dict[str, Any]
@@ -228,7 +229,8 @@ def _usage(session: RecordedSession, by: str) -> dict[str, JSONObject]:
 
 def _error(row: Mapping[str, Any]) -> str | None:
     """Why there is no result of a session; ``None`` where there is one."""
-    if row["outcome"] in ("completed", "timeout"):
+    ended = judged_outcome(row["outcome"], row["error_class"] or "", "keep")
+    if ended in ("completed", "timeout"):
         return None
     why = row["end_reason"] or row["error_class"] or "no reason given"
     return harmless(f"{row['outcome']}: {why}")[:_LONGEST_REASON]

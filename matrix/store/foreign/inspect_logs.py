@@ -167,7 +167,21 @@ def read_logs(logs: Sequence[InspectLog], score: str | None) -> ForeignResults:
     ]
     factors = ("model", "log") if alike else ("model",)
     told = tuple((label, text) for label, text in taken if text)
-    return ForeignResults("logs of inspect_ai", factors, rows, "sample", told, tells_failures=True)
+    return ForeignResults(
+        "logs of inspect_ai",
+        factors,
+        rows,
+        "sample",
+        told,
+        tells_failures=True,
+        simulated=any(map(_is_simulated, (one for log in logs for one in log.samples))),
+    )
+
+
+def _is_simulated(sample: Any) -> bool:
+    """Whether ``matrix export`` wrote of it that a simulated model plays in it."""
+    metadata = sample.get("metadata") if isinstance(sample, dict) else None
+    return isinstance(metadata, dict) and bool(metadata.get("simulated"))
 
 
 def _word(said: Mapping[str, Any], field: str) -> str:

@@ -120,6 +120,7 @@ class ForeignResults(NamedTuple):
         tells_failures: Whether the file says of a result that it went wrong.
         exported: What the run was that the file has the results of; its units are rounds, and
             keep their numbers.
+        simulated: Whether the files say that simulated models played in it.
     """
 
     form: str
@@ -129,6 +130,7 @@ class ForeignResults(NamedTuple):
     taken: tuple[tuple[str, str], ...]
     tells_failures: bool
     exported: ExportedFacts | None = None
+    simulated: bool = False
 
 
 def pairs_something(rows: Sequence[ForeignRow]) -> bool:

@@ -255,7 +255,14 @@ class BudgetFile:
             StoreError: It does not; nothing is drawn on it.
         """
         found = db.execute("SELECT type, name FROM sqlite_master").fetchmany(100)
-        other = [f"a {kind} {str(name)[:40]!r}" for kind, name in found if name not in _OWN]
+        # asked before any row is: a view of a table's name may have no end
+        other = [
+            f"a {kind} {in_line(str(name))[:40]!r}"
+            for kind, name in found
+            if name not in _OWN or kind not in ("table", "index")
+        ]
+        if other:
+            raise self._strange(other[0])
         wrong = db.execute(
             "SELECT run FROM draws WHERE NOT (typeof(amount) = 'integer' AND amount >= 0 AND "
             "typeof(base) = 'integer' AND base >= 0 AND typeof(began) IN ('real', 'integer') AND "
@@ -273,10 +280,11 @@ class BudgetFile:
         if latest is not None and not (isinstance(latest, float) and latest < now + _FAR_S):
             other.append("a time that has not come yet, by more than a year")
         if other:
-            raise StoreError(
-                f"{self._path} holds {other[0]}: it was made by no run; move it away, and budgets "
-                "begin anew"
-            )
+            raise self._strange(other[0])
+
+    def _strange(self, what: str) -> StoreError:
+        told = "it was made by no run; move it away, and budgets begin anew"
+        return StoreError(f"{self._path} holds {what}: {told}")
 
 
 def _pass_time(db: sqlite3.Connection, now: float) -> float:

@@ -364,3 +364,40 @@ def test_any_text_can_be_read_as_a_note(
     for name, assertion in BUILT_IN.items():
         argument: Any = 1 if name == "hypothesis_count_at_least" else "a ; b"
         assert assertion.check(scene, argument).seen
+
+
+def test_front_matter_of_a_command_is_no_part_of_it(tmp_path: Path) -> None:
+    inputs = {
+        **INPUTS,
+        "turn-03-review.md": "---\ndate: 2026-04-08\n---\n/review\n",
+        "turn-04-mail.md": "---\r\ndate: 2026-04-09\r\n---\r\nHello.\r\n",
+    }
+    found, _ = read(scenario(tmp_path, "01", inputs, {}))
+    assert (found.turns[2].text, found.turns[2].command) == ("/review", True)
+    assert [turn.date for turn in found.turns[2:]] == ["2026-04-08", "2026-04-09"]
+    assert not found.turns[3].command
+
+
+@pytest.mark.parametrize(
+    ("prompts", "told"),
+    [
+        ({"artifact": "Work the new item in."}, "has no {input}, so the agent would never"),
+        ({"command": "Do it."}, "has no {input}, so the agent would never"),
+        ({"artifact": "{inputs} of {input}"}, "{inputs} is no place"),
+    ],
+)
+def test_a_prompt_that_would_keep_what_came_in_from_the_agent_is_a_mistake(
+    tmp_path: Path, prompts: dict[str, str], told: str
+) -> None:
+    made = project(tmp_path, {"scenarios": "scenarios", "prompts": prompts})
+    scenario(tmp_path, "01", INPUTS, {})
+    done = made.matrix("validate", "trajectory.yaml")
+    assert done.code == 2, done
+    assert told in done.err
+
+
+def test_braces_of_no_place_are_said_as_they_are(tmp_path: Path) -> None:
+    prompts = {"artifact": 'Answer as {"ok": true}. {input}', "folder": "There are new files."}
+    made = project(tmp_path, {"scenarios": "scenarios", "prompts": prompts})
+    scenario(tmp_path, "01", INPUTS, {})
+    assert made.matrix("validate", "trajectory.yaml").code == 0
