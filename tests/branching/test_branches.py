@@ -65,17 +65,38 @@ def test_everything_before_the_moment_is_the_parents(many: Run, counter: Run) ->
         assert len(kept) == turn + 1
 
 
-def test_of_many_moments_each_is_one_unit_and_its_repeats_are_averaged(many: Run) -> None:
-    comparison = many.compare()
-    assert comparison.verdict.rounds_used == comparison.verdict.rounds_planned == 18
-    frame = many.sessions()
-    means = frame.groupby(["round", "step"])["score"].mean().unstack()
+@pytest.fixture(scope="module")
+def uneven(counter: Run, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The same, of three moments in some sessions and of one in the others."""
+    return counter.branch(
+        where="events.kind == 'counted' and events.turn >= 2 and events.turn <= 4 and "
+        "(events.turn == 2 or sessions.round < 2)",
+        variants=VARIANTS,
+        times=2,
+        results=tmp_path_factory.mktemp("uneven"),
+        executor="in-process",
+    )
+
+
+@pytest.mark.parametrize("branched", ["many", "uneven"])
+def test_moments_of_one_session_are_averaged_as_they_are_no_independent_samples(
+    branched: str, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(branched)
+    comparison = run.compare()
+    verdict, frame = comparison.verdict, run.sessions()
+    parents = frame["parent_session_id"].nunique()
+    assert verdict.rounds_used == verdict.rounds_planned == parents == 6
+    assert (branched == "uneven") == (len(frame) < 18 * 2 * 2)
+    means = frame.groupby(["parent_session_id", "step"])["score"].mean().unstack()
     assert comparison.rows[0].mean == pytest.approx(means["1"].mean())
-    (pair,) = comparison.verdict.comparisons
-    assert pair.difference == pytest.approx((means["4"] - means["1"]).mean())
-    assert "over 18 complete checkpoints" in comparison.sentence
-    assert "each averaged over 2 repeats" in comparison.rests_on
-    assert "from only 6 sessions" in comparison.rests_on
+    (pair,) = verdict.comparisons
+    differences = means["4"] - means["1"]
+    assert pair.difference == pytest.approx(differences.mean())
+    assert pair.se == pytest.approx(differences.std() / 6**0.5)
+    assert "6 complete parent sessions so far, and at least 10 are needed" in comparison.sentence
+    assert "each averaged over up to 3 moments and 2 repeats" in comparison.rests_on
+    assert (verdict.pairs_errored, verdict.pairs_unscored) == (0, 0)
 
 
 def test_of_one_moment_repeats_are_units_and_the_verdict_says_what_it_is_about(one: Run) -> None:

@@ -15,7 +15,7 @@ from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
 from matrix.report.compare.matching import factor_matchup, whole_matchup
-from matrix.report.compare.matchup import Matchup
+from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.compare.unscored import Unscored, unscored_of
 from matrix.report.compare.voiding import Void, voided
 from matrix.report.text import (
@@ -303,7 +303,7 @@ def _of_import(matchup: Matchup) -> list[str]:
     if matchup.paired:
         # a unit of a scenario that some variant has and another has not; what none has was never
         # asked, and the repeats of a unit are averaged
-        within = [levels for name, levels in matchup.within.items() if name != "repeat"]
+        within = [levels for name, levels in matchup.within.items() if name not in AVERAGED]
         numbers = {key: at for at, key in enumerate(dict.fromkeys(zip(*within, strict=True)))}
         strata = np.array([numbers.get(key, 0) for key in zip(*within, strict=True)] or [0])
         places = matchup.units * len(matchup.strata) + strata[matchup.places]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from matrix.model.errors import BadInput, Mistake, StoreError, did_you_mean
 from matrix.model.metrics import TurnLimit, at_turn_limit, judged_outcome
 from matrix.model.spec.run_spec import RunSpec
 from matrix.report.compare.matchup import Matchup, labels
-from matrix.report.compare.pairing import exported_kind, pairing_of
+from matrix.report.compare.pairing import MOMENT, Pairing, exported_kind, pairing_of
 from matrix.store.journal.journal import newest_look
 from matrix.store.reading.reader import RunTables
 from matrix.store.run.run_folder import JudgedDesign, RunFile
@@ -43,6 +43,7 @@ def factor_matchup(tables: RunTables, run: RunFile, factor: str | None = None) -
     matchup = replace(
         matchup,
         absent=_absent(matchup) if run.imported else None,
+        padding=_padding(matchup, pairing),
         factor=chosen,
         outcomes=_outcomes(data, spec.compare.turn_limit, needless=declared),
         spec=spec if declared else matchup.spec,
@@ -117,7 +118,24 @@ def design_of(tables: RunTables, run: RunFile, *, only_missing: bool) -> JudgedD
 def whole_matchup(tables: RunTables, run: RunFile) -> Matchup:
     """All sessions of a run as one variant: for what is asked of the run by itself."""
     matchup = _of_one(tables, run, list(pairing_of(run).factors))[1]
+    matchup = replace(matchup, padding=_padding(matchup, pairing_of(run)))
     return replace(matchup, absent=_absent(matchup)) if run.imported else matchup
+
+
+def _padding(matchup: Matchup, pairing: Pairing) -> npt.NDArray[np.int64]:
+    """Places that no moment is at, as their session has fewer than another, [n, 3]."""
+    if not pairing.moments:
+        return np.empty((0, 3), np.int64)
+    there = set(pairing.moments)
+    numbers = [int(level) - 1 for level in matchup.within[MOMENT]]
+    missing = [
+        (unit, place, side)
+        for unit in range(matchup.n_units)
+        for place, number in enumerate(numbers)
+        if (unit, number) not in there
+        for side in range(len(matchup.variants))
+    ]
+    return np.array(missing, dtype=np.int64).reshape(-1, 3)
 
 
 def _absent(matchup: Matchup) -> npt.NDArray[np.int64]:
@@ -138,7 +156,8 @@ def _of_one(
         **pairing.strata,
         **{columns[name]: pairing.factors[name] for name in factors},
     }
-    data = _read(tables, [*extra, *strata, pairing.column])
+    own = [name for name in strata if name != MOMENT]
+    data = _placed(_read(tables, [*extra, *own, pairing.column]), pairing)
     spec = run.run_spec
     keys, words = labels(strata)
     matchup = Matchup(
@@ -152,7 +171,7 @@ def _of_one(
         within=_with_fields(_within([*pairing.strata, *factors], keys), run),
         ids=data["session_id"].to_numpy(dtype=object),
         source=np.zeros(len(data), dtype=np.int64),
-        units=data[pairing.column].to_numpy(dtype=np.int64) - pairing.first,
+        units=data[_UNIT].to_numpy(dtype=np.int64),
         places=_places(data, strata, keys),
         sides=np.zeros(len(data), dtype=np.int64),
         outcomes=_outcomes(data, spec.compare.turn_limit, needless=False),
@@ -168,6 +187,18 @@ def _of_one(
         simulated=run.simulation,
     )
     return data, matchup
+
+
+_UNIT: Final = "unit"
+
+
+def _placed(data: Any, pairing: Pairing) -> Any:
+    """The same rows with the unit of each, from 0, and which moment of it they are of."""
+    numbers = data[pairing.column].to_numpy(dtype=np.int64) - pairing.first
+    if not pairing.moments:
+        return data.assign(**{_UNIT: numbers})
+    units, moments = np.array(pairing.moments, dtype=np.int64)[numbers].T
+    return data.assign(**{_UNIT: units, MOMENT: (moments + 1).astype(str)})
 
 
 def runs_matchup(first: tuple[RunTables, RunFile], second: tuple[RunTables, RunFile]) -> Matchup:

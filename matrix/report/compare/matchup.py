@@ -30,6 +30,9 @@ from matrix.store.reading.session_scores import session_scores
 COMPOSITE = "composite"
 """Another word for the primary score, as play-tests call theirs."""
 
+AVERAGED = ("repeat", "moment")
+"""What pairs agree on and is averaged within a unit."""
+
 JUDGE = "judge."
 """How names of scores begin that are repeats of the judge."""
 
@@ -74,6 +77,8 @@ class Matchup:
             rest of their run; their pairs count for nothing.
         absent: Places (unit, stratum, variant) of imported results that their files do not have,
             [n, 3]; their pairs count for nothing.
+        padding: Places of a unit that has fewer moments than another, [n, 3]: they are at the mean
+            of its others, so that every unit weighs the same.
         paired: Whether sessions of one unit belong together; else each variant is a sample.
         metrics: Every metric by name, NaN where a session has none; empty where only some are
             needed, which are then read when they are asked for.
@@ -106,6 +111,7 @@ class Matchup:
     looked_at_cap: int | None = None
     unjudged: Sequence[tuple[int, int, int]] = ()
     absent: npt.NDArray[np.int64] | None = None
+    padding: npt.NDArray[np.int64] = field(default_factory=lambda: np.empty((0, 3), np.int64))
     paired: bool = True
     metrics: Mapping[str, Floats] = field(default_factory=dict)
 
@@ -258,8 +264,8 @@ class Matchup:
         later = np.array(self.dropped_later, dtype=np.int64).reshape(-1, 3)
         absent = np.empty((0, 3), np.int64) if self.absent is None else self.absent
         unjudged = np.array(self.unjudged, dtype=np.int64).reshape(-1, 3)
-        more = np.concatenate([later, absent, unjudged])
-        why = ["dropped"] * len(later) + ["errored"] * (len(absent) + len(unjudged))
+        more = np.concatenate([later, absent, unjudged, self.padding])
+        why = ["dropped"] * len(later) + ["errored"] * (len(more) - len(later))
         try:
             table = complete_rounds(
                 np.concatenate([self.units, more[:, 0]]),
@@ -275,26 +281,27 @@ class Matchup:
             where = self.sources[0].run_dir
             told = f"the tables of {where} do not fit its plan: {error}"
             raise StoreError(f"{told}; `matrix repair {where}` makes them again") from None
+        if len(self.padding):
+            return self._averaged(table, self.padding)
         if self.absent is None:
             return table
-        return self._averaged(replace(table, never=self._never(table)))
+        table = replace(table, never=self._never(table))
+        several = self.paired and "repeat" in self.within
+        return self._averaged(table, self.absent) if several else table
 
-    def _averaged(self, table: RoundTable) -> RoundTable:
-        """The same with each repeat that a file lacks at the mean of those of its unit and variant.
+    def _averaged(self, table: RoundTable, places: npt.NDArray[np.int64]) -> RoundTable:
+        """The same with repeats and moments that are not there at the mean of others of their unit.
 
         Then the mean of a unit's pairs is the difference of its variants' means, whoever was
         repeated how often, and scenarios weigh alike. Nothing is lacking at such a place, and it
         is at no risk of failure.
         """
-        assert self.absent is not None
-        if not self.paired or "repeat" not in self.within:
-            return table
         lacking = np.zeros(table.scores.shape, dtype=np.bool_)
-        lacking[tuple(self.absent[self.absent[:, 0] < table.prefix_length].T)] = True
+        lacking[tuple(places[places[:, 0] < table.prefix_length].T)] = True
         scores, never = table.scores.copy(), np.zeros(lacking.shape, dtype=np.bool_)
         if table.never is not None:
             never |= table.never
-        others = [levels for name, levels in self.within.items() if name != "repeat"]
+        others = [levels for name, levels in self.within.items() if name not in AVERAGED]
         alike = list(zip(*others, strict=True)) or [()] * len(self.strata)
         for one in dict.fromkeys(alike):
             mine = np.array([other == one for other in alike])

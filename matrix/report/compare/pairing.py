@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from matrix.report.text import plural
 from matrix.store.run.run_folder import BranchedFrom, RunFile
@@ -22,6 +24,8 @@ class Pairing:
         basis: What the units are, in words that follow their number.
         scope: What a verdict is about, where its flags do not say it; may be empty.
         paired: Whether sessions of one unit belong together.
+        moments: Of each value of ``column`` from ``first``, its unit and its number within that,
+            both from 0, where several are of one unit; else empty.
     """
 
     unit: str
@@ -33,14 +37,19 @@ class Pairing:
     basis: str
     scope: str = ""
     paired: bool = True
+    moments: Sequence[tuple[int, int]] = ()
+
+
+MOMENT: Final = "moment"
+"""What pairs agree on where several moments of one session are gone on from."""
 
 
 def pairing_of(run: RunFile) -> Pairing:
     """How the sessions of this run pair up.
 
-    In a branched run the unit is the moment, and its repeats are averaged: they are no independent
-    samples of anything but that moment. Of a single one nothing can be said but of that moment,
-    and of that its repeats are independent samples.
+    In a branched run the unit is the session that a moment is of: its moments share a group and a
+    story, so they are averaged, as their repeats are. Of a single moment, or of moments of a single
+    session, nothing can be said but of these, and of these they are independent samples.
     """
     if run.imported:
         return _imported(run)
@@ -68,6 +77,9 @@ def pairing_of(run: RunFile) -> Pairing:
             "about this checkpoint, not others like it",
         )
     repeats = [str(number) for number in range(1, branched.times + 1)]
+    sessions = list(dict.fromkeys(session for session, _ in branched.moments))
+    if 1 < len(sessions) < moments:
+        return _by_session(branched, sessions, repeats)
     return Pairing(
         "checkpoint",
         moments,
@@ -76,6 +88,29 @@ def pairing_of(run: RunFile) -> Pairing:
         {"repeat": repeats},
         branched.changes,
         _averaged(branched),
+        "about moments of this session, not of others" if len(sessions) == 1 else "",
+    )
+
+
+def _by_session(branched: BranchedFrom, sessions: Sequence[str], repeats: Sequence[str]) -> Pairing:
+    """Moments of which several are of one session."""
+    numbers = {session: number for number, session in enumerate(sessions)}
+    seen = Counter[str]()
+    places = []
+    for session, _ in branched.moments:
+        places.append((numbers[session], seen[session]))
+        seen[session] += 1
+    most = max(seen.values())
+    times = "" if branched.times == 1 else f" and {plural(branched.times, 'repeat')}"
+    return Pairing(
+        "parent session",
+        len(sessions),
+        "round",
+        0,
+        {MOMENT: [str(number) for number in range(1, most + 1)], "repeat": repeats},
+        branched.changes,
+        f"each averaged over up to {plural(most, 'moment')}{times}, paired by moment and repeat",
+        moments=tuple(places),
     )
 
 
@@ -111,8 +146,4 @@ def _imported(run: RunFile) -> Pairing:
 
 
 def _averaged(branched: BranchedFrom) -> str:
-    sessions = len({session for session, _ in branched.moments})
-    text = f"each averaged over {plural(branched.times, 'repeat')}, paired by checkpoint and repeat"
-    if sessions < len(branched.moments):
-        text += f", from only {plural(sessions, 'session')}"
-    return text
+    return f"each averaged over {plural(branched.times, 'repeat')}, paired by checkpoint and repeat"

@@ -17,8 +17,8 @@ from matrix.stats.rounds.rules import MIN_ROUNDS
 def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> PowerQuestion | None:
     """What a plan can show, as a question, with effects in standard deviations without a pilot.
 
-    ``None`` if nothing is compared. Of a continuation the unit is the moment that is gone on from,
-    or the repeat if there is only one.
+    ``None`` if nothing is compared. Of a continuation the unit is the session that is gone on
+    from, or the repeat of a single moment.
     """
     factor, plan, spec = prepared.compare_factor, prepared.plan, prepared.spec
     if factor is None or len(prepared.factors[factor]) < 2:
@@ -26,11 +26,14 @@ def question_of_plan(prepared: Prepared, pilot: Pilot | None = None) -> PowerQue
     variants = len(prepared.factors[factor])
     unit, rounds, pairs = "round", plan.sessions // len(plan.cells), len(plan.cells) // variants
     if (continued := plan.continued) is not None:
-        one = len(continued.origins) == 1
-        unit, rounds = "checkpoint", len(continued.origins)
-        if one:
-            unit, rounds = "repeat", continued.repeats
-        pairs = 1 if one else continued.repeats
+        moments = len(continued.origins)
+        sessions = len({origin.session_id for origin in continued.origins})
+        unit, rounds, pairs = "checkpoint", moments, continued.repeats
+        if moments == 1:
+            unit, rounds, pairs = "repeat", continued.repeats, 1
+        elif 1 < sessions < moments:  # as `pairing_of` has it: a session's moments are averaged
+            unit, rounds = "parent session", sessions
+            pairs = round(moments * continued.repeats / sessions)
         pairs *= max(1, plan.variants // variants)
     goal = PowerGoal(
         alpha=round(1.0 - spec.compare.confidence, 12), n_variants=variants, engine=spec.engine

@@ -296,8 +296,9 @@ def _extremes(sessions: Any) -> dict[str, str]:
     if len(scored):
         found["best"] = str(scored.loc[scored["score"].idxmax(), "session_id"])
         found["worst"] = str(scored.loc[scored["score"].idxmin(), "session_id"])
-    if len(sessions):
-        found["longest"] = str(sessions.loc[sessions["turns"].idxmax(), "session_id"])
+    timed = sessions.dropna(subset=["turns"])  # a stranger's table may have none
+    if len(timed):
+        found["longest"] = str(timed.loc[timed["turns"].idxmax(), "session_id"])
     broken = sessions[sessions["outcome"].isin(["failed", "errored"])]
     if len(broken):
         found["failed"] = str(broken.iloc[0]["session_id"])

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from matrix.model.errors import BadInput, Mistake, did_you_mean
 from matrix.report.compare.compare import MatchupVerdict
 from matrix.report.compare.leading import Lead
-from matrix.report.compare.matchup import Matchup
+from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.text import plural
 from matrix.stats import MIN_SCENARIOS, new_scenarios, pairwise_level
 from matrix.stats.rounds.rules import MIN_ROUNDS
@@ -82,7 +82,7 @@ def chosen_breakdown(matchup: Matchup, by: str | None) -> str | None:
     Raises:
         BadInput: There is nothing of this name to break down by.
     """
-    there = {name: levels for name, levels in matchup.within.items() if name != "repeat"}
+    there = {name: levels for name, levels in matchup.within.items() if name not in AVERAGED}
     if by is None:
         return SCENARIO if len(set(there.get(SCENARIO, ()))) > 1 else None
     name = SCENARIO if by == STORY and STORY not in there else by

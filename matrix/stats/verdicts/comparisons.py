@@ -206,9 +206,12 @@ def known(se: float) -> float | None:
 
 def lost_pairs(table: RoundTable, a: int, b: int) -> tuple[int, int]:
     """Pairs of both variants lost to infrastructure, and further ones without both scores."""
-    live = int(table.both_live(a, b).sum()) * table.n_scenarios
+    live = np.repeat(table.both_live(a, b)[:, None], table.n_scenarios, axis=1)
     at_risk = table.at_risk(a, b)
-    return live - int(at_risk.sum()), int((at_risk & ~table.scored(a, b)).sum())
+    lost = live & ~at_risk
+    if table.never is not None:
+        lost &= ~(table.never[:, :, a] & table.never[:, :, b])
+    return int(lost.sum()), int((at_risk & ~table.scored(a, b)).sum())
 
 
 def discordant_needed(level: float) -> int:
