@@ -3,6 +3,7 @@
 python -m benchmarks.detectors                          the set that the detectors are made with
 python -m benchmarks.detectors held-out                 the set that is kept from them
 python -m benchmarks.detectors development --misses     each miss and false alarm, with its words
+python -m benchmarks.detectors --files 'more-*'         the part that a second author wrote
 
 No model is asked: what is measured is what the patterns find. A label is found if its type is
 reported within one turn of it; whatever else is reported is a false alarm.
@@ -137,14 +138,14 @@ class ReadAloud:
         return list(self.channel(channel)[-count:]) if count else []
 
 
-def read_set(folder: Path) -> list[Transcript]:
-    """Every transcript of a folder, in the order of its files.
+def read_set(folder: Path, files: str = "*.yaml") -> list[Transcript]:
+    """Every transcript of a folder, or of those of its ``files``, in the order of their names.
 
     Raises:
         BadInput: A file that is not in the format; every mistake in it.
     """
     found: list[Transcript] = []
-    for path in sorted(folder.glob("*.yaml")):
+    for path in sorted(folder.glob(files)):
         text = "".join(f"  {line}" for line in path.read_text("utf-8").splitlines(keepends=True))
         document = parse_document(f"transcripts:\n{text}", str(path))
         found += check(document, Transcripts).transcripts
@@ -268,9 +269,10 @@ def main() -> int:
     )
     parser.add_argument("set", nargs="?", choices=SETS, default=SETS[0], help="which set")
     parser.add_argument("--misses", action="store_true", help="list misses and false alarms")
+    parser.add_argument("--files", default="*.yaml", help="only files of this pattern")
     options = parser.parse_args()
     folder = FOLDER / options.set
-    transcripts = read_set(folder)
+    transcripts = read_set(folder, options.files)
     if not transcripts:
         print(f"no transcripts in {folder}", file=sys.stderr)
         return 1

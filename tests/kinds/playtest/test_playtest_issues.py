@@ -274,7 +274,7 @@ def test_changes_questions_and_hearsay_are_no_contradictions(steps: tuple[str, .
 
 def test_only_a_few_facts_are_kept() -> None:
     things = ("gate", "hatch", "shutter", "cage", "cabinet")
-    colours = ("red", "blue", "grey", "olive", "new", "far")
+    colours = ("red", "blue", "grey", "olive", "new", "far", "near", "left", "second", "pine")
     told = " ".join(f"The {one} {thing} is locked." for thing in things for one in colours)
     _, facts = detect_contradictions((), [Told(1, told)])
     assert len(facts) == KEPT_FACTS < len(things) * len(colours)

@@ -21,24 +21,37 @@ from benchmarks.detectors import (
 )
 
 PRECISION, RECALL = 0.9, 0.8
+SECOND = "more-*.yaml"
+"""What a second author wrote, in other styles: the recall of patterns is not promised there."""
 
 
 @cache
-def played() -> list[tuple[Transcript, list[Finding]]]:
-    return [(one, reported(one)) for one in read_set(FOLDER / "development")]
+def played(files: str) -> list[tuple[Transcript, list[Finding]]]:
+    return [(one, reported(one)) for one in read_set(FOLDER / "development", files)]
+
+
+def of_the_first() -> list[tuple[Transcript, list[Finding]]]:
+    second = {one.id for one, _ in played(SECOND)}
+    return [(one, found) for one, found in played("*.yaml") if one.id not in second]
 
 
 @pytest.mark.parametrize("name", TYPES)
 def test_each_detector_finds_most_of_the_development_set_and_little_else(name: str) -> None:
-    tally = tallied(played(), (name,))
+    tally = tallied(of_the_first(), (name,))
     assert tally.precision is not None
     assert tally.recall is not None
     assert tally.precision >= PRECISION
     assert tally.recall >= RECALL
 
 
+def test_little_is_reported_wrongly_of_a_second_author() -> None:
+    tally = tallied(played(SECOND))
+    assert tally.precision is not None
+    assert tally.precision >= PRECISION
+
+
 def test_half_of_the_development_set_is_clean_and_its_names_say_nothing() -> None:
-    transcripts = [one for one, _ in played()]
+    transcripts = [one for one, _ in played("*.yaml")]
     assert len({one.id for one in transcripts}) == len(transcripts) >= 60
     clean = sum(not one.labels for one in transcripts)
     assert 0.4 <= clean / len(transcripts) <= 0.6

@@ -137,7 +137,9 @@ _LOST: Final = re.compile(
     r"(?! of |, (?:i love|but i (?:love|like)|great|nice))"
     r"|\bi (?:don't|do not|can't|cannot) (?:get|understand|follow) (?:what|this|that|any|where"
     r"|who)\b"
-    r"|\bwho(?:'s| is) ['\"\u2018\u201c]?(?:he|she|they|it|who)['\"\u2019\u201d]?\?"
+    r"|\bwho(?:'s| is) ['\"\u2018\u201c](?:he|she|they|it|who)['\"\u2019\u201d]\?"
+    r"|\bwho(?:'s| is) who\b"
+    r"|\b(?:wait|sorry|hang on|hold on|huh)\b[^.!?\n]{0,12}\bwho(?:'s| is) (?:he|she|they|it)\?"
     r"|\b(?:wait|sorry|hang on|hold on|huh)\b[^.!?\n]{0,12}\b(?:where are we|who am i"
     r"|which one of us"
     r"|who are we talking (?:about|to)|who is talking|who's talking|what are we (?:doing"
@@ -229,6 +231,10 @@ _OUT_OF_ROLE: Final = re.compile(
     r"|oversight)\b|\blet me know (?:if|how|when) you(?:'d| would)? (?:like|want|prefer)\b"
     r"|\bwould you like me to\b|\b(?:token|context) (?:limit|window)\b|\bhere(?:'s| is) (?:a|the) "
     r"(?:revised|rewritten|updated) (?:version|scene)\b|\[insert\b|\b(?:npc|player character)s?\b"
+    r"|\bmy (?:next|last|previous) (?:response|message|reply|output)\b"
+    r"|\b(?:the|my|our|your) outline (?:asks|says|calls|wants|has|requires|suggests)\b"
+    r"|\b(?:tell|let) me (?:know )?if you(?:'d| would) (?:prefer|like|rather)\b"
+    r"|\b(?:page|screen) time\b"
     r"|\bout of character\b|\bin my (?:notes|outline)\b",
     re.IGNORECASE,
 )
@@ -239,7 +245,8 @@ _OUT_OF_ROLE_WORDS: Final = word_set(
     "comply "
     "engage happy notes script outline pulse beat apologize apologise let like token context "
     "version "
-    "insert npc npcs character create help a.i knowledge gamemaster"
+    "insert npc npcs character create help a.i knowledge gamemaster response message reply output "
+    "page screen tell"
 )
 
 

@@ -21,7 +21,12 @@ SHORTEST: Final = 12
 """Words; shorter paragraphs (``What do you do?``) may come again."""
 
 _SAME: Final = 4
-"""Hashes in common, of ``KEPT_HASHES``, that make two paragraphs near-duplicates."""
+_SAME_LONG: Final = 3
+"""Hashes in common, of ``KEPT_HASHES``, that make two paragraphs near-duplicates; long ones share
+three by no chance."""
+
+_LONG_BELOW: Final = 0x50000
+"""Below it are all hashes of a sketch of some twenty-five shingles or more."""
 
 Sketch = tuple[int, ...]
 
@@ -48,7 +53,8 @@ def are_near(one: Sketch, other: Sketch) -> bool:
     """Whether two sketches are of near-duplicate paragraphs."""
     if one == other:
         return True
-    needed = min(_SAME, max(1, min(len(one), len(other)) - 1))
+    long = len(one) == len(other) == KEPT_HASHES and max(one[-1], other[-1]) < _LONG_BELOW
+    needed = min(_SAME_LONG if long else _SAME, max(1, min(len(one), len(other)) - 1))
     return len(set(one).intersection(other)) >= needed
 
 

@@ -22,11 +22,13 @@ from matrix.kinds.playtest.detect.moments import (
 )
 from matrix.kinds.playtest.detect.reading import (
     HeardOutput,
+    bare,
     closes,
     marker_of,
     read,
     spoken,
     title_of,
+    words_of,
 )
 from matrix.kinds.playtest.detect.story import beats
 from matrix.kinds.playtest.detect.story.deaths import deaths
@@ -128,7 +130,8 @@ def observe(
     told = state.model_copy(update=update)
     for found in (
         issues.detect_forced_segue(output.reading, output.label.segue, worded=output.announced),
-        issues.detect_stuck(output.turn, told.last_pulse, stuck_after),
+        issues.detect_stuck(output.turn, told.last_pulse, stuck_after)
+        or _stands_still(output, world, log, stuck_after),
         issues.detect_character_break(output.reading),
         issues.detect_lost_narrator(output.reading),
         issues.detect_breakdown(output.reading, world.guide),
@@ -139,6 +142,17 @@ def observe(
     if any(found.kind == "breakdown" for found in findings):
         told = told.model_copy(update={"blanks": state.blanks + 1})
     return Observation(count_issues(told, findings), findings)
+
+
+def _stands_still(output: Output, world: World, log: MessageLog, after: int) -> IssueFound | None:
+    """Outputs that bring nothing new although they look like progress; said once per stretch."""
+    texts = [*_narrated(log), output.reading.spoken]
+    if not beats.stands_still(texts, after, world.guide):
+        return None
+    if beats.stands_still(texts[:-1], after, world.guide):
+        return None
+    detail = f"nothing new in {after} outputs: {quoted(output.reading.spoken)}"
+    return IssueFound("stuck", "story", detail, issues.WARNING, float(after))
 
 
 def has_ended(output: Output) -> bool:
@@ -206,8 +220,13 @@ def _ending(
     """What is wrong with an ending: it comes too early, or is not the guide's."""
     listed = beats.beats_of(world.guide)
     expected, told = world.expected or len(listed), state.pulses
-    if listed and told < world.early_end * expected:
-        told = max(told, beats.touched([*_narrated(log), output.reading.spoken], listed))
+    if listed:
+        met = beats.touched([*_narrated(log), output.reading.spoken], listed)
+        told = max(told, len(met)) if told < world.early_end * expected else told
+        if beats.lacks_its_end(state.beats, met, listed):
+            detail = f"the story ended without the guide's last pulses, after {told} of {expected}"
+            yield IssueFound("early_end", "story", detail, issues.ERROR, round(told / expected, 3))
+            return
     if expected and told < world.early_end * expected:
         detail = f"the story ended after {told} of {expected} pulses"
         share = round(told / expected, 3)
@@ -366,7 +385,7 @@ def _strangers(
 ) -> dict[str, Any]:
     known = known_words(world.guide, world.about)
     seen = {word for name in state.strangers for word in name.split()}
-    said, narrated = _not_narrated(log), _narrated(log)
+    said, narrated = _brought_up(log), _narrated(log)
     found = [
         finding
         for finding in issues.detect_deviations(output.reading, known, said, narrated)
@@ -379,11 +398,16 @@ def _strangers(
     return {"strangers": names[-KEPT_STRANGERS:]}
 
 
-def _not_narrated(log: MessageLog) -> Iterator[str]:
-    """What players have said, and who they are: all that does not come from the narrator."""
+def _brought_up(log: MessageLog) -> Iterator[str]:
+    """Who the players are, and words that they said before the narrator did."""
+    told: set[str] = set()
     for position in range(len(log)):
-        if log[position].speaker != NARRATOR:
-            yield log[position].text
+        line = log[position]
+        words = set(map(bare, words_of(line.text)))
+        if line.speaker == NARRATOR:
+            told |= words
+        else:
+            yield " ".join(words - told)
 
 
 def _narrated(log: MessageLog) -> Iterator[str]:

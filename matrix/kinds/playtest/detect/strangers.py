@@ -1,30 +1,42 @@
 """Guide deviation, as far as wording shows it: people, places and things that are not in the guide.
 
-Somebody with a full name, or a title and a name, whom a sentence brings in (``called``, steps in,
-says, claims ...) counts at once, unless they only pass by. Any other name counts when it takes
-over: when the narrator keeps coming back to it. Neither counts if any of its words is in the
-guide, in the group, or in anything a player has said. What an invention is called by no name
-passes unseen.
+A narrator may invent: somebody who passes, a ship's name, a cousin of somebody whom the guide has.
+An invention deviates when it takes over: when it acts and comes back, fills an output, or is
+brought in with a claim on the story (gives orders, leads the group, has been here all along). No
+name counts that has a word of the guide or the group, or that a player said first. What an
+invention is called by no name passes unseen.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import bare, word_set, words_of
 
 KEPT_STRANGERS: Final = 8
-OFTEN: Final = 3
-IN_ONE: Final = 4
-"""Times that a name is told, in several outputs or in one, when it has taken over."""
+ACTS: Final = 2
+"""Deeds that make a name somebody who acts, rather than somebody who is spoken of."""
+
+TOLD: Final = 4
+"""Times that somebody who acts is told, in one output or over several."""
+
+PLACES_TOLD: Final = 5
+PLACES_OUTPUTS: Final = 3
+"""The same for a name without deeds, and the outputs that have it."""
+
+FILLS: Final = 0.4
+"""Share of the sentences of an output that somebody who fills it is in."""
+
+_FEW: Final = 2
+"""Sentences of an output that one mention fills."""
 
 _TITLE: Final = (
     r"(?:Dr|Doctor|Prof|Professor|Captain|Father|Mother|Brother|Sister|Sir|Lady|Lord"
     r"|Dame|Aunt|Uncle|Inspector|Sergeant|Constable|Officer|Colonel|Major|Reverend|Judge|Mayor"
-    r"|Count|Countess|Duke|Baron|Baroness|Madame|Old)\.?"
+    r"|Count|Countess|Duke|Baron|Baroness|Madame|Mr|Mrs|Miss|Old)\.?"
 )
 _NAME: Final = r"[A-Z][a-z]{2,}(?:-[A-Z][a-z]+)?"
 _DOES: Final = (
@@ -41,7 +53,16 @@ _PERSON: Final = re.compile(
     rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} ){{0,4}}"
     rf"(?P<placed>{_NAME} {_NAME})\b"
 )
+_CLAIMS: Final = re.compile(
+    r"\b(?:giv(?:es?|ing|en) (?:the |all the |you )?orders|takes? (?:charge|over|command)"
+    r"|(?:has|have) been here all along|(?:none|nobody|no one) (?:of you )?(?:has|have) (?:ever )?"
+    r"heard of|follow (?:him|her|me)|leads? you|needs? your help|come with me|knows? the way"
+    r"|help me|you (?:shall|will|must) help|I am your"
+    r"|I (?:run|own|rule) th(?:is|e)|is in charge|(?:her|his) (?:true|new) (?:heir|master))\b",
+    re.IGNORECASE,
+)
 _CAPITALISED: Final = re.compile(r"\b[A-Z][a-z]{2,}")
+_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]*")
 _NO_NAME: Final = word_set(
     "the this that these those there then they you your yours what when where which who whose why "
     "how and but for nor not yes one two three four five six seven eight nine ten each every some "
@@ -54,6 +75,29 @@ _NO_NAME: Final = word_set(
     "street road lane house hall inn church chapel tower bridge room gate square bay river lake "
     "island hill mountain forest station hotel school book letter night day story guide end"
 )
+_PASSES: Final = re.compile(
+    r"\b(?:is gone|are gone|gone before|passes|passing|hurries (?:past|by|on|off)|walks on"
+    r"|goes on (?:his"
+    r"|her)|drives (?:off|away|on)|waves? (?:and|as)|moves off|disappears|nods? (?:and|as)"
+    r"|wishes you"
+    r"|hums to|goes back to|says nothing more|in passing|goes by|touches his (?:hat|cap))\b"
+)
+_PROPER: Final = re.compile(
+    r"(?<![.!?\u2026:\"\u201c*_(>|-] )(?<![\"\u201c*_(>|-])(?<=[a-z,;] )[A-Z][a-z]{2,}\b"
+)
+_PLAIN_CAPITAL: Final = word_set(
+    "sir madam ma'am lord lady god heaven hell christ jesus english french german latin spanish "
+    "italian greek turkish russian chinese arabic dutch irish scottish welsh hungarian american "
+    "european roman christmas easter sunday devil fate death bible captain doctor professor father "
+    "mother inspector majesty highness honour excellency grace please hello welcome yes your its "
+    "i'm i've i'll you're we're they're it's that's there's don't can't won't let's"
+)
+_KIN: Final = (
+    r"(?:brother|sister|son|daughter|wife|husband|mother|father|cousin|uncle|aunt|nephew|niece"
+    r"|grandson|granddaughter|grandmother|grandfather|twin|widow|late|child|baby|boy|girl|dog|cat"
+    r"|horse|mule|pony|parrot)"
+)
+_LONG_NAME: Final = r"[a-z,] (?:[Tt]he )?[A-Z][a-z]+ (?:of )?{}\b"
 
 
 @lru_cache(maxsize=64)
@@ -79,34 +123,15 @@ class Stranger(NamedTuple):
     detail: str
 
 
-_PASSES: Final = re.compile(
-    r"\b(?:is gone|are gone|gone before|passes|passing|hurries (?:past|by|on|off)|walks on"
-    r"|goes on (?:his"
-    r"|her)|drives (?:off|away|on)|waves? (?:and|as)|moves off|disappears|nods? (?:and|as)"
-    r"|wishes you"
-    r"|hums to|goes back to|says nothing more|in passing|goes by|touches his (?:hat|cap))\b"
-)
-_PROPER: Final = re.compile(
-    r"(?<![.!?\u2026:\"\u201c*_(>|-] )(?<![\"\u201c*_(>|-])(?<=[a-z,;] )[A-Z][a-z]{2,}\b"
-)
-_PLAIN_CAPITAL: Final = word_set(
-    "sir madam ma'am lord lady god heaven hell christ jesus english french german latin spanish "
-    "italian greek turkish russian chinese arabic dutch irish scottish welsh hungarian american "
-    "european roman christmas easter sunday devil fate death bible captain doctor professor father "
-    "mother inspector majesty highness honour excellency grace please hello welcome yes your its "
-    "i'm i've i'll you're we're they're it's that's there's don't can't won't let's"
-)
-
-
 def find_strangers(
     text: str, known: frozenset[str], said: Iterable[str], narrated: Iterable[str] = ()
 ) -> list[Stranger]:
-    """Names in an output of which nobody has heard.
+    """Names in an output that are not the guide's and take its story over.
 
     Args:
         text: The output.
         known: Words of guide, title, setting and group, in lower case.
-        said: What players have said and who they are, read only if there is a candidate.
+        said: What players have said first and who they are, read only if there is a candidate.
         narrated: The narrator's earlier outputs, read only if there is a candidate.
     """
     unheard = {word.lower() for word in _CAPITALISED.findall(text)} - known - _NO_NAME
@@ -116,10 +141,11 @@ def find_strangers(
     heard = {bare(word) for line in said for word in words_of(line)}
     unheard -= heard
     found = [
-        Stranger(name, "a named person who is not in the guide")
+        Stranger(name, "a named person who is not in the guide takes over")
         for name in candidates(text)
         if not any(part in known or part in heard for part in map(bare, words_of(name)))
         and not _passes_by(name, text)
+        and _is_weighty(name, text)
     ]
     named = {word.lower() for one in found for word in one.name.split()}
     return found + _recurring(text, unheard - named, narrated)
@@ -130,22 +156,58 @@ def _passes_by(name: str, text: str) -> bool:
     return _PASSES.search(text[max(0, at - 120) : at + 200]) is not None
 
 
-def _recurring(text: str, unheard: Iterable[str], narrated: Iterable[str]) -> list[Stranger]:
-    """Names that the narrator keeps coming back to."""
-    wanted = {word for word in _PROPER.findall(text) if word.lower() in set(unheard)}
+def _is_weighty(name: str, text: str) -> bool:
+    """Whether who is brought in lays claim to the story, or is what the output is about."""
+    at = text.find(name)
+    if _CLAIMS.search(text[at : at + 240]):
+        return True
+    acts = re.search(rf"{_deeds_of(name)}|\b{name}, who", text)
+    return acts is not None and _share(name, text) >= FILLS
+
+
+def _share(name: str, text: str) -> float:
+    told = _SENTENCE.findall(text)
+    times = sum(name in sentence for sentence in told)
+    return times / len(told) if times > 1 or len(told) <= _FEW else 0.0
+
+
+def _recurring(text: str, unheard: set[str], narrated: Iterable[str]) -> list[Stranger]:
+    """Names that act and that the narrator keeps coming back to."""
+    wanted = {word for word in _PROPER.findall(text) if word.lower() in unheard}
+    wanted |= {part for name in candidates(text) for part in name.split()}
+    wanted = {word for word in wanted if word.lower() in unheard}
     if not wanted:
         return []
     before = list(narrated)
-    found: list[Stranger] = []
-    for word in sorted(wanted, key=text.index):
-        form = re.compile(rf"\b{word}\b")
-        here = len(form.findall(text))
-        earlier = [len(form.findall(line)) for line in before if word in line]
-        several = sum(earlier) + here >= OFTEN and bool(earlier)
-        if several or here >= IN_ONE:
-            times = sum(earlier) + here
-            found.append(Stranger(_whole(word, text), f"told {times} times, and not in the guide"))
-    return found[:1]
+    for word in sorted(wanted, key=lambda one: (text.index(one), one)):
+        told = [line for line in before if word in line] + [text]
+        if _takes_over(word, told):
+            times = sum(line.count(word) for line in told)
+            return [Stranger(_whole(word, text), f"told {times} times, and not in the guide")]
+    return []
+
+
+def _takes_over(word: str, told: Sequence[str]) -> bool:
+    """Whether a name of these outputs, the newest last, is more than an invention in passing."""
+    whole = "\n".join(told)
+    form = re.compile(rf"\b{word}\b")
+    times = len(form.findall(whole))
+    if _share(word, told[-1]) >= FILLS and re.search(_LONG_NAME.format(word), told[-1]):
+        return times > 1
+    if times < TOLD or re.search(rf"\b{_KIN},? (?:was |is )?(?:called |named )?{word}\b", whole):
+        return False
+    acting = len(re.findall(_deeds_of(word), whole))
+    if acting >= ACTS:
+        return True
+    named = len(re.findall(rf"\bthe {word}\b", whole)) * 2 < times
+    return named and times >= PLACES_TOLD and len(told) >= PLACES_OUTPUTS
+
+
+def _deeds_of(word: str) -> str:
+    """A pattern of what somebody does."""
+    does = r"(?!(?:is|was|has|had|does|says?|street|house)\b)[a-z]{2,}(?:s|ed)\b"
+    said = r"(?:says?|said|asks?|asked|whispers?|whispered|answers?|answered|replies|replied)"
+    return rf"(?<!the )\b{word}(?: (?:{said}|{does}|[a-z]{{3,}}ly {does}))|\b{said} {word}\b"
 
 
 def _whole(word: str, text: str) -> str:

@@ -9,6 +9,9 @@ from typing import Final
 FEWEST: Final = 3
 """Beats that make a list; fewer may be anything."""
 
+_SHORTEST: Final = 4
+"""Characters; less between two marks is no beat."""
+
 _NUMBERED: Final = re.compile(
     r"^[\s>#*+-]{0,9}(?:(?:beat|pulse|scene|act|chapter|part|step)\s{1,3})?[(*]{0,3}"
     r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
@@ -28,18 +31,39 @@ _IN_PROSE: Final = re.compile(
     r"|Finally|At last|Eventually|Second|Third|Last(?:ly)?)\b"
 )
 _ENDING: Final = re.compile(
-    r"^\W{0,6}(?:<ending>\s*|(?:possible |the )?(?:endings?|finale|closing (?:picture|image|scene))"
-    r"\W{0,4}[:.]\W{0,4}|how it (?:ends|closes)\W{0,6}|(?=(?:in the end|it (?:all )?ends|ends "
-    r"(?:with|at|in|on|when)|the (?:story|session|game) (?:ends|closes))\b))(?P<text>.*)$",
+    r"^\W{0,6}(?:\d{1,2}[.)]\s{1,3})?(?:<(?:the[ _-])?end(?:ing)?>\s*"
+    r"|(?:possible |the )?(?:endings?|finale|closing (?:picture|image|scene))\W{0,4}[:.]\W{0,4}"
+    r"|(?:the )?end\W{0,3}:\W{0,4}|how it (?:ends|closes)\W{0,6}"
+    r"|(?=(?:in the end|it (?:all )?ends|ends (?:with|at|in|on|when)"
+    r"|the (?:story|session|game) (?:ends|closes))\b))(?P<text>.*)$",
     re.IGNORECASE,
 )
+_ENDS_SO: Final = re.compile(
+    r"(?:^|[.;!?:]\s{1,3})(?P<text>(?:(?:It|Everything"
+    r"|The (?:story|session|game|tale|evening)) (?:all )?(?:ends|closes|finishes)|Ends?)"
+    r" (?:with|at|in|on|when|as)\b[^\n]*|End(?:ing)?: [^\n]*)",
+    re.MULTILINE,
+)
+_INLINE: Final = re.compile(
+    r"^\W{0,6}(?:story |the |clues )?(?:beats?|pulses?|scenes?|acts|plot|in order|clues in order)"
+    r"\b[^:\n]{0,40}:\W{0,4}(?P<text>[^\n]{20,})$",
+    re.IGNORECASE,
+)
+_BETWEEN: Final = (
+    re.compile(r"\s*[;,.]?\s*\(\d{1,2}\)\s*"),
+    re.compile(r"\s+(?:->|\u2192|/|\u2013|\u2014|-|>|\|)\s+"),
+    re.compile(r"\s*;\s*"),
+)
+_ARROW: Final = re.compile(r"^\s{0,9}(?:->|\u2192|=>|>>)\s*(?P<text>\S.*)$")
+_BOLD: Final = re.compile(r"\*\*(?P<text>[^*\n]{3,60}\*\*[^*\n]{12,})")
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
 
 
 def loose_beats(markdown: str) -> list[str]:
     """Beats in order, as the texts of their lines; empty if nothing looks like a list of them."""
     lines = markdown.splitlines()
-    for found in (_numbered(lines), _tabled(lines), _under_a_label(lines), _in_prose(lines)):
+    for read in (_numbered, _tabled, _under_a_label, _arrows, _inline, _in_prose, _bold):
+        found = read(lines)
         if len(found) >= FEWEST:
             return found
     return []
@@ -53,7 +77,8 @@ def loose_ending(markdown: str) -> str:
             told = match["text"].strip(" *#>")
             after = " ".join(line.strip() for line in lines[index + 1 : index + 3])
             return re.sub(r"</?\w{1,20}>?", " ", told or after).strip()
-    return ""
+    found = list(_ENDS_SO.finditer(markdown))
+    return found[-1]["text"].strip(" *") if found else ""
 
 
 def _numbered(lines: Sequence[str]) -> list[str]:
@@ -112,6 +137,31 @@ def _under_a_label(lines: Sequence[str]) -> list[str]:
         elif inside and text and not text.startswith("<"):
             inside = False
     return found
+
+
+def _arrows(lines: Sequence[str]) -> list[str]:
+    """Lines that begin with an arrow."""
+    return [match["text"] for line in lines if (match := _ARROW.match(line))]
+
+
+def _inline(lines: Sequence[str]) -> list[str]:
+    """Beats in one line behind a label, with numbers, arrows, dashes or semicolons between them."""
+    for line in lines:
+        if match := _INLINE.match(line):
+            for between in _BETWEEN:
+                found = [piece.strip(" .*") for piece in between.split(match["text"])]
+                if len(told := [piece for piece in found if len(piece) > _SHORTEST]) >= FEWEST:
+                    return told
+    return []
+
+
+def _bold(lines: Sequence[str]) -> list[str]:
+    """Bold titles with what happens, in running text."""
+    for line in lines:
+        found = [match["text"].replace("**", "") for match in _BOLD.finditer(line)]
+        if len(found) >= FEWEST + 1:
+            return found
+    return []
 
 
 def _in_prose(lines: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ before the later ones, so that an allusion to the end is not the end.
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
@@ -30,6 +31,9 @@ _AT_ONCE: Final = 2
 _LEAST: Final = 2
 """Words in common that make a beat told, whatever their share."""
 
+_MOST_TOLD: Final = 0.6
+"""Share of a guide's beats above which a story without the last of them has had its end."""
+
 _CERTAIN: Final = 5
 """Words in common that leave no doubt that an output tells a beat."""
 
@@ -47,6 +51,9 @@ _COMMON: Final = word_set(
     "want wants way while why without player players between pulse beat scene act story narrator "
     "somebody something someone anything nothing going come comes goes find finds found"
 )
+
+
+_NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
 class Beat(NamedTuple):
@@ -133,6 +140,7 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
     last = max(told, default=-1)
     fresh: list[int] = []
     jumped = None
+    early = {word for beat in beats[: last + 2] for word in beat.words}
     for place, score in enumerate(found):
         if place in told or score.words < min(_LEAST, len(beats[place].words)):
             continue
@@ -141,9 +149,13 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
         if ahead <= 1 + since:
             if score.share >= (_ENOUGH if ahead <= 1 or best else _STRONG):
                 fresh.append(place)
-        elif best and score.share >= _SURE and score.words >= _JUMP:
+        elif best and score.share >= _SURE:
+            own = len((stems(text) & beats[place].words.keys()) - early)
+            if own < _JUMP:
+                continue
             fresh.append(place)
-            if ahead > max(_JUMP - 1, 2 * since):
+            near = max((one.share for one in found[last + 1 : last + 2 + since]), default=0.0)
+            if ahead > max(_JUMP - 1, 2 * since) and score.share >= 2 * near:
                 jumped = place
     return Told(tuple(fresh), jumped)
 
@@ -155,8 +167,8 @@ def tells_a_beat(text: str, guide: str) -> bool:
     )
 
 
-def touched(texts: Iterable[str], beats: Sequence[Beat]) -> int:
-    """How many beats anything was told of, in however few words."""
+def touched(texts: Iterable[str], beats: Sequence[Beat]) -> frozenset[int]:
+    """Places of the beats that anything was told of, in however few words."""
     met: set[int] = set()
     for text in texts:
         found = sorted(enumerate(scores(text, beats)), key=lambda one: -one[1].share)
@@ -165,13 +177,49 @@ def touched(texts: Iterable[str], beats: Sequence[Beat]) -> int:
             for place, score in found[:_AT_ONCE]
             if score.words >= min(_LEAST, len(beats[place].words)) and score.share >= _TOUCHED
         )
-    return len(met)
+    return frozenset(met)
+
+
+_STILL: Final = re.compile(
+    r"\b(?:nothing|still|same|again|wait(?:s|ing)?|silen(?:ce|t)|quiet|goes on|go on|keeps?"
+    r"|continues?|remains?|no (?:one|answer|sign|sound|change)|nobody|not sure|anywhere"
+    r"|stretch(?:es)?|endless\w*|could be|perhaps|maybe|another|as before|unchanged|empty)\b",
+    re.IGNORECASE,
+)
+_STILL_RATE: Final = 0.022
+_NEW_RATE: Final = 0.025
+_STILL_WORDS: Final = 100
+"""Outputs in which so many of a hundred words say that nothing is new, and so few are words of the
+guide that were not told before, stand still; below so many words there is no telling."""
+
+
+def stands_still(texts: Sequence[str], last: int, guide: str) -> bool:
+    """Whether the ``last`` of these outputs bring nothing of the guide and say that all stays.
+
+    The first output of a story always brings something.
+    """
+    before, window = texts[:-last], texts[-last:]
+    length = sum(len(words_of(text)) for text in window)
+    if not before or len(window) < last or length < _STILL_WORDS:
+        return False
+    if sum(len(_STILL.findall(text)) for text in window) < _STILL_RATE * length:
+        return False
+    told = frozenset[str]().union(*map(stems, before))
+    fresh = frozenset[str]().union(*map(stems, window)) & stems(guide)
+    return len(fresh - told) <= _NEW_RATE * length
+
+
+def lacks_its_end(told: Collection[int], met: Collection[int], beats: Sequence[Beat]) -> bool:
+    """Whether the guide's last third was not touched on, and about half was told at most."""
+    last = len(beats) - max(1, len(beats) // 3)
+    reached = any(place >= last for place in (*told, *met))
+    return len(told) <= _MOST_TOLD * len(beats) and not reached
 
 
 def is_other_ending(texts: Sequence[str], guide: str) -> bool:
     """Whether the last outputs have nothing of the ending that the guide tells."""
-    ending = parse_guide(guide).ending
-    own = stems(ending)
+    names = {stem(word.lower()) for word in _NAME.findall(guide)}
+    own = stems(parse_guide(guide).ending) - names
     if len(own) < 4:
         return False
     said = {word for text in texts for word in stems(text)}

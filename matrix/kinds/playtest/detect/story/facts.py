@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import word_set
 from matrix.kinds.playtest.detect.story import measures
+from matrix.kinds.playtest.detect.story.particulars import WEEKDAY
 from matrix.kinds.playtest.detect.story.people import people_of
 from matrix.kinds.playtest.detect.story.prose import (
     Sentence,
@@ -28,7 +29,7 @@ from matrix.kinds.playtest.detect.story.prose import (
 )
 from matrix.kinds.playtest.setup.state import Fact
 
-KEPT_FACTS: Final = 16
+KEPT_FACTS: Final = 40
 GENERIC_FOR: Final = 2
 """Turns for which ``the door`` without anything that tells it from others is taken for one door."""
 
@@ -203,6 +204,7 @@ _REGAINED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_OF_THE_HOUR: Final = (measures.CLOCK, measures.DAYTIME, WEEKDAY)
 _LIGHTS: Final = re.compile(
     r"\b(?:lights?|lamps?|switch|power|candles?|torch(?:es)?|lanterns?|out (?:they|it) goe?s?)\b",
     re.IGNORECASE,
@@ -366,7 +368,7 @@ class FactBook:
 
 def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
     """Whether a sentence may tell of a change to what a fact is about."""
-    if fact.axis in (measures.CLOCK, measures.DAYTIME):
+    if fact.axis in _OF_THE_HOUR:
         return measures.TIME_PASSES.search(told) is not None
     if fact.axis == "light" and _LIGHTS.search(told):
         return True

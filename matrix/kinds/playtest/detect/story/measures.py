@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from matrix.kinds.playtest.detect.reading import word_set
+from matrix.kinds.playtest.detect.story import particulars as told_of
 from matrix.kinds.playtest.detect.story.prose import Sentence, is_supposed, sentences, thing_of
 from matrix.kinds.playtest.setup.state import Fact
 
@@ -40,6 +41,7 @@ CHANGES: Final[Mapping[str, re.Pattern[str]]] = {
     PLACE_NUMBER: re.compile(r"\b(?:new|other|another|mov|chang|swap|instead)", re.IGNORECASE),
     FLOOR: re.compile(r"\b(?:another|other|new|mov|branch)", re.IGNORECASE),
     NAME: re.compile(r"\b(?:another|other|new|second|real|lie|alias|call me)", re.IGNORECASE),
+    **told_of.CHANGES,
 }
 """Axis -> words that, in a sentence with its subject, take a fact away."""
 
@@ -273,6 +275,10 @@ def claims(text: str, turn: int) -> Iterator[Claim]:
             )
     for axis, subject, value, words in _of_text(" ".join(text.split())):
         yield Claim(Fact(axis=axis, subject=subject, value=value, turn=turn), words)
+    plain = " ".join(one.text for one in sentences(text) if not is_supposed(one.text))
+    for one in told_of.particulars(plain):
+        fact = Fact(axis=one.axis, subject=one.subject, value=one.value, turn=turn)
+        yield Claim(fact, one.words, one.held)
 
 
 def excludes(known: Fact, claim: Claim) -> bool:

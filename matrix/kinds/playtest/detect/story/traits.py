@@ -85,7 +85,11 @@ _LOUD: Final = word_set(
     "screams shrieks snarls roars bellows yells rages howls shouts screamed shouted roared yelled "
     "bellowed shrieked"
 )
-_VIOLENT: Final = word_set("beats slaps kicks punches stabs strangles spits whips beat slapped")
+_VIOLENT: Final = word_set(
+    "beats slaps kicks punches stabs strangles spits whips beat slapped strikes struck hits shoots "
+    "shot kicked punched stabbed strangled whipped shoves shoved throttles"
+)
+_SOMEBODY: Final = word_set("him her you them at boy girl man woman child dog guard face")
 _NEVER: Final = re.compile(
     r"\b(?:never|would never|refuses to|will not|won't|does not|doesn't|cannot|can't)"
     r" (?P<verb>[a-z]+)(?P<rest>(?: [a-z']+){0,4})",
@@ -178,6 +182,7 @@ def traits_in(text: str) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
     if found := _MANNERS.search(text):
         calm = _CALM.search(found[0]) is not None
         yield text, lambda deed: _is_rude(deed, calm=calm)
+    yield from ((text, goes_against) for told, goes_against in _HABITS if told.search(text))
     if _QUESTIONS.search(text):
         yield text, lambda deed: len(deed.speech.split()) >= 6 and "?" not in deed.speech
     for match in _IS_NEVER.finditer(text):
@@ -192,9 +197,8 @@ def traits_in(text: str) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
 
 
 _SEES: Final = word_set(
-    "sees watches reads looks glances stares spots eyes peers gazes studies saw watched read "
-    "looked "
-    "glanced stared spotted squints inspects examines"
+    "sees watches reads glances spots peers studies saw watched read glanced spotted squints "
+    "inspects examines inspected examined"
 )
 _HEARS: Final = word_set("hears heard listens listened overhears overheard eavesdrops")
 
@@ -222,9 +226,134 @@ def _speaks(deed: Deed) -> bool:
 
 
 def _is_rude(deed: Deed, *, calm: bool) -> bool:
-    loud = calm and deed.verb in _LOUD
+    loud = calm and deed.verb in _LOUD and not deed.is_denied
     insult = bool(deed.speech) and _INSULT.search(deed.speech) is not None
-    return loud or insult or deed.verb in _VIOLENT
+    return loud or insult or _is_violent(deed)
+
+
+def _is_violent(deed: Deed) -> bool:
+    """Whether somebody lays hands on somebody."""
+    return deed.verb in _VIOLENT and bool(deed.near & _SOMEBODY) and not deed.is_denied
+
+
+def _verbs_and(verbs: str, things: str = "", *, besides: str = "") -> Callable[[Deed], bool]:
+    """Deeds by their verbs, done to certain things if any are named."""
+    does, to, never = word_set(verbs), word_set(things), word_set(besides)
+
+    def breaks(deed: Deed) -> bool:
+        if deed.verb not in does or deed.is_denied or deed.words & never:
+            return False
+        return not to or bool(deed.words & to)
+
+    return breaks
+
+
+def _talks_at_length(deed: Deed) -> bool:
+    return len(deed.speech.split()) >= _AT_LENGTH
+
+
+_AT_LENGTH: Final = 35
+"""Words that somebody of few words does not say at once."""
+
+_ASKS_FOR_MONEY: Final = re.compile(
+    r"\b(?:in cash|make it worth|for a (?:small )?(?:price|fee|consideration)|cross my palm"
+    r"|\w+ (?:hundred|thousand) (?:in|and|pounds|dollars|euros)|what's it worth|name your price"
+    r"|(?:pay|slip|grease) me)\b",
+    re.IGNORECASE,
+)
+_CONTRACTED: Final = re.compile(
+    r"\b\w+(?:n't|'re|'ve|'ll|'m)\b|\b(?:it|that|he|she|there)'s\b", re.IGNORECASE
+)
+
+
+def _asks_for_money(deed: Deed) -> bool:
+    return bool(deed.speech) and _ASKS_FOR_MONEY.search(deed.speech) is not None
+
+
+def _contracts(deed: Deed) -> bool:
+    return len(_CONTRACTED.findall(deed.speech.replace("\u2019", "'"))) >= 2
+
+
+_HABITS: Final = (
+    (
+        re.compile(
+            r"\b(?:teetotal\w*|(?:does not|doesn't|never|no longer) drinks?(?= *[.,;:|)]|$| alcohol"
+            r"| spirits)|temperance|has not had a drink|hasn't had a drink|gave up (?:the )?drink"
+            r"|sober (?:for|since))",
+            re.IGNORECASE,
+        ),
+        _verbs_and(
+            "drinks sips gulps swigs drains downs pours drank drained downed tosses knocks raises",
+            "whisky whiskey gin rum brandy beer ale wine flask vodka port sherry champagne bourbon "
+            "schnapps stout cider pint dram absinthe",
+            besides="you your guest guests sink",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:illiterate|(?:cannot|can't|could not|never learned to|never learnt to|unable to)"
+            r" read|has no letters)\b",
+            re.IGNORECASE,
+        ),
+        _verbs_and(
+            "reads read writes wrote skims scribbles",
+            "letter page book note paper ledger sign newspaper aloud name list lines words log "
+            "inscription label map diary notice out",
+            besides="pretends upside picture",
+        ),
+    ),
+    (
+        re.compile(r"\b(?:vegetarian|vegan|eats no (?:meat|flesh))\b", re.IGNORECASE),
+        _verbs_and(
+            "eats ate devours chews bites gnaws carves wolfs tears",
+            "meat bacon ham beef pork chicken sausage sausages steak lamb mutton rabbit goose duck "
+            "fish ribs turkey",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:wheelchair|cannot walk|can't walk|unable to walk|paraly[sz]ed|bedridden|"
+            r"lost both legs|no legs|legless)\b",
+            re.IGNORECASE,
+        ),
+        _verbs_and(
+            "runs ran sprints walks walked climbs climbed strides leaps jumps dances kicks paces "
+            "stands stood kneels marches",
+            besides="chair wheels crutches helped carried",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:pacifist|wouldn't hurt|would not hurt|hates violence|abhors violence"
+            r"|will not (?:kill|fight|harm|strike)|refuses to (?:kill|fight|harm|carry)"
+            r"|never (?:hurt|harmed|struck|killed) (?:a|any))",
+            re.IGNORECASE,
+        ),
+        _is_violent,
+    ),
+    (
+        re.compile(
+            r"\b(?:of few words|says (?:very )?little|speaks (?:very )?little|taciturn|laconic"
+            r"|(?:never|not) more than (?:two|three|four|five|six|a few) words"
+            r"|speaks in (?:single|one|two|three)[ -]words?)\b",
+            re.IGNORECASE,
+        ),
+        _talks_at_length,
+    ),
+    (
+        re.compile(
+            r"\b(?:(?:takes?|accepts?) no (?:bribes?|money)|never (?:takes|accepts|took)"
+            r" (?:a |any )?(?:bribes?|money)|incorruptible|(?:cannot|can't|not to) be (?:bought"
+            r"|bribed)|refuses (?:all )?(?:bribes|payment|money))",
+            re.IGNORECASE,
+        ),
+        _asks_for_money,
+    ),
+    (
+        re.compile(r"\b(?:no|never uses?|without|avoids) contractions\b", re.IGNORECASE),
+        _contracts,
+    ),
+)
 
 
 def _is_now(kin: frozenset[str]) -> Callable[[Deed], bool]:
@@ -265,9 +394,9 @@ def _does_it(verb: str, rest: str) -> Callable[[Deed], bool] | None:
     def breaks(deed: Deed) -> bool:
         if deed.is_denied:
             return False
-        if not bare:
+        if not bare and (len(kin) > 1 or not objects):
             return _stem(deed.verb) in kin
-        return _stem(deed.verb) == stem and bool(objects & {_stem(word) for word in deed.words})
+        return _stem(deed.verb) in kin and bool(objects & {_stem(word) for word in deed.words})
 
     return breaks
 
