@@ -21,8 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.playtest.detect import history
 from matrix.kinds.playtest.detect.asides import SplitOutput, split_tagged
+from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.classify import label_from_text
-from matrix.kinds.playtest.detect.issues import IssueFound, detect_confusion
+from matrix.kinds.playtest.detect.issues import IssueFound
 from matrix.kinds.playtest.detect.observe import Output, World, observe
 from matrix.kinds.playtest.detect.reading import is_usable
 from matrix.kinds.playtest.setup.state import PlaytestState, Seat
@@ -174,9 +175,7 @@ def reported(transcript: Transcript) -> list[Finding]:
             state = state.model_copy(update={"turns": number})
         said = [(name, words) for name, words in turn.players.items() if words]
         _log_said(log, number, said, turn)
-        repeated = any(one.kind == "loop" for one in findings)
-        if (confusion := detect_confusion(said, repeated=repeated)) is not None:
-            findings = [*findings, confusion]
+        findings = [*findings, *detect_remarks(said, [one.kind for one in findings])]
         found += [
             Finding(number, one.kind, f"{one.subject}: {one.detail}")
             for one in findings

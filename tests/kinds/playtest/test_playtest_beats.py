@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from matrix.kinds.playtest.detect.story.beats import beats_of, touched
+from matrix.kinds.playtest.detect.story.beats import beats_of, stands_still, touched
 from matrix.kinds.playtest.kind import KIND
 from matrix.kinds.playtest.setup.guide import parse_guide
 from tests.kinds.fakes import Played, make_prelude, play_session
@@ -90,6 +90,10 @@ def test_an_ending_before_half_of_the_pulses_is_too_early_and_one_after_them_is_
         "the story goes\n(a) The bridge burns\n(b) The ferryman lies\n(c) The bell drowns",
         "Beat 1: The bridge burns\nBeat 2: The ferryman lies\nBeat 3: The bell drowns",
         "<beats>\n- The bridge burns\n- The ferryman lies\n- The bell drowns\n</beats>",
+        "Beats: The bridge burns; the ferryman lies; the bell drowns.",
+        "-> The bridge burns\n-> The ferryman lies\n-> The bell drowns",
+        "1 the bridge burns / 2 the ferryman lies / 3 the bell drowns",
+        "Beats:\nOne. The bridge burns.\nTwo. The ferryman lies.\nThree. The bell drowns.",
         "First the bridge burns. Then the ferryman lies. Finally the bell drowns.",
         "## Acts\n### 1. The bridge\nburns\n### 2. The ferryman\nlies\n### 3. The bell\ndrowns",
     ],
@@ -101,3 +105,19 @@ def test_beats_are_read_out_of_many_forms_of_guides(guide: str) -> None:
 
 def test_a_guide_of_prose_lists_no_beats() -> None:
     assert beats_of("A night on a train. Somebody has stolen a violin. Then there is a dog.") == ()
+
+
+CORRIDOR = (
+    "Nothing here has changed. The passage goes on, quiet and empty, and nobody answers your call"
+    " into it. You wait, and wait again, and still there is no sound at all."
+)
+
+
+def test_outputs_that_say_that_nothing_changes_stand_still_and_others_do_not() -> None:
+    guide = "1. The bridge burns\n2. The ferryman lies\n3. The bell drowns"
+    begun = "The bridge burns behind you."
+    assert stands_still([begun, *[CORRIDOR] * 4], 4, guide)
+    assert not stands_still([CORRIDOR] * 4, 4, guide)  # a story has to begin
+    told = f"{CORRIDOR} The ferryman lies, and his bell drowns, drowning, while he lies on."
+    assert not stands_still([begun, CORRIDOR], 1, guide)  # too short to tell
+    assert not stands_still([begun, CORRIDOR, CORRIDOR, told], 3, guide)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.issues import (
     detect_breakdown,
     detect_character_break,
@@ -188,6 +189,36 @@ def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
     said = ["I carry a letter from my uncle Barnabas Thorne."]
     text = "A stranger called Barnabas Thorne steps in."
     assert detect_deviations(read(text), KNOWN, said) == []
+
+
+def test_an_invention_that_is_told_and_left_is_none_that_takes_over() -> None:
+    passer = "You ask the way. Old Marta Quill points north. The rain has stopped. You go on."
+    assert detect_deviations(read(passer), KNOWN, []) == []
+    back = "Quill asks for the map. You see no harm in it. Quill smiles. Then Quill leads you on."
+    found = detect_deviations(read(back), KNOWN, [], [passer])
+    assert [one.subject for one in found] == ["Quill"]
+
+
+@pytest.mark.parametrize(
+    ("said", "kinds"),
+    [
+        ("Wait, weren't they empty?", ["contradiction"]),
+        ("Hang on, Nan's alive?", ["contradiction"]),
+        ("Didn't I throw that away?", ["contradiction"]),
+        ("Wait... did she just talk?", ["character_break"]),
+        ("I thought she never gambles.", ["character_break"]),
+        ("So Durn is blind? I can't tell which dwarf is which.", ["confusion"]),
+        ("Wait, he said the door was locked. Isn't it open?", []),
+        ("I thought it was the butler!", []),
+        ("Who's she?", []),
+        ("That's old uniform, isn't it?", []),
+    ],
+)
+def test_what_players_hold_against_the_narrator(said: str, kinds: list[str]) -> None:
+    assert [one.kind for one in detect_remarks([("Ann", "I wait."), ("Bo", said)])] == kinds
+    known = ["contradiction", "character_break"]
+    left = [kind for kind in kinds if kind not in known]
+    assert [one.kind for one in detect_remarks([("Bo", said)], known)] == left
 
 
 # --- contradictions ------------------------------------------------------------------------------

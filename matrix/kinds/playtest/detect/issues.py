@@ -138,7 +138,12 @@ _LOST: Final = re.compile(
     r"|\bi (?:don't|do not|can't|cannot) (?:get|understand|follow) (?:what|this|that|any|where"
     r"|who)\b"
     r"|\bwho(?:'s| is) ['\"\u2018\u201c](?:he|she|they|it|who)['\"\u2019\u201d]\?"
-    r"|\bwho(?:'s| is) who\b"
+    r"|\bwho(?:'s| is) who\b|\bwhich (?:\w+ )?is which\b|\bwhich of (?:who|whom|them|us)\?"
+    r"|\b(?:i've|we've|i have|we have) lost (?:track|which|who|the thread|count of who)\b"
+    r"|\b(?:can't|cannot|couldn't) (?:tell|work out|figure out) (?:which|who|what|where)\b"
+    r"(?! (?:it|that|this|she|he|they)(?:'s| is) made)"
+    r"|\bi don't (?:get|understand) (?:it|what just)\b|\bwhat just happened\b"
+    r"|\bgave what to wh"
     r"|\b(?:wait|sorry|hang on|hold on|huh)\b[^.!?\n]{0,12}\bwho(?:'s| is) (?:he|she|they|it)\?"
     r"|\b(?:wait|sorry|hang on|hold on|huh)\b[^.!?\n]{0,12}\b(?:where are we|who am i"
     r"|which one of us"
@@ -177,6 +182,12 @@ _LOST_HINTS: Final = (
     "know where",
     "following",
     "don't get",
+    "which",
+    "track",
+    "lost",
+    "'t tell",
+    "cannot tell",
+    "out wh",
 )
 
 

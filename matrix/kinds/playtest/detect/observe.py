@@ -131,7 +131,7 @@ def observe(
     for found in (
         issues.detect_forced_segue(output.reading, output.label.segue, worded=output.announced),
         issues.detect_stuck(output.turn, told.last_pulse, stuck_after)
-        or _stands_still(output, world, log, stuck_after),
+        or _stands_still(told, output, world, log, stuck_after),
         issues.detect_character_break(output.reading),
         issues.detect_lost_narrator(output.reading),
         issues.detect_breakdown(output.reading, world.guide),
@@ -144,10 +144,13 @@ def observe(
     return Observation(count_issues(told, findings), findings)
 
 
-def _stands_still(output: Output, world: World, log: MessageLog, after: int) -> IssueFound | None:
+def _stands_still(
+    state: PlaytestState, output: Output, world: World, log: MessageLog, after: int
+) -> IssueFound | None:
     """Outputs that bring nothing new although they look like progress; said once per stretch."""
     texts = [*_narrated(log), output.reading.spoken]
-    if not beats.stands_still(texts, after, world.guide):
+    looped = any(turn > output.turn - after for turn in state.repeats)
+    if looped or not beats.stands_still(texts, after, world.guide):
         return None
     if beats.stands_still(texts[:-1], after, world.guide):
         return None

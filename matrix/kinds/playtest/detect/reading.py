@@ -15,13 +15,14 @@ MARKER: Final = re.compile(
 
 _THE_END: Final = re.compile(
     r"(?:\bTHE END(?:[\W_]{1,9}(?i:thank(?:s| you) [^.!?\n]{0,60}))?"
-    r"|(?:\A|[.!?*_\n\u201d\"] *)(?:The End|Fin|\[END\])|(?:\A|[.!?] "
+    r"|(?:\A|[.!?*_\n\u201d\"] *)(?:The End|Fin|\[END\])|(?:\A|[*_\n\u2014\u2013-] *)FIN\b|(?:\A"
+    r"|[.!?] "
     r"|\n)(?i:that(?:'s| is) the end"
     r" of (?:the|our|this|your) (?:story|tale|game|adventure|session)|(?:and )?(?:so|thus"
     r"|here) ends"
     r" (?:the|our|this|your) (?:story|tale|adventure)[^.!?\n]{0,60}|the story (?:has ended"
     r"|ends here|is over)"
-    r"|(?:and )?(?:we )?fade (?:to|out to) black|(?:roll|the) credits(?: roll)?"
+    r"|case closed|(?:and )?(?:we )?fade (?:to|out to) black|(?:roll|the) credits(?: roll)?"
     r"|(?:i )?thank(?:s| you)(?: all)?(?: so much)? for playing[^.!?\n]{0,40}))[\W_]*\Z"
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")

@@ -47,7 +47,8 @@ _DOES: Final = (
 )
 _PERSON: Final = re.compile(
     rf"\b(?:{_TITLE} ){{1,4}}(?P<titled>{_NAME}(?: {_NAME})?)\b"
-    rf"|\b(?:called|named|known as|by the name of) (?:{_TITLE} ){{0,4}}"
+    rf"|\b(?:called|named|known as|by the name of|I am|I'm|[Nn]ame is"
+    rf"|[Nn]ame's) (?:{_TITLE} ){{0,4}}"
     rf"(?P<called>{_NAME} {_NAME})\b"
     rf"|\b(?P<acting>{_NAME} {_NAME})(?:,? (?:who )?{_DOES}\b|, (?:who|whom|whose)\b)"
     rf"|\b(?:stands|sits|waits|arrives|comes|appears|when|meet|is) (?:{_TITLE} ){{0,4}}"
@@ -56,7 +57,8 @@ _PERSON: Final = re.compile(
 _CLAIMS: Final = re.compile(
     r"\b(?:giv(?:es?|ing|en) (?:the |all the |you )?orders|takes? (?:charge|over|command)"
     r"|(?:has|have) been here all along|(?:none|nobody|no one) (?:of you )?(?:has|have) (?:ever )?"
-    r"heard of|follow (?:him|her|me)|leads? you|needs? your help|come with me|knows? the way"
+    r"heard of|follow (?:him|her|me)|leads? you|needs? your help|(?:shall |must "
+    r"|will )?come with me|knows? the way"
     r"|help me|you (?:shall|will|must) help|I am your"
     r"|I (?:run|own|rule) th(?:is|e)|is in charge|(?:her|his) (?:true|new) (?:heir|master))\b",
     re.IGNORECASE,

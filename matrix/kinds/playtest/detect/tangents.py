@@ -55,7 +55,8 @@ WORDS_KEPT: Final = 16
 HANDLED_KEPT: Final = 100
 
 _EXPLORES: Final = re.compile(
-    r"\b(?:what|who|why|where|when|how|which|whose|is|are|was|does|did|has|can|could)\b[^.!?\n]{0,200}\?"
+    r"\b(?:what|who|why|where|when|how|which|whose|is|are|was|does|did|has|can"
+    r"|could)\b[^.!?\n]{0,200}\?"
     r"|\b(?:tell (?:me|us) more|look(?:s|ing)? (?:closer|around|more closely)|examines?|inspects?"
     r"|wants? to know|asks? (?:about|what|who|why|how))\b",
     re.IGNORECASE,
@@ -70,7 +71,9 @@ _FORCED: Final = re.compile(
     r"|\bback to the (?:story|plot|adventure|narrative)\b|\bback to what (?:was|you were)\b"
     r"|\b(?:let's|let us|shall we|we should) (?:all )?(?:get|go|return|move) back\b"
     r"|\benough (?:of that|about that|chatter)\b|\bas i was saying\b|\bwhere were we\b"
-    r"|(?:^|[.!?:] +)(?:moving on|returning to the story)\b",
+    r"|(?:^|[.!?:] +)(?:moving on|(?:so,? |and )?returning to (?:the|our|your|what))\b"
+    r"|\b(?:anyway|anyhow)\b[^.?\n]{0,20}[.!]* *(?:returning|as for) (?:to )?(?:the|our|your)\b"
+    r"|\b(?:but )?i digress\b|\b(?:all|jokes?|joking) (?:of )?(?:that )?aside, (?:back|let|the)\b",
     re.MULTILINE,
 )
 _FORCED_HINTS: Final = (
@@ -85,6 +88,10 @@ _FORCED_HINTS: Final = (
     "as i was",
     "where were we",
     "moving on",
+    "digress",
+    "aside",
+    "anyway",
+    "anyhow",
 )
 """One of these is in every text that the expression above can match; far cheaper to look for."""
 

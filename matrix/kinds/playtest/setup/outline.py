@@ -14,10 +14,15 @@ _SHORTEST: Final = 4
 
 _NUMBERED: Final = re.compile(
     r"^[\s>#*+-]{0,9}(?:(?:beat|pulse|scene|act|chapter|part|step)\s{1,3})?[(*]{0,3}"
-    r"(?P<number>\d{1,2}|[a-h])(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
+    r"(?P<number>\d{1,2}|[a-h]|one|two|three|four|five|six|seven|eight|nine|ten|eleven"
+    r"|twelve)(?P<mark>[.):*]{1,3}|\s[-\u2013\u2014:]|\s(?=[a-z]))[\s*:.-]{0,9}"
     r"(?P<text>\S.*)$",
     re.IGNORECASE,
 )
+_WORDS: Final = [
+    *("one", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+]
 _BEATS: Final = re.compile(
     r"^\W{0,6}(?:story |the )?(?:beats?|pulses?|scenes?|acts|what happens|the story goes|plot)\b"
     r"[^.!?|]{0,40}$",
@@ -54,6 +59,7 @@ _BETWEEN: Final = (
     re.compile(r"\s+(?:->|\u2192|/|\u2013|\u2014|-|>|\|)\s+"),
     re.compile(r"\s*;\s*"),
 )
+_COUNTED: Final = re.compile(r"(?:^|\s[/;|,]\s|[;,]\s)\W{0,3}\d{1,2}[.):]?\s(?=[a-zA-Z])")
 _ARROW: Final = re.compile(r"^\s{0,9}(?:->|\u2192|=>|>>)\s*(?P<text>\S.*)$")
 _BOLD: Final = re.compile(r"\*\*(?P<text>[^*\n]{3,60}\*\*[^*\n]{12,})")
 _SENTENCE: Final = re.compile(r"[^.!?]+[.!?]*")
@@ -95,7 +101,7 @@ def _numbered(lines: Sequence[str]) -> list[str]:
             continue
         goes_on = True
         number = match["number"].lower()
-        place = int(number) if number.isdigit() else ord(number) - ord("a") + 1
+        place = _place(number)
         if place == len(run) + 1:
             run.append(match["text"])
         elif place == 1:
@@ -105,6 +111,12 @@ def _numbered(lines: Sequence[str]) -> list[str]:
         if len(run) > len(best):
             best = run
     return best
+
+
+def _place(number: str) -> int:
+    if number in _WORDS:
+        return _WORDS.index(number) + 1
+    return int(number) if number.isdigit() else ord(number) - ord("a") + 1
 
 
 def _tabled(lines: Sequence[str]) -> list[str]:
@@ -147,6 +159,8 @@ def _arrows(lines: Sequence[str]) -> list[str]:
 def _inline(lines: Sequence[str]) -> list[str]:
     """Beats in one line behind a label, with numbers, arrows, dashes or semicolons between them."""
     for line in lines:
+        if len(counted := _COUNTED.split(line)) > FEWEST and not counted[0].strip():
+            return [piece.strip(" .*/;,") for piece in counted[1:]]
         if match := _INLINE.match(line):
             for between in _BETWEEN:
                 found = [piece.strip(" .*") for piece in between.split(match["text"])]

@@ -20,6 +20,7 @@ from matrix.kinds.playtest.detect.asides import (
     split_tagged,
     tells_others,
 )
+from matrix.kinds.playtest.detect.challenges import detect_remarks
 from matrix.kinds.playtest.detect.classify import (
     PRIVATE,
     SCHEMA,
@@ -29,7 +30,7 @@ from matrix.kinds.playtest.detect.classify import (
     parse_label,
 )
 from matrix.kinds.playtest.detect.history import NARRATOR, SYSTEM, TABLE, private_channel
-from matrix.kinds.playtest.detect.issues import IssueFound, detect_confusion, quoted
+from matrix.kinds.playtest.detect.issues import IssueFound, quoted
 from matrix.kinds.playtest.detect.memory import remembered, turns_heard
 from matrix.kinds.playtest.detect.moments import TOLD, is_read_out, note_reply
 from matrix.kinds.playtest.detect.observe import (
@@ -96,8 +97,8 @@ async def play_turn(ctx: Context, state: PlaytestState) -> PlaytestState:
         return state.model_copy(update={"concluded": True})
     if why := _hard_failure(table, state, findings):
         return _fail(ctx, table, state, why)
-    repeated = any(found.kind == "loop" for found in findings)
-    return await _react(ctx, table, state, output.parts, repeated=repeated)
+    kinds = [found.kind for found in findings]
+    return await _react(ctx, table, state, output.parts, kinds)
 
 
 def emit(ctx: Context, findings: Sequence[IssueFound]) -> None:
@@ -195,9 +196,12 @@ def _log_output(ctx: Context, parts: SplitOutput, label: Classification) -> None
 
 
 async def _react(
-    ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput, *, repeated: bool
+    ctx: Context, table: TurnTable, state: PlaytestState, parts: SplitOutput, found: Sequence[str]
 ) -> PlaytestState:
-    """Whoever was addressed reacts, all at once; then the spokesperson relays."""
+    """Whoever was addressed reacts, all at once; then the spokesperson relays.
+
+    ``found`` are kinds of issues that the output itself has.
+    """
     known = _memories(ctx, table, state)
     alone = _private_children(ctx, table, state, parts.asides, known)
     said_now = spoken(parts.public)
@@ -213,10 +217,10 @@ async def _react(
     ]
     for name, text in said:
         ctx.log.append(Message(TABLE, name, text, ctx.turn, history.REACTION))
-    confusion = detect_confusion(said, repeated=repeated)
-    if confusion:
-        emit(ctx, [confusion])
-        state = count_issues(state, [confusion])
+    remarks = detect_remarks(said, found)
+    if remarks:
+        emit(ctx, remarks)
+        state = count_issues(state, remarks)
     return await _relay(ctx, table, state, said_now, said)
 
 

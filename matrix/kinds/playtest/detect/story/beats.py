@@ -140,24 +140,33 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
     last = max(told, default=-1)
     fresh: list[int] = []
     jumped = None
-    early = {word for beat in beats[: last + 2] for word in beat.words}
+    before = {*told, last + 1}
     for place, score in enumerate(found):
         if place in told or score.words < min(_LEAST, len(beats[place].words)):
             continue
         ahead = place - max([last, *fresh])
         best = score.share >= max(one.share for one in found)
+        others = [beat.words.keys() for at, beat in enumerate(beats) if at in before - {place}]
+        own = len((stems(text) & beats[place].words.keys()).difference(*others))
         if ahead <= 1 + since:
-            if score.share >= (_ENOUGH if ahead <= 1 or best else _STRONG):
+            enough = _ENOUGH if ahead <= 1 or best else _STRONG
+            if score.share >= enough and (own or ahead == 1):
                 fresh.append(place)
-        elif best and score.share >= _SURE:
-            own = len((stems(text) & beats[place].words.keys()) - early)
-            if own < _JUMP:
-                continue
+        elif best and score.share >= _SURE and own >= _JUMP:
             fresh.append(place)
-            near = max((one.share for one in found[last + 1 : last + 2 + since]), default=0.0)
-            if ahead > max(_JUMP - 1, 2 * since) and score.share >= 2 * near:
-                jumped = place
+        else:
+            continue
+        if own >= _JUMP and best and _is_jump(found, fresh, last, since):
+            jumped = place
     return Told(tuple(fresh), jumped)
+
+
+def _is_jump(found: Sequence[Score], fresh: Sequence[int], last: int, since: int) -> bool:
+    """Whether the newest of the fresh beats passes over several that nothing was told of."""
+    place = fresh[-1]
+    over = [one for at, one in enumerate(found[:place]) if at > last and at not in fresh]
+    due = max((one.share for one in over[: since + 1] if one.words > _LEAST), default=0.0)
+    return len(over) > max(_JUMP - 1, since) and found[place].share >= 2 * due
 
 
 def tells_a_beat(text: str, guide: str) -> bool:
