@@ -55,9 +55,9 @@ _INLINE: Final = re.compile(
     re.IGNORECASE,
 )
 _BETWEEN: Final = (
-    re.compile(r"\s*[;,.]?\s*\(\d{1,2}\)\s*"),
-    re.compile(r"\s+(?:->|\u2192|/|\u2013|\u2014|-|>|\|)\s+"),
-    re.compile(r"\s*;\s*"),
+    re.compile(r"[;,.]? ?\(\d{1,2}\) ?"),
+    re.compile(r" (?:->|\u2192|/|\u2013|\u2014|-|>|\|) "),
+    re.compile(r" ?; ?"),
 )
 _COUNTED: Final = re.compile(r"(?:^|\s[/;|,]\s|[;,]\s)\W{0,3}\d{1,2}[.):]?\s(?=[a-zA-Z])")
 _ARROW: Final = re.compile(r"^\s{0,9}(?:->|\u2192|=>|>>)\s*(?P<text>\S.*)$")
@@ -163,7 +163,9 @@ def _inline(lines: Sequence[str]) -> list[str]:
             return [piece.strip(" .*/;,") for piece in counted[1:]]
         if match := _INLINE.match(line):
             for between in _BETWEEN:
-                found = [piece.strip(" .*") for piece in between.split(match["text"])]
+                found = [
+                    piece.strip(" .*") for piece in between.split(" ".join(match["text"].split()))
+                ]
                 if len(told := [piece for piece in found if len(piece) > _SHORTEST]) >= FEWEST:
                     return told
     return []

@@ -94,8 +94,10 @@ def people_of(guide: str) -> Known:
     traits = tuple(
         Trait(names.get(_last(owner), owner), told, breaks)
         for owner, text in segments
-        if not any(text.strip(" *|.,;:") in beat for beat in happening)  # no nature, but a deed
-        for told, breaks in traits_in(text)
+        # what happens in a beat is no nature, but a deed
+        for told, breaks in traits_in(
+            text, told_once=any(text.strip(" *|.,;:") in beat for beat in happening)
+        )
     )
     about = {owner: " ".join(t for o, t in segments if same_person(o, owner)) for owner in whole}
     undying = {
@@ -127,12 +129,22 @@ def _segments(guide: str) -> Iterator[tuple[str, str]]:
             for match in NAME.finditer(line)
             if any(word in proper and word.lower() not in _NO_NAME for word in match[0].split())
         ]
+        row = _ROW.match(line)
+        if (
+            row
+            and names
+            and names[0].start() < row.end(1)
+            and row[1].strip(" *").startswith(names[0][0])
+        ):
+            yield _trimmed(names[0][0]), line[names[0].start() :]
+            continue
         for match, end in zip(
             names, [*(one.start() for one in names[1:]), len(line)], strict=False
         ):
             yield _trimmed(match[0]), line[match.start() : end]
 
 
+_ROW: Final = re.compile(r"^\s{0,9}\|([^|\n]+)\|")
 _INSIDE: Final = re.compile(
     r"(?<=[a-z,;(*] )(?:[A-Z][a-z]+|[A-Z]{3,})(?:[ -][A-Z][a-z]+)*\b"
     r"|(?<=[(*])[A-Z][a-z]+(?: [A-Z][a-z]+)*\b"
@@ -214,6 +226,12 @@ def deeds(text: str, known: Known) -> Iterator[Deed]:
             for verb, place in _verbs(told, opening.start("verb"), alone=False):
                 own = speech if verb in SPEECH else ""
                 yield Deed(last[0], verb, told, words, _around(told, place), own)
+        present = present or [
+            known.names[word.lower()]
+            for match in NAME.finditer(told)
+            for word in match[0].split()
+            if word.lower() in known.names
+        ]
         last = list(dict.fromkeys(present)) or ([] if _STRANGE.search(told) else last)
 
 
@@ -229,7 +247,10 @@ _OPENING_PRONOUN: Final = re.compile(
     r"^\W*(?:Then )?(?:[Hh]e|[Ss]he) (?:[a-z]+ly )?(?P<verb>[a-z]+)\b"
 )
 _STRANGE: Final = re.compile(r"\b(?:man|woman|boy|girl|somebody|someone|voice|stranger)\b")
-_FURTHER: Final = re.compile(r"(?:,| and|, and|;) (?:then )?(?P<verb>[a-z]{2,}s)\b")
+_FURTHER: Final = re.compile(
+    r"(?:,| and|, and|;) (?:then )?(?P<verb>[a-z]{2,}(?:s|ed)|shot|tore|drew|took|ran|swung|hit"
+    r"|struck|threw|ate|drank|sang|spoke|wrote|read|fled|leapt|slew|swore|swam|slept|wept|bit)\b"
+)
 
 
 def _verbs(told: str, at: int, *, alone: bool) -> Iterator[tuple[str, int]]:

@@ -171,8 +171,16 @@ def _kin(stem: str) -> frozenset[str]:
     return next((group for group in _KIN if stem in group), frozenset({stem}))
 
 
-def traits_in(text: str) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
-    """What a piece of a guide says of the person whom it is about."""
+def traits_in(
+    text: str, *, told_once: bool = False
+) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
+    """What a piece of a guide says of the person whom it is about.
+
+    Of one that is ``told_once``, as something that happens, only what is a habit in any case.
+    """
+    yield from ((text, goes_against) for told, goes_against in _HABITS if told.search(text))
+    if told_once:
+        return
     if _MUTE.search(text):
         yield text, _speaks
     if _BLIND.search(text):
@@ -182,7 +190,6 @@ def traits_in(text: str) -> Iterator[tuple[str, Callable[[Deed], bool]]]:
     if found := _MANNERS.search(text):
         calm = _CALM.search(found[0]) is not None
         yield text, lambda deed: _is_rude(deed, calm=calm)
-    yield from ((text, goes_against) for told, goes_against in _HABITS if told.search(text))
     if _QUESTIONS.search(text):
         yield text, lambda deed: len(deed.speech.split()) >= 6 and "?" not in deed.speech
     for match in _IS_NEVER.finditer(text):
@@ -274,7 +281,45 @@ def _contracts(deed: Deed) -> bool:
     return len(_CONTRACTED.findall(deed.speech.replace("\u2019", "'"))) >= 2
 
 
+_OATHS: Final = re.compile(
+    r"\b(?:god's blood|god damn|goddamn|damn(?:ed)?|bloody|bastards?|bugger|poxy|arse|shit\w*"
+    r"|fuck\w*|son of a bitch|christ|hell's teeth|devil take)\b",
+    re.IGNORECASE,
+)
+
+
+def _curses(deed: Deed) -> bool:
+    return bool(deed.speech) and _OATHS.search(deed.speech) is not None
+
+
+_ARMS: Final = (
+    "musket muskets pistol pistols sword swords knife gun guns rifle blade cutlass dagger axe "
+    "spear bow revolver shotgun weapon sabre crossbow carbine"
+)
+
 _HABITS: Final = (
+    (
+        re.compile(
+            r"\b(?:quaker|pacifist|(?:will|would|does|do) not (?:touch|carry|use|hold|bear|draw"
+            r"|raise|own) (?:an? |any )?(?:weapons?|guns?|swords?|blades?|arms)"
+            r"|never (?:touches|carries|uses|draws|bears|fires|touched|carried|drew|fired)"
+            r" (?:an? |any )?(?:weapons?|guns?|swords?|blades?|arms|shot))\b",
+            re.IGNORECASE,
+        ),
+        _verbs_and(
+            "shoots shot fires fired draws drew grabs grabbed tears tore snatches snatched raises "
+            "raised aims aimed loads loaded swings swung stabs stabbed levels levelled",
+            _ARMS,
+            besides="away drops dropped",
+        ),
+    ),
+    (
+        re.compile(
+            r"\b(?:(?:will|would|does|do) not|won't|doesn't|never) (?:swears?|curses?|uses? bad)",
+            re.IGNORECASE,
+        ),
+        _curses,
+    ),
     (
         re.compile(
             r"\b(?:teetotal\w*|(?:does not|doesn't|never|no longer) drinks?(?= *[.,;:|)]|$| alcohol"
