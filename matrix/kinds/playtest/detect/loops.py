@@ -8,7 +8,7 @@ their Jaccard similarity), and a dozen sketches are a few hundred bytes of state
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate
 from typing import Final, NamedTuple
 from zlib import crc32
 
@@ -21,12 +21,9 @@ SHORTEST: Final = 12
 """Words; shorter paragraphs (``What do you do?``) may come again."""
 
 _SAME: Final = 4
-_SAME_LONG: Final = 3
-"""Hashes in common, of ``KEPT_HASHES``, that make two paragraphs near-duplicates; long ones share
-three by no chance."""
-
-_LONG_BELOW: Final = 0x50000
-"""Below it are all hashes of a sketch of some twenty-five shingles or more."""
+_SAME_BESIDE: Final = 3
+"""Hashes in common, of ``KEPT_HASHES``, that make two paragraphs near-duplicates: alone, and
+beside one that surely is."""
 
 Sketch = tuple[int, ...]
 
@@ -49,12 +46,11 @@ def sketch_of(words: Sequence[str]) -> Sketch:
     return tuple(sorted(hashes)[:KEPT_HASHES])
 
 
-def are_near(one: Sketch, other: Sketch) -> bool:
-    """Whether two sketches are of near-duplicate paragraphs."""
+def are_near(one: Sketch, other: Sketch, same: int = _SAME) -> bool:
+    """Whether two sketches are of near-duplicate paragraphs, by so many hashes in common."""
     if one == other:
         return True
-    long = len(one) == len(other) == KEPT_HASHES and max(one[-1], other[-1]) < _LONG_BELOW
-    needed = min(_SAME_LONG if long else _SAME, max(1, min(len(one), len(other)) - 1))
+    needed = min(same, max(1, min(len(one), len(other)) - 1))
     return len(set(one).intersection(other)) >= needed
 
 
@@ -66,19 +62,20 @@ def find_repetition(
     An output repeats itself when at least half of its words stand in paragraphs that are
     near-duplicates of earlier ones.
     """
-    repeated, example = 0, ""
-    fresh: list[Sketch] = []
-    seen = set(chain.from_iterable(sketches))
-    for words in reading.paragraphs:
-        if len(words) < SHORTEST and len(reading.paragraphs) > 1:
-            continue
-        sketch = sketch_of(words)
-        if not seen.isdisjoint(sketch) and any(are_near(sketch, known) for known in sketches):
-            repeated += len(words)
-            example = example or " ".join(words)
-        else:
-            fresh.append(sketch)
+    parts = [
+        (words, sketch_of(words))
+        for words in reading.paragraphs
+        if len(words) >= SHORTEST or len(reading.paragraphs) == 1
+    ]
+    same = _SAME_BESIDE if any(_is_told(sketch, sketches, _SAME) for _, sketch in parts) else _SAME
+    told = [words for words, sketch in parts if _is_told(sketch, sketches, same)]
+    fresh = [sketch for _, sketch in parts if not _is_told(sketch, sketches, same)]
+    repeated = sum(map(len, told))
     kept = (*sketches, *fresh)[-KEPT_SKETCHES:]
     if not reading.length or repeated * 2 < reading.length:
         return None, kept
-    return Repetition(repeated / reading.length, example), kept
+    return Repetition(repeated / reading.length, " ".join(told[0]) if told else ""), kept
+
+
+def _is_told(sketch: Sketch, sketches: Sequence[Sketch], same: int) -> bool:
+    return any(are_near(sketch, known, same) for known in sketches)
