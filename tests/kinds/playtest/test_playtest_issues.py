@@ -248,6 +248,8 @@ def contradictions(*told: str | tuple[str, str], guide: str = "") -> list[str]:
         ("The Dining Car is empty.", "It is late. The Dining Car is crowded.", "dining car"),
         ("You push the church door open.", "The church door is locked.", "church door"),
         ("The door of the crypt is bolted.", "The crypt door stands wide open.", "crypt door"),
+        ("The crypt door will not budge.", "The crypt door hangs open.", "crypt door"),
+        ("The cellar hatch stands open.", "The cellar hatch won't open.", "cellar hatch"),
         ("Both kegs are empty.", "The two kegs are full to the brim.", "kegs"),
         ("There are four bells.", "All nine bells hang still.", "bells"),
         ("You find a red glove.", "The blue glove is where you left it.", "glove"),

@@ -204,6 +204,23 @@ _REGAINED: Final = re.compile(
     re.IGNORECASE,
 )
 
+_IN_OTHER_WORDS: Final = (
+    (
+        re.compile(
+            r"\b(?:will not|won't|would not|wouldn't|does not|doesn't|did not|didn't|refuses to"
+            r"|refused to) (?:budge|open|give|move an inch|yield)\b(?! (?:up|in|you|him|her|way))"
+        ),
+        "is locked",
+    ),
+    (re.compile(r"\b(?:holds|held) (?:fast|firm)\b"), "is locked"),
+    (
+        re.compile(r"\b(?:gapes?|gaped|yawns?|yawned|hangs?|hung|lies|lay) (?:wide )?open\b"),
+        "is open",
+    ),
+    (re.compile(r"\b(?:has|have) been (?=(?:locked|barred|bolted|sealed)\b)"), "is "),
+)
+"""What says a state without its word, and how it is read."""
+
 _OF_THE_HOUR: Final = (measures.CLOCK, measures.DAYTIME, WEEKDAY)
 _LIGHTS: Final = re.compile(
     r"\b(?:lights?|lamps?|switch|power|candles?|torch(?:es)?|lanterns?|out (?:they|it) goe?s?)\b",
@@ -274,7 +291,7 @@ class FactBook:
     def hear(self, line: Told) -> None:
         """Follow an output of the narrator."""
         topic = ""
-        for sentence in sentences(line.text):
+        for sentence in sentences(_plainly(line.text)):
             stated = list(_stated(sentence, topic, line.turn))
             self._change(sentence, sentence.text)
             if not is_supposed(sentence.text):
@@ -364,6 +381,13 @@ class FactBook:
         if claim.held:
             self._facts = [one for one in self._facts if one not in known]
         self._facts.append(fact)
+
+
+def _plainly(text: str) -> str:
+    """A text with states in their plain words."""
+    for pattern, words in _IN_OTHER_WORDS:
+        text = pattern.sub(words, text)
+    return text
 
 
 def _may_change(fact: Fact, sentence: Sentence, told: str) -> bool:
