@@ -25,7 +25,9 @@ def test_what_it_takes_is_said_first_and_the_groups_are_in_every_report(
     assert "What a model makes of it" in page
     assert "a model&#39;s reading and no evidence" in page
     for form in ("md", "github"):
-        assert "a low score" in matrix("report", "first", "--format", form).stdout
+        told = matrix("report", "first", "--format", form).stdout
+        assert "sim/opus-4.5" in told
+        assert " turn " in told, "groups cite sessions and turns"
     assert "What a model makes of it" not in matrix("report", "first", "--session", "worst").stdout
 
 

@@ -252,18 +252,26 @@ def referred_in(text: str, note: str) -> tuple[str, ...]:
 
     Source: CommonMark 0.31, 6.3; the first definition of a name counts, in any case.
     """
-    if "]:" not in note or "[" not in text:
+    if "[" not in text:
         return ()
-    said = "\n".join(prose(note))
-    noted = dict(_NOTED.findall(said))
+    noted, defined = _definitions(note)
     notes = [place for name in _FOOTNOTE.findall(text) for place in places_in(noted.get(name, ""))]
-    defined: dict[str, str] = {}
-    for name, target in _DEFINED.findall(said):
-        defined.setdefault(_name_of(name), target.strip().removeprefix("<").removesuffix(">"))
     used = (other or words for words, other in _BY_REFERENCE.findall(_without_code(text)))
     found = (defined.get(_name_of(name), "") for name in used)
     targets = (unquote(one.partition("#")[0]) for one in found if one and not _SCHEME.match(one))
     return (*notes, *targets)
+
+
+@lru_cache(maxsize=CACHED)
+def _definitions(note: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Footnotes and link definitions of a note by name, read once for all its rows."""
+    if "]:" not in note:
+        return {}, {}
+    said = "\n".join(prose(note))
+    defined: dict[str, str] = {}
+    for name, target in _DEFINED.findall(said):
+        defined.setdefault(_name_of(name), target.strip().removeprefix("<").removesuffix(">"))
+    return dict(_NOTED.findall(said)), defined
 
 
 def _name_of(label: str) -> str:
