@@ -15,7 +15,7 @@ import orjson
 from pydantic import ValidationError
 
 from matrix.kinds.protocol import FileOption, FileRequest, ReadFile, ScenarioPack
-from matrix.kinds.selftest.generating import unsafe_words
+from matrix.kinds.selftest.generating import unsafe_among, unsafe_words
 from matrix.kinds.selftest.settings import (
     GENERATOR,
     JUDGE,
@@ -92,6 +92,10 @@ def read_selftest(request: FileRequest) -> ReadFile:
     for name in cases.keys() & (kept or {}).keys():
         if cases[name].content["prompt"]:
             continue  # its own request stands in the file, and may have been mended since
+        sent = [one["prompt"] for one in (kept or {})[name] if isinstance(one, Mapping)]
+        if not cases[name].content["unscreened"] and (why := unsafe_among(map(str, sent))):
+            # the file may be anybody's, and was not screened when it was read
+            raise BadInput([Mistake(PROMPTS, None, "", f"{name}: {why}")])
         content = {**cases[name].content, KEPT: (kept or {})[name]}
         cases[name] = replace(cases[name], content=content)
     return ReadFile({**read.spec, "params": params, "scenarios": list(cases)}, cases)

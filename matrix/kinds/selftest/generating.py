@@ -7,6 +7,7 @@ anything is not sent: self-tests are read-only work.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from matrix.kinds.selftest.settings import AWAITING, COMPLETE, Case
@@ -119,7 +120,12 @@ def unsafe_words(case: Case) -> str:
     """Why a case's own request or one of its replies is no read-only work; empty if all are."""
     if case.unscreened:
         return ""
-    for said in filter(None, (case.prompt, *(step.reply for step in case.reply_flow))):
+    return unsafe_among((case.prompt, *(step.reply for step in case.reply_flow)))
+
+
+def unsafe_among(texts: Iterable[str | None]) -> str:
+    """Why one of these requests is no read-only work; empty if all are."""
+    for said in filter(None, texts):
         if why := unsafe(said):
             told = why.replace("its PROMPT has", "has").replace("its PROMPT asks", "asks")
             return (
