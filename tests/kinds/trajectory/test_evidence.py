@@ -265,3 +265,16 @@ def test_what_could_not_be_read_is_named_at_the_end_of_the_run(tmp_path: Path) -
         assert f"01 t01.{name}" in told
         assert f"t02.{name}" not in told
     assert "'It was demoted in the end.'" in whys(report, "01")[f"t01.{SILENT}"]
+
+
+@pytest.mark.parametrize("indent", [1, 2, 3])
+@pytest.mark.parametrize("mark", ["-", "*", "1."])
+@pytest.mark.parametrize(
+    "above", ["**Evidence for:**", "**Evidence for:**\n", "- **Evidence for:**", "## Evidence for"]
+)
+def test_items_that_are_indented_below_a_label_or_heading_are_rows(
+    tmp_path: Path, above: str, mark: str, indent: int
+) -> None:
+    items = [f"{' ' * indent}{mark} {said} [s](../source/a.md)" for said in ("one", "two")]
+    text = "\n".join([above, *items, f"{' ' * (indent + 3)}and more of two", ""])
+    assert counts(tmp_path, text) == (2, 0)
