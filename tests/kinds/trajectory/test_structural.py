@@ -380,6 +380,12 @@ def test_links(tmp_path: Path, link: str, holds: bool) -> None:
         ("Reversal condition: when we want to renew the lease", True),
         ("Reversal condition: if the pilot team asks for the export again", True),
         ("We may reverse it. The reversal was discussed.", False),  # a word in passing
+        ("## Reversal condition\n\n| Signal | Threshold |\n|---|---|\n| TBD | - |", False),
+        ("## Reversal condition\n\n| Signal | Threshold |\n|---|---|", False),
+        ("## Reversal condition\n\n| Signal | Threshold |\n|---|---|\n| Churn | 4 % |", True),
+        ("**Reversal:** See [plan](../plan/of/the/pilot.md).", False),
+        ("**Reversal:** https://wiki.example.org/some/long/page-of-words", False),
+        ("**Reversal:** if [churn](../source/a.md) rises above 4 %", True),
         ("## Rationale\n\nfewer than five sign-ups by May", False),
         ("```\n**Reversal condition:** if 3 of 10 teams ask again\n```", False),
         ("<!-- **Reversal condition:** if 3 of 10 teams ask again -->", False),

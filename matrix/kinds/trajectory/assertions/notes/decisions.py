@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import dropwhile
+from itertools import dropwhile, groupby
 from typing import Final
 
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
@@ -44,7 +44,7 @@ def _reversal_in(text: str, layout: Layout) -> str:
                 if (next_one := HEADING.match(one)) and len(next_one[1]) <= depth:
                     break
                 below.append(one)
-            if said := " ".join(one.strip() for one in below if one.strip()):
+            if said := " ".join(_without_empty_tables(below)):
                 return said
         elif (label := LABEL.match(line.strip().lstrip("> "))) and _is_label(
             line, label[1], layout.reversal
@@ -63,6 +63,26 @@ def _reversal_in(text: str, layout: Layout) -> str:
             if len(cells) > 2 and _names(cells[0], layout.reversal):
                 return cells[1]
     return ""
+
+
+def _without_empty_tables(lines: Sequence[str]) -> Iterator[str]:
+    """Lines that say something; of a table whose cells are all yet to be filled in, none."""
+    for is_table, block in groupby(lines, lambda one: one.lstrip().startswith("|")):
+        rows = [line.strip() for line in block if line.strip()]
+        body = rows[2:] if len(rows) > 1 and not re.search(r"[^\s|:-]", rows[1]) else rows
+        filled = (cell for row in body for cell in cells_of(row))
+        if not is_table or not all(_is_unfilled(cell) for cell in filled):
+            yield from rows
+
+
+def _is_unfilled(cell: str) -> bool:
+    said = cell.strip(" *_`")
+    return (
+        not said
+        or is_nothing(said)
+        or _BLANK.fullmatch(said) is not None
+        or (_NONE.fullmatch(said) is not None)
+    )
 
 
 def _after_colon(heading: str, layout: Layout) -> str:
@@ -155,6 +175,8 @@ _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|once|unless|until|should|as soon as|in case|except)\b", re.IGNORECASE
 )
 _LEAST_WORDS: Final = 4
+_ADDRESS: Final = re.compile(r"(?<=\])\([^()\s]*\)|\bhttps?://\S+")
+"""Where a link leads, which says nothing by itself."""
 
 
 def vague(condition: str) -> str:
@@ -164,7 +186,7 @@ def vague(condition: str) -> str:
     denied = _NONE.match(condition.strip(" *_`()-"))
     if denied and not (_CONDITION.search(condition) and _MEASURED.search(condition)):
         return f"says that there is none: {denied[0]!r}"
-    words = re.findall(r"[\w'%-]+", condition)
+    words = re.findall(r"[\w'%-]+", _ADDRESS.sub(" ", condition))
     if len(words) < _LEAST_WORDS:
         return f"has {len(words)} words"
     if (found := _VAGUE.search(condition)) and not _MEASURED.search(_VAGUE.sub(" ", condition)):
