@@ -218,12 +218,29 @@ def see_through(
     json: bool,
 ) -> None:
     """Play planned continuations and print what came of them; for replay, branch and rejudge."""
+    done = played_or_planned(
+        planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json
+    )
+    if done is not None:
+        finish(done, quiet=quiet, json=json)
+
+
+def played_or_planned(
+    planned: Branching,
+    results: str,
+    run_id: str | None,
+    executor: AnyExecutor,
+    *,
+    dry_run: bool,
+    quiet: bool,
+    json: bool,
+) -> Run | None:
+    """Play planned continuations; ``None`` where only their plan was wanted, which is printed."""
     from matrix import api
     from matrix.cli.plan_command import print_plan
 
     if dry_run:
         print_plan(planned.continuation.prepared, json=json)
-        return
+        return None
     with shown(quiet=quiet or json) as listener:
-        done = api.start_branching(planned, results, run_id, executor, listener)
-    finish(done, quiet=quiet, json=json)
+        return api.start_branching(planned, results, run_id, executor, listener)

@@ -174,17 +174,16 @@ def _hear(
 ) -> None:
     """Have somebody asked, and print what they say."""
     from matrix import api
-    from matrix.cli.finish import shown
-    from matrix.cli.plan_command import print_plan
+    from matrix.cli.finish import played_or_planned
     from matrix.cli.printing import print_json, say
     from matrix.model.money import show_usd
     from matrix.report.text import harmless
 
-    if dry_run:
-        print_plan(planned.continuation.prepared, json=json)
+    run = played_or_planned(
+        planned, results, run_id, executor, dry_run=dry_run, quiet=quiet, json=json
+    )
+    if run is None:
         return
-    with shown(quiet=quiet or json) as listener:
-        run = api.start_branching(planned, results, run_id, executor, listener)
     heard = api.answered(run)
     totals = run.file.totals
     spent = totals.charged_nano if totals is not None else 0

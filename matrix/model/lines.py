@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Any, Final
 
 _BREAKS: Final = "\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029"
 """What some program takes for the end of a line."""
@@ -37,6 +37,15 @@ def in_line(text: str) -> str:
 def no_formula(text: str) -> str:
     """Text of which no spreadsheet takes any part for a formula, wherever it splits a row."""
     return _FORMULA.sub("'", text)
+
+
+def csv_cell(value: Any) -> Any:
+    """A value as a CSV has it: in one line, no formula, and empty where there is none."""
+    if value is None or value != value:
+        return ""
+    if isinstance(value, str):
+        return no_formula(in_line(value))
+    return str(value).lower() if isinstance(value, bool) else value
 
 
 def formula_again(text: str) -> str:

@@ -89,10 +89,17 @@ class FunctionKind:
             self.score_names = frozenset((*facts.scores, "score"))
 
     @cached_property
+    def _source(self) -> Source:
+        return Source(self._facts.file, self._facts.source)
+
+    @cached_property
+    def _scores_named(self) -> tuple[str, ...]:
+        return scores_named_in(self._source, self._facts.name)
+
+    @property
     def scores_seen(self) -> frozenset[str]:
         """Scores whose names stand in the code: some, where others are put together."""
-        source = Source(self._facts.file, self._facts.source)
-        return frozenset(scores_named_in(source, self._facts.name))
+        return frozenset(self._scores_named)
 
     @cached_property
     def _main_score(self) -> str:
@@ -101,9 +108,8 @@ class FunctionKind:
         It is the first one declared, else the first in the code, and not what a session happened
         to give first: a session without it would have another's number for its score.
         """
-        source = Source(self._facts.file, self._facts.source)
-        named = (*self._facts.scores, *scores_named_in(source, self._facts.name))
-        if "score" in named or gives_a_number(source, self._facts.name):
+        named = (*self._facts.scores, *self._scores_named)
+        if "score" in named or gives_a_number(self._source, self._facts.name):
             return ""
         return named[0] if named else ""
 
@@ -113,7 +119,7 @@ class FunctionKind:
             return self._given
         if not self._facts.source:
             raise KindUnusable(f"the code of {self.name} was not kept here; it is in its run")
-        return scenario_in(Source(self._facts.file, self._facts.source), self._facts.name)
+        return scenario_in(self._source, self._facts.name)
 
     @property
     def _declared(self) -> Declared:

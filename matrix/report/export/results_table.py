@@ -13,7 +13,7 @@ from matrix.engine.prepare.judges import lower_is_better_of
 from matrix.engine.prepare.registry import scoring_kind
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.exported import ExportedFacts
-from matrix.model.lines import in_line, no_formula
+from matrix.model.lines import csv_cell, in_line, no_formula
 from matrix.report.compare.matchup import JUDGE
 from matrix.report.compare.pairing import pairing_of
 from matrix.store.foreign.exported import FACTS, VARIANT, score_header
@@ -111,8 +111,5 @@ def losses_of(run: RunFile) -> Iterator[str]:
 
 
 def _cell(value: Any) -> Any:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, str):
-        return no_formula(in_line(value))[:_LONGEST]
-    return str(value).lower() if isinstance(value, bool) else value
+    cell = csv_cell(value)
+    return cell[:_LONGEST] if isinstance(cell, str) else cell

@@ -6,11 +6,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 from xml.etree import ElementTree as ET
 
 from matrix.kinds.reporting import ReportedCase
-from matrix.model.lines import in_line, no_formula
+from matrix.model.lines import csv_cell, in_line
 from matrix.report.page.failures import issues_in, looked_at_of
 from matrix.report.page.known import RunFacts, level_columns, levels_of
 from matrix.report.run.explained import explanation_lines
@@ -141,18 +141,8 @@ def as_csv(tables: RunTables) -> str:
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(columns)
     for row in tables.frame("sessions", columns).to_dict("records"):
-        lines.writerow([_cell(row[column]) for column in columns])
+        lines.writerow([csv_cell(row[column]) for column in columns])
     return text.getvalue()
-
-
-def _cell(value: Any) -> Any:
-    if value is None or value != value:
-        return ""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if not isinstance(value, str):
-        return value
-    return no_formula(in_line(value))
 
 
 def _xml(text: str) -> str:

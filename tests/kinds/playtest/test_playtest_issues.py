@@ -23,7 +23,7 @@ from matrix.kinds.playtest.detect.issues import (
 from matrix.kinds.playtest.detect.loops import KEPT_SKETCHES, are_near, sketch_of
 from matrix.kinds.playtest.detect.reading import read, words_of
 from matrix.kinds.playtest.detect.story.deaths import deaths
-from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Told
+from matrix.kinds.playtest.detect.story.facts import KEPT_FACTS, Utterance
 from matrix.kinds.playtest.detect.strangers import known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import Fact
@@ -152,6 +152,10 @@ KNOWN = known_words(
 )
 
 
+def by_players(*lines: str) -> list[tuple[bool, str]]:
+    return [(False, line) for line in lines]
+
+
 @pytest.mark.parametrize(
     ("text", "name"),
     [
@@ -164,7 +168,7 @@ KNOWN = known_words(
     ],
 )
 def test_a_named_stranger_deviates_from_the_guide(text: str, name: str) -> None:
-    findings = detect_deviations(read(text), KNOWN, ["I look around.", "Name: Sam"])
+    findings = detect_deviations(read(text), KNOWN, by_players("I look around.", "Name: Sam"))
     assert [found.subject for found in findings] == [name]
 
 
@@ -186,7 +190,7 @@ def test_the_guides_people_and_other_capitals_do_not_deviate(text: str) -> None:
 
 
 def test_people_whom_the_players_brought_up_do_not_deviate() -> None:
-    said = ["I carry a letter from my uncle Barnabas Thorne."]
+    said = by_players("I carry a letter from my uncle Barnabas Thorne.")
     text = "A stranger called Barnabas Thorne steps in."
     assert detect_deviations(read(text), KNOWN, said) == []
 
@@ -230,7 +234,7 @@ def contradictions(*told: str | tuple[str, str], guide: str = "") -> list[str]:
     found: list[str] = []
     for turn, step in enumerate(told, start=1):
         said, text = step if isinstance(step, tuple) else ("", step)
-        lines = [Told(turn - 1, said, narrated=False), Told(turn, text)]
+        lines = [Utterance(turn - 1, said, narrated=False), Utterance(turn, text)]
         findings, facts = detect_contradictions(facts, lines, guide)
         found += [finding.subject for finding in findings]
     return found
@@ -309,7 +313,7 @@ def test_only_a_few_facts_are_kept() -> None:
     things = ("gate", "hatch", "shutter", "cage", "cabinet")
     colours = ("red", "blue", "grey", "olive", "new", "far", "near", "left", "second", "pine")
     told = " ".join(f"The {one} {thing} is locked." for thing in things for one in colours)
-    _, facts = detect_contradictions((), [Told(1, told)])
+    _, facts = detect_contradictions((), [Utterance(1, told)])
     assert len(facts) == KEPT_FACTS < len(things) * len(colours)
 
 

@@ -23,9 +23,9 @@ from matrix.kinds.playtest.detect.reading import (
     word_set,
 )
 from matrix.kinds.playtest.detect.story.deaths import find_returned
-from matrix.kinds.playtest.detect.story.facts import Told, follow_facts
+from matrix.kinds.playtest.detect.story.facts import Utterance, follow_facts
 from matrix.kinds.playtest.detect.story.people import find_breaks
-from matrix.kinds.playtest.detect.strangers import find_strangers
+from matrix.kinds.playtest.detect.strangers import TableLines, find_strangers
 from matrix.kinds.playtest.setup.state import Fact
 from matrix.model.records import JSON
 
@@ -82,7 +82,7 @@ def detect_stuck(turn: int, last_pulse: int, after: int) -> IssueFound | None:
 def detect_deviations(
     reading: HeardOutput,
     known: frozenset[str],
-    said: Iterable[str],
+    lines: TableLines,
     narrated: Iterable[str] = (),
 ) -> list[IssueFound]:
     """People, places and things of which neither the guide nor anybody at the table has spoken.
@@ -90,17 +90,17 @@ def detect_deviations(
     Args:
         reading: The output.
         known: Words of the guide, of title and setting.
-        said: What players have said and who they are.
+        lines: What was said before, and who the players are.
         narrated: The narrator's outputs before this one.
     """
     return [
         IssueFound("guide_deviation", found.name, found.detail, WARNING)
-        for found in find_strangers(reading.spoken, known, said, narrated)
+        for found in find_strangers(reading.spoken, known, lines, narrated)
     ]
 
 
 def detect_contradictions(
-    known: Sequence[Fact], told: Iterable[Told], guide: str = ""
+    known: Sequence[Fact], told: Iterable[Utterance], guide: str = ""
 ) -> tuple[list[IssueFound], tuple[Fact, ...]]:
     """Statements against what was told before; and what is known after them."""
     found, facts = follow_facts(known, told, guide)

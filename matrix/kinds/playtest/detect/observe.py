@@ -22,17 +22,15 @@ from matrix.kinds.playtest.detect.moments import (
 )
 from matrix.kinds.playtest.detect.reading import (
     HeardOutput,
-    bare,
     closes,
     marker_of,
     read,
     spoken,
     title_of,
-    words_of,
 )
 from matrix.kinds.playtest.detect.story import beats
 from matrix.kinds.playtest.detect.story.deaths import deaths
-from matrix.kinds.playtest.detect.story.facts import Told
+from matrix.kinds.playtest.detect.story.facts import Utterance
 from matrix.kinds.playtest.detect.strangers import KEPT_STRANGERS, known_words
 from matrix.kinds.playtest.detect.tangents import has_forced_segue
 from matrix.kinds.playtest.setup.state import MomentBook, PlaytestState, TangentBook
@@ -195,22 +193,24 @@ def _pulses(
     return update
 
 
-def _beats(state: PlaytestState, output: Output, listed: Sequence[beats.Beat]) -> beats.Told:
+def _beats(
+    state: PlaytestState, output: Output, listed: Sequence[beats.GuideBeat]
+) -> beats.BeatsTold:
     """Beats told for the first time: by the narrator's own marker, or by the words."""
     marker = marker_of(output.text)
     number = _NUMBER.match(marker.argument) if marker and marker.name == "PULSE" else None
     if number is not None:
         place = int(number[0]) - 1
         fresh = (place,) if 0 <= place < len(listed) and place not in state.beats else ()
-        return beats.Told(fresh, None)
+        return beats.BeatsTold(fresh, None)
     if output.label.type != PULSE and not has_ended(output):
-        return beats.Told((), None)
+        return beats.BeatsTold((), None)
     last = state.pulse_turns[-1] if state.pulse_turns else 0
     since = max(1, output.turn - last)
     return beats.told_by(_public(output).spoken, listed, state.beats, since)
 
 
-def _jumped(state: PlaytestState, listed: Sequence[beats.Beat], place: int) -> IssueFound:
+def _jumped(state: PlaytestState, listed: Sequence[beats.GuideBeat], place: int) -> IssueFound:
     before = max(state.beats, default=-1)
     after = f"right after pulse {before + 1}" if before >= 0 else "before any other"
     detail = f"pulse {place + 1} of the guide is told {after}"
@@ -346,22 +346,22 @@ def _loop(state: PlaytestState, output: Output, findings: list[IssueFound]) -> d
 def _contradictions(
     state: PlaytestState, output: Output, world: World, log: MessageLog, findings: list[IssueFound]
 ) -> dict[str, Any]:
-    told = [*_said_since(log, output.turn - 1), Told(output.turn, output.reading.spoken)]
+    told = [*_said_since(log, output.turn - 1), Utterance(output.turn, output.reading.spoken)]
     found, facts = issues.detect_contradictions(state.facts, told, world.guide)
     findings += found
     findings += issues.detect_returned(output.reading, world.guide, state.dead)
     return {"facts": facts}
 
 
-def _said_since(log: MessageLog, turn: int) -> list[Told]:
+def _said_since(log: MessageLog, turn: int) -> list[Utterance]:
     """What players have said since a turn, oldest first."""
-    found: list[Told] = []
+    found: list[Utterance] = []
     for position in range(len(log) - 1, -1, -1):
         line = log[position]
         if line.turn < turn:
             break
         if line.speaker not in (NARRATOR, SYSTEM):
-            found.append(Told(line.turn, line.text, narrated=False))
+            found.append(Utterance(line.turn, line.text, narrated=False))
     return found[::-1]
 
 
@@ -388,10 +388,10 @@ def _strangers(
 ) -> dict[str, Any]:
     known = known_words(world.guide, world.about)
     seen = {word for name in state.strangers for word in name.split()}
-    said, narrated = _brought_up(log), _narrated(log)
+    lines, narrated = _lines(log), _narrated(log)
     found = [
         finding
-        for finding in issues.detect_deviations(output.reading, known, said, narrated)
+        for finding in issues.detect_deviations(output.reading, known, lines, narrated)
         if seen.isdisjoint(finding.subject.split())
     ]
     if not found:
@@ -401,16 +401,11 @@ def _strangers(
     return {"strangers": names[-KEPT_STRANGERS:]}
 
 
-def _brought_up(log: MessageLog) -> Iterator[str]:
-    """Who the players are, and words that they said before the narrator did."""
-    told: set[str] = set()
+def _lines(log: MessageLog) -> Iterator[tuple[bool, str]]:
+    """All that was said, and who the players are: whether by the narrator, and the words."""
     for position in range(len(log)):
         line = log[position]
-        words = set(map(bare, words_of(line.text)))
-        if line.speaker == NARRATOR:
-            told |= words
-        else:
-            yield " ".join(words - told)
+        yield line.speaker == NARRATOR, line.text
 
 
 def _narrated(log: MessageLog) -> Iterator[str]:

@@ -79,7 +79,12 @@ def read(text: str) -> HeardOutput:
 
 def words_of(text: str) -> list[str]:
     """The words of a text in lower case, with straight apostrophes."""
-    return _WORD.findall(text.lower().replace("\u2019", "'"))
+    return _WORD.findall(lowered(text))
+
+
+def lowered(text: str) -> str:
+    """A text in lower case, with straight apostrophes."""
+    return text.lower().replace("\u2019", "'")
 
 
 def bare(word: str) -> str:

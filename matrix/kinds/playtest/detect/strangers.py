@@ -12,9 +12,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
-from matrix.kinds.playtest.detect.reading import bare, word_set, words_of
+from matrix.kinds.playtest.detect.reading import bare, lowered, word_set, words_of
 
 KEPT_STRANGERS: Final = 8
 ACTS: Final = 2
@@ -125,32 +125,55 @@ class Stranger(NamedTuple):
     detail: str
 
 
+TableLines: TypeAlias = Iterable[tuple[bool, str]]
+"""Lines in the order in which they were said, each with whether the narrator said it."""
+
+
 def find_strangers(
-    text: str, known: frozenset[str], said: Iterable[str], narrated: Iterable[str] = ()
+    text: str, known: frozenset[str], lines: TableLines, narrated: Iterable[str] = ()
 ) -> list[Stranger]:
     """Names in an output that are not the guide's and take its story over.
 
     Args:
         text: The output.
         known: Words of guide, title, setting and group, in lower case.
-        said: What players have said first and who they are, read only if there is a candidate.
+        lines: What was said before and who the players are, read only if there is a candidate:
+            a name that a player said first is no invention of the narrator's.
         narrated: The narrator's earlier outputs, read only if there is a candidate.
     """
     unheard = {word.lower() for word in _CAPITALISED.findall(text)} - known - _NO_NAME
     unheard -= _PLAIN_CAPITAL
     if not unheard:
         return []  # the usual case: no capitalised word that the guide does not have
-    heard = {bare(word) for line in said for word in words_of(line)}
+    names = {name: {bare(word) for word in words_of(name)} for name in candidates(text)}
+    heard = _said_first(lines, unheard.union(*names.values()))
     unheard -= heard
     found = [
         Stranger(name, "a named person who is not in the guide takes over")
-        for name in candidates(text)
-        if not any(part in known or part in heard for part in map(bare, words_of(name)))
+        for name, parts in names.items()
+        if parts.isdisjoint(known)
+        and parts.isdisjoint(heard)
         and not _passes_by(name, text)
         and _is_weighty(name, text)
     ]
     named = {word.lower() for one in found for word in one.name.split()}
     return found + _recurring(text, unheard - named, narrated)
+
+
+def _said_first(lines: TableLines, wanted: set[str]) -> set[str]:
+    """Those of the words that a player said before the narrator did.
+
+    A session's lines are many and these words few, so only lines that hold one are taken apart.
+    """
+    left, heard = set(wanted), set[str]()
+    for narrated, text in lines:
+        plain = lowered(text)
+        here = {word for word in left if word in plain}
+        if here:
+            here &= {bare(word) for word in words_of(text)}
+            left -= here
+            heard |= set() if narrated else here
+    return heard
 
 
 def _passes_by(name: str, text: str) -> bool:

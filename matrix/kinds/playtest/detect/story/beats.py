@@ -56,7 +56,7 @@ _COMMON: Final = word_set(
 _NAME: Final = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+")
 
 
-class Beat(NamedTuple):
+class GuideBeat(NamedTuple):
     """A beat: its title, its words with their weights, and the sum of these."""
 
     title: str
@@ -64,7 +64,7 @@ class Beat(NamedTuple):
     total: float
 
 
-class Score(NamedTuple):
+class BeatShare(NamedTuple):
     """How far an output tells a beat: share of its weight, and number of its words."""
 
     share: float
@@ -89,7 +89,7 @@ def stems(text: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def beats_of(guide: str) -> tuple[Beat, ...]:
+def beats_of(guide: str) -> tuple[GuideBeat, ...]:
     """The beats that a guide lists; empty if it lists too few to be told apart."""
     read = parse_guide(guide)
     if len(read.pulses) < FEWEST:
@@ -103,11 +103,11 @@ def beats_of(guide: str) -> tuple[Beat, ...]:
             word: math.log1p(len(texts) / shared[word]) * (1.5 if word in title else 1.0)
             for word in words
         }
-        found.append(Beat(item.name, weights, sum(weights.values()) or 1.0))
+        found.append(GuideBeat(item.name, weights, sum(weights.values()) or 1.0))
     return tuple(found)
 
 
-def scores(text: str, beats: Sequence[Beat]) -> list[Score]:
+def scores(text: str, beats: Sequence[GuideBeat]) -> list[BeatShare]:
     """How far an output tells each beat."""
     said = stems(text)
     found = []
@@ -116,18 +116,18 @@ def scores(text: str, beats: Sequence[Beat]) -> list[Score]:
         weight = math.fsum(sorted(beat.words[word] for word in met))
         # a long beat is told by ten of its words
         most = 10.0 * math.log1p(len(beats))
-        found.append(Score(weight / min(beat.total, most), len(met)))
+        found.append(BeatShare(weight / min(beat.total, most), len(met)))
     return found
 
 
-class Told(NamedTuple):
+class BeatsTold(NamedTuple):
     """What an output told: places of beats in the guide, and the one that it jumped to, if any."""
 
     beats: tuple[int, ...]
     jumped_to: int | None
 
 
-def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int) -> Told:
+def told_by(text: str, beats: Sequence[GuideBeat], told: Collection[int], since: int) -> BeatsTold:
     """The beats that an output tells for the first time.
 
     Args:
@@ -137,6 +137,7 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
         since: Turns since the last of them was told, at least 1.
     """
     found = scores(text, beats)
+    top = max((one.share for one in found), default=0.0)
     last = max(told, default=-1)
     fresh: list[int] = []
     jumped = None
@@ -145,7 +146,7 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
         if place in told or score.words < min(_LEAST, len(beats[place].words)):
             continue
         ahead = place - max([last, *fresh])
-        best = score.share >= max(one.share for one in found)
+        best = score.share >= top
         others = [beat.words.keys() for at, beat in enumerate(beats) if at in before - {place}]
         own = len((stems(text) & beats[place].words.keys()).difference(*others))
         if ahead <= 1 + since:
@@ -158,10 +159,10 @@ def told_by(text: str, beats: Sequence[Beat], told: Collection[int], since: int)
             continue
         if own >= _JUMP and best and _is_jump(found, fresh, last, since):
             jumped = place
-    return Told(tuple(fresh), jumped)
+    return BeatsTold(tuple(fresh), jumped)
 
 
-def _is_jump(found: Sequence[Score], fresh: Sequence[int], last: int, since: int) -> bool:
+def _is_jump(found: Sequence[BeatShare], fresh: Sequence[int], last: int, since: int) -> bool:
     """Whether the newest of the fresh beats passes over several that nothing was told of."""
     place = fresh[-1]
     over = [one for at, one in enumerate(found[:place]) if at > last and at not in fresh]
@@ -176,7 +177,7 @@ def tells_a_beat(text: str, guide: str) -> bool:
     )
 
 
-def touched(texts: Iterable[str], beats: Sequence[Beat]) -> frozenset[int]:
+def touched(texts: Iterable[str], beats: Sequence[GuideBeat]) -> frozenset[int]:
     """Places of the beats that anything was told of, in however few words."""
     met: set[int] = set()
     for text in texts:
@@ -218,7 +219,7 @@ def stands_still(texts: Sequence[str], last: int, guide: str) -> bool:
     return len(fresh - told) <= _NEW_RATE * length
 
 
-def lacks_its_end(told: Collection[int], met: Collection[int], beats: Sequence[Beat]) -> bool:
+def lacks_its_end(told: Collection[int], met: Collection[int], beats: Sequence[GuideBeat]) -> bool:
     """Whether the guide's last third was not touched on, and about half was told at most."""
     last = len(beats) - max(1, len(beats) // 3)
     reached = any(place >= last for place in (*told, *met))

@@ -231,7 +231,7 @@ _LIGHTS: Final = re.compile(
 _SIMPLE: Final = frozenset(_STATES)
 
 
-class Told(NamedTuple):
+class Utterance(NamedTuple):
     """Something said at the table: by the narrator, or by a player, which may change things."""
 
     turn: int
@@ -248,7 +248,7 @@ class Contradiction(NamedTuple):
 
 
 def follow_facts(
-    known: Sequence[Fact], told: Iterable[Told], guide: str = ""
+    known: Sequence[Fact], told: Iterable[Utterance], guide: str = ""
 ) -> tuple[list[Contradiction], tuple[Fact, ...]]:
     """What contradicts a known fact or one told on the way; and what is known after it.
 
@@ -288,7 +288,7 @@ class FactBook:
         for sentence in sentences(text):
             self._change(sentence, "")
 
-    def hear(self, line: Told) -> None:
+    def hear(self, line: Utterance) -> None:
         """Follow an output of the narrator."""
         topic = ""
         for sentence in sentences(_plainly(line.text)):

@@ -223,15 +223,14 @@ _CALLED: Final = re.compile(
     r"\b(?:[Hh]is|[Hh]er|[Mm]y) name(?: is|'s),? (?P<a>[A-Z][a-z]+)\b"
     r"|\b(?:is|was) (?:called|named) (?P<b>[A-Z][a-z]+)\b"
 )
+_TITLED: Final = (
+    "porter|clerk|barman|barmaid|bartender|keeper|captain|driver|innkeeper|landlord|landlady|priest"
+    "|doctor|nurse|cook|butler|sheriff|mayor|teacher|mechanic|pilot|librarian|blacksmith|miller"
+    "|ferryman|conductor|steward|gardener|caretaker|professor|merchant|shopkeeper|abbot|king|queen"
+)
 _BESIDE: Final = re.compile(
-    r"\b[Tt]he (?:[a-z]+ )?(?P<role>porter|clerk|barman|barmaid|bartender|keeper|captain|driver"
-    r"|innkeeper|landlord|landlady|priest|doctor|nurse|cook|butler|sheriff|mayor|teacher|mechanic"
-    r"|pilot|librarian|blacksmith|miller|ferryman|conductor|steward|gardener|caretaker|professor"
-    r"|merchant|shopkeeper|abbot|king|queen), (?:old |young )?(?P<name>[A-Z][a-z]+)\b"
-    r"|\b(?P<name2>[A-Z][a-z]+), (?:the|your) (?:[a-z]+ )?(?P<role2>porter|clerk|barman|barmaid"
-    r"|bartender|keeper|captain|driver|innkeeper|landlord|landlady|priest|doctor|nurse|cook|butler"
-    r"|sheriff|mayor|teacher|mechanic|pilot|librarian|blacksmith|miller|ferryman|conductor|steward"
-    r"|gardener|caretaker|professor|merchant|shopkeeper|abbot|king|queen)\b"
+    rf"\b[Tt]he (?:[a-z]+ )?(?P<role>{_TITLED}), (?:old |young )?(?P<name>[A-Z][a-z]+)\b"
+    rf"|\b(?P<name2>[A-Z][a-z]+), (?:the|your) (?:[a-z]+ )?(?P<role2>{_TITLED})\b"
 )
 _ROLE: Final = re.compile(
     r"\b[Tt]he (?:[a-z]+ )?(?P<role>porter|clerk|barman|barmaid|bartender|keeper|captain|driver"

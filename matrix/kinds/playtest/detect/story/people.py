@@ -56,7 +56,7 @@ class Break(NamedTuple):
     sentence: str
 
 
-class Known(NamedTuple):
+class GuidePeople(NamedTuple):
     """The people of a guide.
 
     Attributes:
@@ -74,7 +74,7 @@ class Known(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def people_of(guide: str) -> Known:
+def people_of(guide: str) -> GuidePeople:
     """Who is in a guide, and what it says of them."""
     segments = list(_segments(guide))
     names: dict[str, str] = {}
@@ -106,7 +106,7 @@ def people_of(guide: str) -> Known:
         if _BEYOND.search(text) or (_DEATH.search(text) and _STIRS.search(text))
     }
     dead = {o for o, text in about.items() if _DEAD_IN_GUIDE.search(text)} - undying
-    return Known(names, traits, frozenset(dead), frozenset(undying), _clauses(names))
+    return GuidePeople(names, traits, frozenset(dead), frozenset(undying), _clauses(names))
 
 
 def _last(owner: str) -> str:
@@ -196,7 +196,7 @@ def _clauses(names: dict[str, str]) -> re.Pattern[str] | None:
     )
 
 
-def deeds(text: str, known: Known) -> Iterator[Deed]:
+def deeds(text: str, known: GuidePeople) -> Iterator[Deed]:
     """What people of the guide do in an output."""
     if known.clause is None:
         return
