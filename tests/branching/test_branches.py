@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from matrix import api
 from matrix.api import Run
 from matrix.model.seeds import derive_seed
 from tests.branching.conftest import COUNTER, played
@@ -152,3 +153,17 @@ def test_a_branch_of_a_run_that_stops_early_is_played_whole_and_looked_at_once(
     assert set(branch.sessions().outcome) == {"completed"}
     verdict = branch.compare().verdict
     assert (verdict.rules.engine, verdict.rounds_used) == ("fixed", 10)
+
+
+@pytest.mark.parametrize("branched", ["many", "uneven"])
+def test_an_exported_branch_comes_back_with_the_same_units(
+    branched: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    run: Run = request.getfixturevalue(branched)
+    (path,) = api.export_results(run, "csv", tmp_path / "branch.csv")
+    back = api.import_results(path, results=tmp_path / "results")
+    (there,) = run.compare().verdict.comparisons
+    (here,) = back.compare().verdict.comparisons
+    assert there.n == here.n == 6
+    assert there.difference == pytest.approx(here.difference)
+    assert there.se == pytest.approx(here.se)

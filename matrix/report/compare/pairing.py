@@ -39,6 +39,11 @@ class Pairing:
     paired: bool = True
     moments: Sequence[tuple[int, int]] = ()
 
+    def place_of(self, number: int) -> tuple[int, int]:
+        """The unit that a value of ``column`` is of, and which of its moments, both from 0."""
+        at = number - self.first
+        return self.moments[at] if self.moments else (at, 0)
+
 
 MOMENT: Final = "moment"
 """What pairs agree on where several moments of one session are gone on from."""

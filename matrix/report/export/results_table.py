@@ -62,8 +62,11 @@ def results_as_csv(tables: RunTables) -> str:
     facts = _facts(run).model_dump_json(exclude_defaults=True)
     values = [np.asarray(column) for column in scores.values()]
     for number, row in enumerate(sessions):
-        cells = [int(row[pairing.column]) - pairing.first, row["scenario"]]
-        cells += [row[column] for column in [*factors.values(), *repeat, *_OF_SESSION]]
+        unit, moment = pairing.place_of(int(row[pairing.column]))
+        cells = [unit, row["scenario"]]
+        cells += [row[column] for column in factors.values()]
+        cells += [moment * len(pairing.strata["repeat"]) + int(row["repeat"]) for _ in repeat]
+        cells += [row[column] for column in _OF_SESSION]
         cells += [float(column[number]) for column in values]
         cells += [row[column] for column in _LAST]
         lines.writerow([*map(_cell, cells), facts if number == 0 else ""])
