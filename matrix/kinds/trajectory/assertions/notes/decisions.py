@@ -17,6 +17,7 @@ from matrix.kinds.trajectory.assertions.notes.markdown import (
     column_below,
     front_matter,
     is_nothing,
+    is_rule,
     lines_of,
 )
 
@@ -69,7 +70,7 @@ def _without_empty_tables(lines: Sequence[str]) -> Iterator[str]:
     """Lines that say something; of a table whose cells are all yet to be filled in, none."""
     for is_table, block in groupby(lines, lambda one: one.lstrip().startswith("|")):
         rows = [line.strip() for line in block if line.strip()]
-        body = rows[2:] if len(rows) > 1 and not re.search(r"[^\s|:-]", rows[1]) else rows
+        body = rows[2:] if len(rows) > 1 and is_rule(cells_of(rows[1])) else rows
         filled = (cell for row in body for cell in cells_of(row))
         if not is_table or not all(_is_unfilled(cell) for cell in filled):
             yield from rows
@@ -175,7 +176,7 @@ _CONDITION: Final = re.compile(
     r"\b(?:if|when|whenever|once|unless|until|should|as soon as|in case|except)\b", re.IGNORECASE
 )
 _LEAST_WORDS: Final = 4
-_ADDRESS: Final = re.compile(r"(?<=\])\([^()\s]*\)|\bhttps?://\S+")
+_LEADS: Final = re.compile(r"(?<=\])\([^()\s]*\)|\bhttps?://\S+")
 """Where a link leads, which says nothing by itself."""
 
 
@@ -186,7 +187,7 @@ def vague(condition: str) -> str:
     denied = _NONE.match(condition.strip(" *_`()-"))
     if denied and not (_CONDITION.search(condition) and _MEASURED.search(condition)):
         return f"says that there is none: {denied[0]!r}"
-    words = re.findall(r"[\w'%-]+", _ADDRESS.sub(" ", condition))
+    words = re.findall(r"[\w'%-]+", _LEADS.sub(" ", condition))
     if len(words) < _LEAST_WORDS:
         return f"has {len(words)} words"
     if (found := _VAGUE.search(condition)) and not _MEASURED.search(_VAGUE.sub(" ", condition)):
