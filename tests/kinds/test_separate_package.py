@@ -21,11 +21,14 @@ CORE = (
 )  # fmt: skip
 """Rooms that are there for every kind; what commands show as examples are sessions of some kind."""
 WORDS = re.compile(
-    r"play-?test|trajector|self-?test|tangent|pulse|spokes|archetype|narrat|interview"
+    r"play-?test|trajector|self-?test|tangent|pulse|spokes|archetype|narrat"
     r"|(?<![a-z])stor(?:y|ies)(?![a-z])",
     re.IGNORECASE,
 )
-"""What kinds are called, and what theirs alone is made of."""
+"""What kinds are called, and what theirs alone is made of.
+
+To interview is no such word: any kind whose sessions have somebody to ask can be asked.
+"""
 KNOWN = {
     "archetype": "a column of the players table, whose schema only grows",
     "is_spokesperson": "likewise",
