@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from matrix.api.sessions.labelling import labelling
-from tests.executors.programs import Project, counter_spec
-
-JUDGES = """
-import hashlib, json, re
-
-def _drawn(turn):
-    return hashlib.sha256(turn.session.encode()).digest()[0]
-
-def _second(turn):
-    return turn.prompt.count("] counter: ") > 2  # the variant of three turns
-
-async def points(turn):
-    return json.dumps({"clear": 1 + _drawn(turn) % 3 + 2 * _second(turn), "reason": "so"})
-
-async def slight(turn):
-    more = _drawn(turn) % 2 * _second(turn)
-    return json.dumps({"clear": 1 + _drawn(turn) % 3 + more, "reason": "so"})
-
-async def line(turn):
-    passes = _second(turn) or _drawn(turn) % 3 == 0
-    return f"VERDICT: {'PASS' if passes else 'FAIL'} - it is so"
-"""
-RUBRICS = {
-    "tone.md": "---\ncriteria: {clear: Is it clear}\n---\nYou read.\n",
-    "ends.md": "---\nanswer: verdict\n---\nDoes it count?\n",
-}
+from tests.executors.programs import Project
+from tests.judging.favouring import compared, label, played, told
 
 
 @pytest.fixture(scope="module")
@@ -48,62 +23,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
 def early(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The same, over twelve rounds and favoured in every second session: too little to win."""
     return played(tmp_path_factory.mktemp("early"), 12, judge="slight")
-
-
-def played(folder: Path, rounds: int, judge: str = "points") -> Project:
-    (folder / "mine.py").write_text(JUDGES)
-    for name, text in RUBRICS.items():
-        (folder / name).write_text(text)
-    found = Project(folder)
-    found.write(
-        counter_spec(
-            factors={"turns": [2, 3]},
-            options={},
-            per_cell=rounds,
-            compare={"metric": "tone", "failure_margin": 50, "margin": 0.1},
-            agents={one: {"python": f"mine:{one}", "free": True} for one in (judge, "line")},
-            judges=[
-                {"rubric": "tone.md", "model": judge},
-                {"rubric": "ends.md", "model": "line"},
-            ],
-        )
-    )
-    done = found.matrix("run", "--executor", "in-process", "--quiet", "--run-id", "it")
-    assert done.code == 0, done
-    return found
-
-
-def label(project: Project, metric: str, off: dict[str, float], moved: int = 0) -> None:
-    """Labels of every session: the judge's value less what is ``off`` for its variant.
-
-    Of the last ``moved`` sessions of each variant people say what the judge does.
-    """
-    (project.folder / "results" / "labels.jsonl").unlink(missing_ok=True)
-    tables = project.tables("it")
-    turns = dict(tables.frame("sessions", ["session_id", "turns"]).to_numpy())
-    frame: Any = tables.frame("scores")
-    frame = frame[(frame.name == metric) & frame.turn.isna()].sort_values("session_id")
-    frame = frame.assign(level=[f"{turns[one]:g}" for one in frame.session_id])
-    frame["left"] = frame.groupby("level").cumcount(ascending=False)
-    work = labelling(project.folder / "results" / "it", metric=metric, sessions=60, rater="ana")
-    work.take(
-        (one.session_id, one.value - (off[one.level] if one.left >= moved else 0.0), "")
-        for one in frame.itertuples()
-    )
-    work.close()
-
-
-def compared(project: Project, *options: str, run: str = "it") -> dict[str, Any]:
-    done = project.matrix("compare", run, *options, "--json")
-    assert done.code == 0, done
-    found: dict[str, Any] = json.loads(done.out)
-    return found
-
-
-def told(project: Project, *command: str) -> str:
-    done = project.matrix(*command)
-    assert done.code == 0, done
-    return " ".join(done.out.split())
 
 
 @pytest.mark.parametrize("moved", [0, 2])
@@ -162,7 +81,8 @@ def test_a_winner_stands_where_what_the_judge_errs_by_does_not_undo_the_lead(
     assert found["winner"] == winner
     assert (found["void"] is None) == (winner is not None)
     if winner and off["2"] != off["3"]:
-        assert "too little to undo this verdict" in told(project, "compare", "it")
+        favours = "too little to undo this verdict" if off["3"] > off["2"] else "not in favour of"
+        assert favours in told(project, "compare", "it")
 
 
 @pytest.mark.parametrize(
@@ -185,7 +105,7 @@ def test_nor_is_it_said_who_is_ahead_by_a_judge_that_errs_for_it(
     assert (found["decision_aid"] is None) == void
     assert ("More rounds would not settle it" in text) == void
     assert ("a verdict by it alone is void" in text) == void
-    assert ("not in favour of the one that is ahead" in text) == (off["2"] > off["3"])
+    assert ("not in favour of the one of them that is ahead" in text) == (off["2"] > off["3"])
     if void:
         assert found["verdict"] == "not_enough_data"
         assert found["void"]["verdict_by_judge"] in ("not_enough_data", "no_difference")

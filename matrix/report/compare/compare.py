@@ -14,6 +14,7 @@ from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.errors import BadInput, Mistake
 from matrix.model.metrics import name_of, unit_of
 from matrix.report.compare.cautions import cautions_of
+from matrix.report.compare.labelled import ByPeople
 from matrix.report.compare.matching import factor_matchup, whole_matchup
 from matrix.report.compare.matchup import AVERAGED, Matchup
 from matrix.report.compare.unscored import Unscored, unscored_of
@@ -158,6 +159,7 @@ class MatchupVerdict:
         left_out: Pairs left out because a session has no value.
         outside: Lowest and highest score, if they lie outside the range that the kind declares.
         verdict: What can be said.
+        people: What labels say of the variants; ``None`` without labels.
         void: Why that is less than the scores alone say, where labels undo them.
     """
 
@@ -167,6 +169,7 @@ class MatchupVerdict:
     left_out: int
     outside: tuple[float, float] | None
     verdict: Verdict
+    people: ByPeople | None = None
     void: Void | None = None
 
     @property

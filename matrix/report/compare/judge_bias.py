@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from math import hypot
 
 import numpy as np
 import numpy.typing as npt
 
-from matrix.report.text import interval
+from matrix.model.records import JSON
+from matrix.report.text import ends_as_data, interval
 from matrix.stats import Interval
 from matrix.stats.judges.judge_errors import Rated, error_interval, errors_apart
 
@@ -30,6 +32,17 @@ class BiasRow:
     bias: float
     interval: Interval | None
 
+    @property
+    def shown(self) -> bool:
+        """Whether the judge is shown to err; by sign, where its error is the same in every label.
+
+        Were an error as likely to be above 0 as below, all of n would lie on one side of it with
+        chance 2 / 2^n (the sign test).
+        """
+        if self.interval is not None:
+            return not self.interval.contains(0.0)
+        return self.bias != 0.0 and 2 * 0.5**self.n <= ERROR_RATE
+
 
 @dataclass(frozen=True, slots=True)
 class BiasDifference:
@@ -49,6 +62,54 @@ class BiasDifference:
         if self.interval is None:
             return "the same in every label"
         return interval(self.interval.low, self.interval.high, 2)
+
+    @property
+    def data(self) -> dict[str, JSON]:
+        """The same for programs."""
+        return {
+            "first": self.first,
+            "second": self.second,
+            "difference": self.difference,
+            **ends_as_data(self.interval),
+        }
+
+    def concerns(self, first: str, second: str) -> bool:
+        """Whether it is of these two, in either order."""
+        return {self.first, self.second} == {first, second}
+
+    def turned(self, first: str) -> BiasDifference:
+        """The same, of ``first`` minus the other of the two."""
+        if first == self.first:
+            return self
+        turned = None if self.interval is None else self.interval.negated()
+        return BiasDifference(self.second, self.first, -self.difference, turned)
+
+
+def without_error(
+    value: float, around: Interval, error: float, error_around: Interval | None
+) -> Interval:
+    """What is left of a judge's figure once what it is shown to err by is taken off.
+
+    Args:
+        value: A mean by the judge, or a difference of two.
+        around: Its interval.
+        error: How much too high that is, by labels.
+        error_around: The interval of this; ``None`` where the error is the same in every label.
+
+    Returns:
+        An interval around ``value - error``, the doubts of both added in quadrature.
+    """
+    below, above = _doubts(around, value)
+    if error_around is not None:
+        least, most = _doubts(error_around, error)
+        below, above = hypot(below, most), hypot(above, least)
+    left = value - error
+    return Interval(left - below, left + above, around.confidence)
+
+
+def _doubts(around: Interval, value: float) -> tuple[float, float]:
+    """How far the ends of an interval lie below and above."""
+    return value - around.low, around.high - value
 
 
 def bias_of(

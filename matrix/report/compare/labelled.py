@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from matrix.model.errors import MatrixError
-from matrix.report.compare.judge_bias import BiasDifference, bias_of
+from matrix.report.compare.judge_bias import BiasDifference, BiasRow, bias_of
 from matrix.report.compare.judge_check import Standing, standing_of
 from matrix.report.text import names_listed, plural
 from matrix.stats import Interval, PoweredMean, powered_mean
@@ -29,7 +29,7 @@ from matrix.store.shared.labels import (
 )
 
 if TYPE_CHECKING:
-    from matrix.report.compare.compare import MatchupVerdict
+    from matrix.report.compare.matchup import Matchup
 
 LEAST_WITH_JUDGE = 10
 """Labelled sessions of a variant from which its judge has a part in its mean."""
@@ -66,7 +66,13 @@ class ByPeople:
 
     metric: str
     rows: tuple[LabelledRow, ...]
+    bias: tuple[BiasRow, ...]
     differs: tuple[BiasDifference, ...]
+
+    def error_between(self, first: str, second: str) -> BiasDifference | None:
+        """How much more the judge errs for ``first``, where it is shown to err differently."""
+        found = (one.turned(first) for one in self.differs if one.concerns(first, second))
+        return next(found, None)
 
 
 def _powered(
@@ -179,9 +185,17 @@ def _parts(metric: str, tables: RunTables, there: Iterable[str]) -> list[str]:
     return [name for name in there if name.partition(".")[0] not in apart]
 
 
-def by_people(judged: MatchupVerdict) -> ByPeople | None:
-    """The variants by labels of their sessions; ``None`` without labels of two variants."""
-    matchup, metric = judged.matchup, judged.metric
+def by_people(matchup: Matchup, metric: str, least: int = 2) -> ByPeople | None:
+    """The variants by labels of their sessions.
+
+    Args:
+        matchup: Who competes.
+        metric: By what score.
+        least: Variants that must have labels, or all where there are fewer.
+
+    Returns:
+        What people say; ``None`` with labels of fewer variants.
+    """
     labels = [one for one in labels_beside(matchup.sources) if one.metric == metric]
     if not labels:
         return None
@@ -208,8 +222,8 @@ def by_people(judged: MatchupVerdict) -> ByPeople | None:
                 judge_weight=found.judge_weight,
             )
         )
-    if sum(row.labelled > 0 for row in rows) < min(2, len(rows)):
+    if sum(row.labelled > 0 for row in rows) < min(least, len(rows)):
         return None
     both = np.isfinite(people) & np.isfinite(judge)
     levels = [matchup.variants[side] for side in matchup.sides[both]]
-    return ByPeople(metric, tuple(rows), bias_of(people[both], judge[both], levels)[1])
+    return ByPeople(metric, tuple(rows), *bias_of(people[both], judge[both], levels))

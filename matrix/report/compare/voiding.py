@@ -9,10 +9,10 @@ said who is ahead so far, or how many rounds would show it, where the judge errs
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import hypot
 from typing import TYPE_CHECKING
 
 from matrix.model.records import JSON
+from matrix.report.compare.judge_bias import without_error
 from matrix.report.compare.labelled import ByPeople, by_people
 from matrix.report.compare.study_words import Figures
 from matrix.report.text import ends_as_data, interval
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matrix.report.compare.compare import MatchupVerdict
     from matrix.report.compare.judge_bias import BiasDifference
     from matrix.report.compare.judge_check import Standing
-    from matrix.stats import Comparison, Interval
+    from matrix.stats import Comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Void:
 
     def concerns(self, first: str, second: str) -> bool:
         """Whether the judge's difference between two variants is undone, in either order."""
-        return any({one.first, one.second} == {first, second} for one in self.errors)
+        return any(one.concerns(first, second) for one in self.errors)
 
     @property
     def pairs(self) -> str:
@@ -97,15 +97,7 @@ class Void:
         return {
             "verdict_by_judge": self.by_judge,
             "winner_by_judge": self.winner_by_judge or None,
-            "errors": [
-                {
-                    "first": one.first,
-                    "second": one.second,
-                    "difference": one.difference,
-                    **ends_as_data(one.interval),
-                }
-                for one in self.errors
-            ],
+            "errors": [one.data for one in self.errors],
             "by_people": [
                 {
                     "level": row.level,
@@ -119,15 +111,16 @@ class Void:
 
 
 def voided(judged: MatchupVerdict) -> MatchupVerdict:
-    """The same, without what is claimed of scores that its labels undo.
+    """The same with what people say, and without what is claimed of scores that labels undo.
 
     Args:
         judged: A verdict, as the judge's scores make it.
     """
     verdict, names = judged.verdict, judged.matchup.variants
+    people = by_people(judged.matchup, judged.metric)
+    judged = replace(judged, people=people)
     if verdict.reasons[0] == "others fail too often":
         return judged  # nothing is claimed of scores
-    people = by_people(judged)
     if people is None or not people.differs:
         return judged
     errors = tuple(one for one in people.differs if _undone(judged, one))
@@ -193,19 +186,9 @@ def _claimed(judged: MatchupVerdict, error: BiasDifference) -> Iterator[Comparis
 def _falls(judged: MatchupVerdict, pair: Comparison, error: BiasDifference) -> bool:
     assert pair.interval is not None
     assert pair.difference is not None
-    found, rules = pair.difference - error.difference, judged.verdict.rules
-    below, above = _doubts(pair.interval, pair.difference)
-    if error.interval is not None:
-        least, most = _doubts(error.interval, error.difference)
-        below, above = hypot(below, most), hypot(above, least)
-    low, high = found - below, found + above
+    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
     if judged.verdict.kind == "equivalent":
-        margin = rules.delta or 0.0
-        return low <= -margin or high >= margin
-    first_wins = judged.verdict.winner == pair.b
-    return low <= 0.0 if first_wins == rules.higher_is_better else high >= 0.0
-
-
-def _doubts(around: Interval, value: float) -> tuple[float, float]:
-    """How far the ends of an interval lie below and above."""
-    return value - around.low, around.high - value
+        margin = judged.verdict.rules.delta or 0.0
+        return left.low <= -margin or left.high >= margin
+    wins_by_more = (judged.verdict.winner == pair.b) == judged.verdict.rules.higher_is_better
+    return left.low <= 0.0 if wins_by_more else left.high >= 0.0

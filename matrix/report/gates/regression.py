@@ -2,7 +2,8 @@
 
 The run passes when it is shown to score worse by less than a margin, if at all, and to fail more
 often by less than the failure margin. It has regressed when either is shown to be worse. Each of
-the two errs at the error rate that the run declares.
+the two errs at the error rate that the run declares. Scores of a judge that labels show to err
+differently for the two runs decide nothing that would not be so without what it errs by.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from matrix.engine.run.interim_looks import declared_rules
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
 from matrix.report.compare.changes import changes_between, other_rules
+from matrix.report.compare.judge_bias import BiasDifference, without_error
+from matrix.report.compare.labelled import by_people
 from matrix.report.compare.matchup import Matchup
 from matrix.report.gates.thresholds import MOST_UNSCORED, unseen
 from matrix.report.text import (
@@ -55,6 +58,8 @@ class Regression:
         scores: The gate on scores; ``None`` where the metric is failures alone.
         unscored: Sessions without a score, and of how many, of the run that lacks more, where the
             gate is on scores.
+        judge_error: How much more the judge errs for the run than for its baseline, where labels
+            show that it does.
         failures: Failures of both on the same pairs; b is the candidate.
         failure_margin: Fraction by which the candidate may fail more often.
         failures_kind: The gate on failures.
@@ -70,6 +75,7 @@ class Regression:
     scores: GateDecision | None
     unscored: tuple[int, int]
     fragile: bool
+    judge_error: BiasDifference | None
     failures: FailureContrast
     failure_margin: float
     failures_kind: GateKind
@@ -92,7 +98,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
     chosen = metric or matchup.metric
     rules = declared_rules(matchup.spec, matchup.kind, metric=chosen)
     failures, rounds = _failures(matchup, rules)
-    scores, unscored, fragile = None, (0, 0), False
+    scores, unscored, fragile, error = None, (0, 0), False, None
     if chosen != FAILED:
         table, _ = matchup.round_table(chosen)
         rules = bounded_by(table, rules)
@@ -105,6 +111,9 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         )
         if unscored[0] > MOST_UNSCORED * unscored[1] and scores.kind == "pass":
             scores = replace(scores, kind="not_enough_data", reason="no data", extra=None)
+        error = _judge_error(matchup, chosen)
+        if error is not None:
+            scores = _without_error(scores, error, better=rules.higher_is_better)
     failed = _failures_kind(failures, rules.failure_margin)
     found = Regression(
         kind=_joined(failed if scores is None else scores.kind, failed),
@@ -114,6 +123,7 @@ def regression(matchup: Matchup, metric: str | None = None, margin: float = 0.0)
         scores=scores,
         unscored=unscored,
         fragile=fragile,
+        judge_error=error,
         failures=failures,
         failure_margin=rules.failure_margin,
         failures_kind=failed,
@@ -129,6 +139,23 @@ def _on_scores(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
     better = rules.higher_is_better
     scores = gate_paired(sides[0], sides[1], margin, rules.alpha, higher_is_better=better)
     return _with_rates(scores, table, rules, better=better)
+
+
+def _judge_error(matchup: Matchup, metric: str) -> BiasDifference | None:
+    people, names = by_people(matchup, metric), matchup.variants
+    return None if people is None else people.error_between(names[CANDIDATE], names[BASELINE])
+
+
+def _without_error(scores: GateDecision, error: BiasDifference, *, better: bool) -> GateDecision:
+    """The gate as far as it is the same once what the judge errs by is taken off."""
+    if scores.kind == "not_enough_data" or scores.interval is None or scores.difference is None:
+        return scores
+    left = without_error(scores.difference, scores.interval, error.difference, error.interval)
+    value = scores.difference - error.difference
+    again = gate_of_interval(value, left, scores.margin, scores.n, higher_is_better=better)
+    if again.kind == scores.kind:
+        return scores
+    return replace(scores, kind="not_enough_data", reason="judge errs", extra=None)
 
 
 def _at_worst(table: RoundTable, margin: float, rules: Rules) -> GateDecision:
@@ -201,15 +228,12 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
         "regression": f"REGRESSION against {found.baseline}",
         "not_enough_data": f"not enough data against {found.baseline}",
     }[found.kind]
-    parts = [_score_words(found), _unscored_words(found), _failure_words(found)]
+    parts = [_score_words(found), _judge_words(found)]
+    parts += [_unscored_words(found), _failure_words(found)]
     if found.kind == "pass":
         parts.append(unseen(found.failures.pairs))
     if found.kind == "not_enough_data":
-        parts.append(
-            "no number of rounds can be given until it decides"
-            if found.extra is None
-            else f"about {plural(found.extra, 'more round')} until it decides"
-        )
+        parts.append(_still_needed(found))
     rests = f"{plural(found.rounds, 'complete round')} in common, {matchup.basis}"
     if other := changes_between(*matchup.sources):
         parts.append(f"other than in {found.baseline}: {other}")
@@ -223,6 +247,24 @@ def _sentence(found: Regression, matchup: Matchup) -> str:
     parts += [rests, *([matchup.scope] if matchup.scope else [])]
     parts += [models_told(matchup.simulated)] if matchup.simulated else []
     return f"{head}: {'; '.join(part for part in parts if part)}"
+
+
+def _still_needed(found: Regression) -> str:
+    if found.scores is not None and found.scores.reason == "judge errs":
+        return "more rounds would not settle it: go by people, or mend the judge (`matrix rejudge`)"
+    if found.extra is None:
+        return "no number of rounds can be given until it decides"
+    return f"about {plural(found.extra, 'more round')} until it decides"
+
+
+def _judge_words(found: Regression) -> str:
+    error = found.judge_error
+    if error is None or found.scores is None:
+        return ""
+    by = metric_value(found.metric, error.difference, signed=True, score=found.score_digits)
+    told = f"labels show that the judge errs by {by} ({error.sure}) for {error.first} against "
+    undone = found.scores.reason == "judge errs"
+    return f"{told}{error.second}, " + ("which undoes this" if undone else "which changes nothing")
 
 
 def _score_words(found: Regression) -> str:
@@ -286,6 +328,7 @@ def regression_as_data(found: Regression) -> JSON:
         "margin": None if gate is None else gate.margin,
         "unscored": {"sessions": found.unscored[0], "of": found.unscored[1]},
         "fragile": found.fragile,
+        "judge_error": None if found.judge_error is None else found.judge_error.data,
         "scores": None if gate is None else gate.kind,
         "failures": {
             "verdict": found.failures_kind,

@@ -3,7 +3,8 @@
 A score that is yes or no (0 or 1, or 0 or 100, in every session, with a threshold between them) is
 a pass rate, and a session that failed has not passed. Any other is a mean over scenarios; failed
 sessions have no score and are counted beside it. What is left of a variant of which many sessions
-have no score may be the lucky part, so then nothing passes.
+have no score may be the lucky part, so then nothing passes. Nor does a judge's word decide what
+labels of a variant show to be otherwise once what the judge errs by is taken off.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import numpy as np
 
 from matrix.model.metrics import FAILED
 from matrix.model.records import JSON
+from matrix.report.compare.judge_bias import BiasRow, without_error
+from matrix.report.compare.labelled import by_people
 from matrix.report.compare.matchup import Floats, Matchup
 from matrix.report.text import (
     metric_value,
@@ -49,6 +52,8 @@ class VariantThreshold:
         failed: Sessions without a score because they failed.
         unscored: Further ones without a score: of a judge that could not be read.
         sessions: All that were at risk of either.
+        judge_error: How much too high the judge rates it, where labels show that this undoes what
+            its word alone would decide; in the units of ``value``.
     """
 
     level: str
@@ -59,6 +64,7 @@ class VariantThreshold:
     failed: int
     unscored: int = 0
     sessions: int = 0
+    judge_error: float | None = None
 
     @property
     def too_few(self) -> bool:
@@ -119,6 +125,8 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
     seen = table.scores[~np.isnan(table.scores)]
     whole = _whole(seen, threshold)
     rate = whole is not None
+    people = by_people(matchup, metric, least=1)
+    bias = {row.level: row for row in people.bias} if people else {}
     found = []
     for index, level in enumerate(matchup.variants):
         scores = table.scores[:, :, index] / (whole or 1.0)
@@ -131,7 +139,7 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         one = replace(one, unscored=missing - lost if rate else missing, sessions=sessions)
         if one.too_few and one.kind == "pass":
             one = replace(one, kind="not_enough_data")
-        found.append(one)
+        found.append(_by_labels(one, bias.get(level), threshold, whole or 1.0, lower=lower))
     return Threshold(
         metric=metric,
         threshold=threshold,
@@ -143,6 +151,22 @@ def threshold_of(matchup: Matchup, metric: str, threshold: float, alpha: float) 
         score_digits=matchup.score_digits,
         whole=whole or 1.0,
     )
+
+
+def _by_labels(
+    one: VariantThreshold, bias: BiasRow | None, threshold: float, whole: float, *, lower: bool
+) -> VariantThreshold:
+    """The same as far as it is so without what labels show the judge to err by."""
+    if bias is None or not bias.shown or one.value is None or one.interval is None:
+        return one
+    error, around = bias.bias / whole, bias.interval
+    scaled = around and Interval(around.low / whole, around.high / whole, around.confidence)
+    left, least = without_error(one.value, one.interval, error, scaled), threshold / whole
+    high_enough = left.high <= least if lower else left.low >= least
+    too_low = left.low > least if lower else left.high < least
+    if {"pass": high_enough, "fail": too_low}.get(one.kind, True):
+        return one
+    return replace(one, kind="not_enough_data", judge_error=error)
 
 
 def _whole(seen: Floats, threshold: float) -> float | None:
@@ -216,6 +240,11 @@ def _told(found: Threshold, one: VariantThreshold) -> str:
         text += f", {one.failed:,} of them failed" if found.rate else f", {one.failed:,} failed"
     if one.unscored and found.metric != FAILED:
         text += f", {one.unscored:,} of {plural(one.sessions, 'session')} without a score"
+    if one.judge_error is not None:
+        by = f"{100 * one.judge_error:+.3g} points"
+        if not found.rate:
+            by = metric_value(found.metric, one.judge_error, signed=True, score=found.score_digits)
+        text += f", which labels undo: the judge errs by {by} for it"
     if one.kind == "pass" and not found.rate:
         text += f"; {unseen(one.sessions - one.unscored)}"
     if one.too_few:
@@ -248,6 +277,7 @@ def threshold_as_data(found: Threshold) -> JSON:
                 "n": one.n,
                 "failed": one.failed,
                 "unscored": one.unscored,
+                "judge_error": None if one.judge_error is None else found.whole * one.judge_error,
             }
             for one in found.variants
         ],

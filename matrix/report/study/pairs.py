@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from matrix.report.compare.compare import MatchupVerdict
+from matrix.report.compare.judge_bias import BiasDifference, without_error
 from matrix.stats import MIN_ROUNDS, Comparison, holm
 from matrix.stats.verdicts.ruling import inside
 
@@ -50,7 +51,7 @@ def pair_rows(judged: MatchupVerdict, against: int | None = None) -> tuple[PairR
         if against is None or against in (pair.a, pair.b)
     ]
     rows = [_row(judged, pair) for pair in pairs]
-    return tuple(rows if against is None else _with_holm(rows, judged.verdict.rules.alpha))
+    return tuple(rows if against is None else _with_holm(judged, rows))
 
 
 def _row(judged: MatchupVerdict, pair: Comparison) -> PairRow:
@@ -85,18 +86,41 @@ def _finding(judged: MatchupVerdict, pair: Comparison) -> str:
         names = judged.matchup.variants
         if judged.void.concerns(names[pair.a], names[pair.b]):
             return "void"
+    finding = "better" if pair.sign == judged.sign else "not shown"
     if inside(pair, verdict.rules.delta):
-        return "equivalent"
-    return "better" if pair.sign == judged.sign else "not shown"
+        finding = "equivalent"
+    return "void" if _undone(judged, pair, finding) else finding
 
 
-def _with_holm(rows: Sequence[PairRow], alpha: float) -> list[PairRow]:
+def _undone(judged: MatchupVerdict, pair: Comparison, finding: str) -> bool:
+    """Whether labels show the judge to err for these two by enough to undo what the pair shows."""
+    names = judged.matchup.variants
+    error = _error(judged, names[pair.b], names[pair.a])
+    if error is None or pair.interval is None or pair.difference is None:
+        return False
+    left = without_error(pair.difference, pair.interval, error.difference, error.interval)
+    if finding == "equivalent":
+        margin = judged.verdict.rules.delta or 0.0
+        return left.low <= -margin or left.high >= margin
+    if finding == "better":
+        return left.low <= 0.0 if judged.sign > 0 else left.high >= 0.0
+    return False
+
+
+def _error(judged: MatchupVerdict, first: str, second: str) -> BiasDifference | None:
+    return None if judged.people is None else judged.people.error_between(first, second)
+
+
+def _with_holm(judged: MatchupVerdict, rows: Sequence[PairRow]) -> list[PairRow]:
     """Holm's p-values; he finds at least what the intervals, which hold all together, show."""
     tested = [row for row in rows if row.p is not None]
     adjusted = dict(zip(tested, holm([row.p or 0.0 for row in tested]).tolist(), strict=True))
     told = []
     for row in rows:
-        p = adjusted.get(row)
-        shown = p is not None and p <= alpha and row.finding == "not shown"
-        told.append(replace(row, adjusted=p, finding="better" if shown else row.finding))
+        p, finding = adjusted.get(row), row.finding
+        if p is not None and p <= judged.verdict.rules.alpha and finding == "not shown":
+            error = _error(judged, row.first, row.second)
+            favoured = error is not None and judged.sign * error.difference > 0
+            finding = "void" if favoured else "better"
+        told.append(replace(row, adjusted=p, finding=finding))
     return told

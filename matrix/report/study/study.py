@@ -19,7 +19,7 @@ from matrix.report.compare.compare import (
     judge,
 )
 from matrix.report.compare.judge_check import Standing
-from matrix.report.compare.labelled import ByPeople, by_people, judged_parts, standing_in
+from matrix.report.compare.labelled import ByPeople, judged_parts, standing_in
 from matrix.report.compare.leading import leading_pair
 from matrix.report.compare.matchup import COMPOSITE, Matchup
 from matrix.report.compare.study_words import Figures
@@ -205,7 +205,7 @@ def _assembled(
         noise=noise_of(judged, repeats),
         agreement=agreement,
         standing=standing_beside(standing_in(judged.metric, matchup.sources), judged.void),
-        people=by_people(judged),
+        people=judged.people,
         risk=None if judged.void else risk_of(judged, costs),
     )
 

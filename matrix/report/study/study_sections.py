@@ -94,9 +94,17 @@ def _so(study: Study, error: BiasDifference) -> str:
     void = study.comparison.void
     if void is not None and void.concerns(error.first, error.second):
         return "a verdict by it alone is void"
+    row = next((one for one in study.pairs if error.concerns(one.first, one.second)), None)
+    if row is None:
+        return "what it says of these two is no comparison"
+    if row.finding == "void":
+        return "what it says of these two is void"
+    favours = error.turned(row.first).difference > 0
+    if favours != study.verdict.rules.higher_is_better:
+        return "not in favour of the one of them that is ahead"
     if study.verdict.kind in ("winner", "equivalent"):
         return "too little to undo this verdict"
-    return "not in favour of the one that is ahead so far"
+    return "too little to undo what it shows of these two"
 
 
 def breakdown_section(study: Study) -> Section | None:

@@ -30,6 +30,7 @@ GateReason = Literal[
     "too few rounds",
     "identical so far",
     "no data",
+    "judge errs",
 ]
 
 
