@@ -631,3 +631,21 @@ def test_a_scenario_without_scores_is_no_part_of_what_is_settled(tmp_path: Path)
     told = " ".join(study_as_text(found).split())
     assert "Nothing here is about b: of a variant or more, no session there has a score." in told
     assert "Settled for the scenarios that it counts (not b)" in found.settling.sentence
+
+
+def test_a_scenario_that_only_a_third_variant_lacks_is_told_as_its_own(tmp_path: Path) -> None:
+    lenient = {"compare": {"failure_margin": 50}}
+    effects = {"plain": 0.0, "warm": 9.0, "cold": -9.0}
+    rows = [
+        Row(row.levels, row.round, row.scenario, score=None)
+        if (row.scenario, row.levels["prompt"]) == ("b", "cold")
+        else row
+        for row in paired(effects, 30, scenarios=("a", "b"))
+    ]
+    run = make_run(tmp_path / "run", rows, THREE, scenarios=("a", "b"), spec=lenient)
+    found = study(run)
+    assert found.winner == "warm"
+    told = " ".join(study_as_text(found).split())
+    assert "No session has a score in b of cold" in told
+    assert "Nothing here is about" not in told
+    assert "Settled for the scenarios that it counts (not b of cold)" in found.settling.sentence

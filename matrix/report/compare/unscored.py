@@ -10,8 +10,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from matrix.report.compare.matchup import Floats, Matchup
+from matrix.report.text import names_listed
 from matrix.stats.rounds.balancing import weighing
 from matrix.stats.rounds.round_table import RoundTable
 
@@ -62,33 +64,58 @@ def unscored_told(counts: Sequence[Unscored], metric: str, *, named: bool = True
     return f"Without a {metric}, and in no mean: {', '.join(found)}." if found else ""
 
 
-def mute_places(matchup: Matchup, table: RoundTable) -> list[str]:
-    """Scenarios (with levels of other factors) in which some variant never scored, nor failed.
+class Place(NamedTuple):
+    """A scenario (with levels of other factors) that some difference of two variants leaves out.
 
-    None where that is so of a variant everywhere: then it is the variant that is mute.
+    Attributes:
+        name: The scenario.
+        mute: Whether a variant has no score there at all.
+        variants: Variants of which no difference counts it; empty where no difference at all does.
     """
-    heard: Floats = np.where(np.isfinite(table.scores) | table.failed, 1.0, 0.0)
-    if not len(heard):
-        return []
-    least = heard.max(axis=0).min(axis=1)
-    mute = [name for name, known in zip(matchup.strata, least, strict=True) if not known]
-    return mute if len(mute) < len(least) else []
+
+    name: str
+    mute: bool
+    variants: tuple[str, ...]
+
+    @property
+    def told(self) -> str:
+        """What is left out, and of which variants, if not of all."""
+        return f"{self.name} of {names_listed(self.variants)}" if self.variants else self.name
 
 
-def uncounted_places(matchup: Matchup, table: RoundTable) -> list[str]:
-    """Scenarios (with levels of other factors) that are not in some difference of two variants.
+def uncounted_places(matchup: Matchup, table: RoundTable) -> list[Place]:
+    """Scenarios that are not in some difference of two variants.
 
     They have fewer than two pairs of scores of these, where others have more; see
-    `matrix.stats.rounds.balancing`. Those of :func:`mute_places` are among them.
+    `matrix.stats.rounds.balancing`. None is mute where a variant is so everywhere: then it is the
+    variant that is mute.
     """
-    counted = np.ones(table.n_scenarios, dtype=np.bool_)
-    for pair in combinations(range(table.n_variants), 2):
-        here = weighing(table.scored(*pair))
+    there: Floats = np.where(np.isfinite(table.scores) | table.failed, 1.0, 0.0)
+    heard = there.max(axis=0, initial=0.0) > 0
+    if not heard.all(axis=1).any():
+        heard[:] = True
+    counted = np.ones((table.n_variants, table.n_variants, table.n_scenarios), dtype=np.bool_)
+    for one, other in combinations(range(table.n_variants), 2):
+        here = weighing(table.scored(one, other))
         if here.any():
-            counted &= here
-    mute = mute_places(matchup, table)
-    return [
-        name
-        for name, there in zip(matchup.strata, counted, strict=True)
-        if not there or name in mute
-    ]
+            counted[one, other] = counted[other, one] = here
+    found = []
+    for place, name in enumerate(matchup.strata):
+        lost = _lost(counted[:, :, place])
+        mute = not heard[place].all()
+        if lost or mute:
+            some = 0 < len(lost) < table.n_variants - 1
+            named = tuple(matchup.variants[one] for one in lost) if some else ()
+            found.append(Place(name, mute, named))
+    return found
+
+
+def _lost(counted: npt.NDArray[np.bool_]) -> list[int]:
+    """The fewest variants without which every difference counts, [variants, variants]."""
+    lost: list[int] = []
+    left = ~counted
+    while left.any():
+        worst = int(left.sum(axis=0).argmax())
+        lost.append(worst)
+        left[worst] = left[:, worst] = False
+    return sorted(lost)

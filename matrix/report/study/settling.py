@@ -50,7 +50,8 @@ def settling_of(judged: MatchupVerdict) -> Settling:
         return Settling(None, None, None, each, told)
     if verdict.kind in ("winner", "equivalent"):
         out = uncounted_places(judged.matchup, judged.table)
-        where = f"the scenarios that it counts (not {names_listed(out)})" if out else ""
+        left_out = names_listed([one.told for one in out])
+        where = f"the scenarios that it counts (not {left_out})" if out else ""
         told = f"Settled for {where or 'these scenarios'}: it needs no more {unit}s."
         return Settling(0, 0, 0, each, told)
     if judged.matchup.looked_at_cap is not None:
