@@ -440,7 +440,7 @@ class _Reader:
         path = None if folder is None else folder / f"{file_name(self._name)}.json"
         if path is None:
             return None
-        if not (path.is_file() or path.is_symlink()):
+        if not (path.exists() or path.is_symlink()):  # a pipe is there, and refused
             self._notes.append(
                 f"nothing is pinned of it in {folder}, so as_pinned is not looked at"
             )

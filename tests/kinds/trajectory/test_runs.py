@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -674,7 +675,7 @@ GOOD_PIN = {
     [
         "[]", "null", "5", "not json", "{}", json.dumps({**GOOD_PIN, "version": 99}),
         json.dumps({**GOOD_PIN, "hypotheses": {"H-V1": "x"}}),
-        json.dumps({**GOOD_PIN, "orphans": -3}), "a link",
+        json.dumps({**GOOD_PIN, "orphans": -3}), "a link", "a pipe",
     ],
 )  # fmt: skip
 def test_a_pin_that_is_none_is_told_before_the_start(tmp_path: Path, pinned: str) -> None:
@@ -684,6 +685,8 @@ def test_a_pin_that_is_none_is_told_before_the_start(tmp_path: Path, pinned: str
     place.parent.mkdir()
     if pinned == "a link":
         place.symlink_to("/etc/passwd")
+    elif pinned == "a pipe":
+        os.mkfifo(place)
     else:
         place.write_text(pinned)
     done = made.matrix("run", "scenarios/08", "--executor", "in-process")
