@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -649,3 +650,23 @@ def test_a_scenario_that_only_a_third_variant_lacks_is_told_as_its_own(tmp_path:
     assert "No session has a score in b of cold" in told
     assert "Nothing here is about" not in told
     assert "Settled for the scenarios that it counts (not b of cold)" in found.settling.sentence
+
+
+def test_a_run_that_was_decided_is_not_said_to_go_on(tmp_path: Path) -> None:
+    """Compared on another factor than the one that stopped it."""
+    factors = {"prompt": ("plain", "warm"), "tone": ("dry", "wet")}
+    rows = [
+        Row({"prompt": prompt, "tone": tone}, round_, "a", score=50.0 + (7 * round_ + at) % 5)
+        if round_ < 12
+        else Row({"prompt": prompt, "tone": tone}, round_, "a", outcome="censored", score=None)
+        for round_ in range(30)
+        for at, (prompt, tone) in enumerate(itertools.product(*factors.values()))
+    ]
+    spec = {"stop": "when-decided", "compare": {"margin": 0.01, "engine": "open-ended"}}
+    run = make_run(tmp_path / "run", rows, factors, spec=spec)
+    found = study(run, "tone")
+    assert "all in a new run" in found.settling.sentence
+    assert "this one stopped when it was decided" in found.settling.sentence
+    told = " ".join(study_as_text(found).split())
+    assert "or a run that was decided" in told
+    assert "matrix resume" not in told

@@ -27,8 +27,8 @@ REASONS: dict[Reason, str] = {
     "(compare.failure_margin).",
     "interval includes 0": "what the data allow includes no difference at all.",
     "stopped early": "looks at the scores had settled it, so the rest was not played.",
-    "ended by censored session": "a session was cut short, or not begun (cost cap, time limit or "
-    "interrupt); only the {unit}s before it are complete and compared.",
+    "ended by censored session": "a session was cut short, or not begun (cost cap, time limit, "
+    "interrupt, or a run that was decided); only the {unit}s before it are complete and compared.",
     "others fail too often": "every other variant is shown to fail more often than it by more than "
     "the failure margin, which rules it out whatever its scores.",
 }

@@ -141,24 +141,30 @@ def _anew(judged: MatchupVerdict, each: NanoUSD | None) -> str:
     """That more rounds take a new run, where this one's plan has them not and may not grow."""
     verdict, sources = judged.verdict, judged.matchup.sources
     requested = verdict.rounds_complete + max(verdict.extra_rounds or 0, verdict.winner_rounds or 0)
-    if len(sources) != 1 or requested <= sources[0].run.plan.rounds:
+    if len(sources) != 1:
+        return ""
+    run = sources[0].run
+    decided = run.run_spec.stop == "when-decided" and run.status == "complete"
+    decided &= verdict.rounds_complete < run.plan.rounds
+    if requested <= run.plan.rounds and not decided:
         return ""
     more, unit = requested - verdict.rounds_complete, judged.matchup.unit
-    again = sources[0].run.branched
+    again = run.branched
     if again is not None and again.design is not None:
         whose = f"run {again.run_id}"
         if requested <= again.design.rounds:
             return f"{plural(more, f'more {unit}')} of {whose} would have to be played first. "
         return f"About {plural(requested, unit)} are needed: more than {whose} was planned with. "
-    if verdict.rules.engine == "open-ended":
+    if verdict.rules.engine == "open-ended" and not decided:
         plays = f"`{resume_command(sources[0].run_dir, f' --per-cell {requested}')}`"
         return (
             f"About {_so_many(more, unit, each)} would be needed to say more; {plays} plays them. "
         )
     cost = "" if each is None else f" (about {show_usd(requested * each)} for all its variants)"
-    return (
-        f"About {plural(requested, unit)} are needed, all in a new run{cost}: this one's plan, "
-        "declared before its scores, may not grow. "
+    return f"About {plural(requested, unit)} are needed, all in a new run{cost}: " + (
+        "this one stopped when it was decided. "
+        if decided and requested <= run.plan.rounds
+        else "this one's plan, declared before its scores, may not grow. "
     )
 
 
