@@ -211,6 +211,7 @@ class RunReport(NamedTuple):
         pins: Scenario -> the shape of a final state in which nothing failed, as a file's text;
             later runs are held against it (``matrix export RUN --snapshot``).
         unpinned: Scenario -> why there is no such shape of it.
+        pinned_of: Scenario -> which runs have the shape that is pinned, where they have several.
         judged: How many of ``failed`` were judged and failed: the exit code is 3 for these even
             where so much else could not be judged that it would be 1.
         grids: What was looked at, as tables of words, for pages.
@@ -224,6 +225,7 @@ class RunReport(NamedTuple):
     folders: Mapping[str, str] = {}
     pins: Mapping[str, str] = {}
     unpinned: Mapping[str, str] = {}
+    pinned_of: Mapping[str, str] = {}
     judged: int = 0
     grids: tuple[Grid, ...] = ()
     cases: tuple[ReportedCase, ...] = ()

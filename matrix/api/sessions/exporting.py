@@ -173,7 +173,8 @@ def export_snapshot(
 ) -> list[Path]:
     """Pin final states in which nothing failed: a file for each scenario of the run.
 
-    What was not pinned, and why, is added to ``notes``.
+    What was not pinned, and why, is added to ``notes``, and of which runs a pinned state is where
+    they ended differently.
 
     Raises:
         RunNotFound: No such run.
@@ -190,6 +191,7 @@ def export_snapshot(
         raise BadInput(found or [Mistake("--snapshot", None, "", none)])
     if notes is not None:
         notes += [f"not pinned: {name}: {why}" for name, why in told.unpinned.items()]
+        notes += [f"{name}: {whose}" for name, whose in told.pinned_of.items()]
     files = {f"{file_name(name)}.json": text.encode for name, text in told.pins.items()}
     return write_files(Path(folder), files, force=force)
 

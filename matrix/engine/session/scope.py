@@ -42,6 +42,7 @@ from matrix.model.records import (
     Tool,
 )
 from matrix.model.seeds import stream
+from matrix.model.spec.judges import JUDGES
 from matrix.store.blobs.initial import initial_tree_of, resource_of
 
 if TYPE_CHECKING:
@@ -191,7 +192,8 @@ class Scope:
             session.meter.add(call.role, answer)
             return answer
         # who measures must not change what is measured, and may be asked several times at once
-        apart = any(role.judges for role in session.kind.roles if role.name == call.role)
+        measuring = {JUDGES, *(role.name for role in session.kind.roles if role.judges)}
+        apart = call.role in measuring
         call = replace(call, agent=call.agent or call.model, apart=apart)
         workspace = None if apart else session.effects.workspace
         check_alone(call.model, workspace, self._prefix)

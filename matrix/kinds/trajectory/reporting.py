@@ -211,29 +211,44 @@ def _file_names(sessions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _pins(sessions: Sequence[Mapping[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """Scenario -> the shape of the first final state in which nothing failed; or why there is none.
+def _pins(
+    sessions: Sequence[Mapping[str, Any]],
+) -> tuple[dict[str, str], dict[str, str], dict[str, str]]:
+    """Scenario -> the shape in which most runs ended without a failure, the first of equals.
 
     A scenario has one pin: where variants end in different shapes, there is none for all.
+
+    Returns:
+        The shapes; why a scenario has none; and of which runs they are, where runs differ.
     """
-    shapes: dict[str, dict[str, str]] = {}
+    ended: dict[str, dict[str, list[tuple[str, int]]]] = {}
     for one in sessions:
-        own = shapes.setdefault(one["scenario"], {})
+        own = ended.setdefault(one["scenario"], {})
         whole = one["final"] and one["pin"] is not None
         # a state that was held against a pin, and differs in nothing else, is a good one as well
         words = [r["word"] for r in one["results"] if r["name"] != AS_PINNED]
         if whole and words and set(words) == {PASS}:
-            own.setdefault(_variant(one["levels"]), _json(one["pin"]))
-    pins, why = dict[str, str](), dict[str, str]()
-    for scenario, own in shapes.items():
-        if len(set(own.values())) == 1:
-            pins[scenario] = next(iter(own.values()))
+            shape = (_json(one["pin"]), one["run"])
+            own.setdefault(_variant(one["levels"]), []).append(shape)
+    pins, why, whose = dict[str, str](), dict[str, str](), dict[str, str]()
+    for scenario, own in ended.items():
+        counts = {name: Counter(shape for shape, _ in shapes) for name, shapes in own.items()}
+        common = {found.most_common(1)[0][0] for found in counts.values()}
+        if len(common) == 1:
+            (pins[scenario],) = common
+            alike = sum(found[pins[scenario]] for found in counts.values())
+            if alike < (whole := sum(found.total() for found in counts.values())):
+                first = min(n for shapes in own.values() for shape, n in shapes if shape in common)
+                whose[scenario] = (
+                    f"runs ended in different shapes; this is that of {alike} of {whole} without a "
+                    f"failure, run {first} among them"
+                )
         elif own:
             names = " and ".join(sorted(own))
             why[scenario] = f"{names} ended in different shapes; pin a run of one of them"
         else:
             why[scenario] = "no run of it came to its final state without a failure"
-    return pins, why
+    return pins, why, whose
 
 
 def _session(session: EndedSession, *, judged_again: bool) -> dict[str, Any]:

@@ -74,6 +74,30 @@ def test_a_row_has_its_direction_and_all_its_cells(tmp_path: Path, text: str) ->
 
 
 @pytest.mark.parametrize(
+    "title",
+    [
+        "Evidence {}", "Reasons {}", "Reasons {} (2)", "Arguments {} and sources", "Signals {}",
+        "Speaks {}", "What speaks {} it", "The case {}", "{} this belief", "Evidence ({})",
+        "Evidence: {}", "Evidence - {}", "Evidence \u2013 {}", "Reasons {} H-V1", "Points {}", "{}",
+        "The case {} the hypothesis",
+    ],
+)  # fmt: skip
+def test_headings_of_both_ways_are_read_alike(tmp_path: Path, title: str) -> None:
+    both = (title.format(way) for way in ("for", "against"))
+    said = "".join(f"## {one[0].upper()}{one[1:]}\n\n- a {LENA}\n\n" for one in both)
+    assert counts(tmp_path, said) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    "title",
+    ["Reasons for the delay", "What to look for", "Waiting for", "Points for discussion",
+     "Findings for Q3", "Data for March", "Arguments for Ruth to bring up"],
+)  # fmt: skip
+def test_what_is_merely_for_something_is_no_evidence(tmp_path: Path, title: str) -> None:
+    assert counts(tmp_path, f"## {title}\n\n- a {LENA}\n") == (0, 0)
+
+
+@pytest.mark.parametrize(
     ("row", "change"),
     [
         ("Nobody here supports paying | contradicts", (0, 1)),

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from matrix.kinds.trajectory.assertions.notes.layout import Layout
+from matrix.kinds.trajectory.assertions.pinned import compared, pin
 from tests.kinds.trajectory.folders import played, project, scenario, whys, words
 from tests.kinds.trajectory.test_structural import ROW, ask, evidence, hypothesis, look
 
@@ -164,3 +166,31 @@ def test_what_was_emptied_stays_so_until_it_says_something_again(tmp_path: Path)
     scenario(tmp_path, "01", inputs, {"turns": turns})
     _, report = played(made, "scenarios", "--skip-content")
     assert list(words(report, "01").values()) == ["PASS", "FAIL", "FAIL", "PASS"]
+
+
+@pytest.mark.parametrize(
+    ("written", "status"),
+    [
+        ("---\nstatus: active  # set by Ben\n---", "active"),
+        ('---\nstatus: "active"   # set by Ben\n---', "active"),
+        ("---\nstatus: active (since 2 March)\n---", "active"),
+        ("Status: active | Risk: value | Owner: Ben", "active"),
+        ("Status: **active**, owner Ben", "active"),
+        ("Status: guess \u2192 looks right \u2192 **demoted** (25 March) \u2014 low", "demoted"),
+        ("Status: ~~active~~ demoted on 25 March", "demoted"),
+        ("Status: needs-work; see below", "needs work"),
+        ("Status: demoted because Lena left", "demoted"),
+        ("Status: \u2705 validated. Lena and Tomas pay", "validated"),
+        ("| Field | Value |\n|---|---|\n| Status | in review - soon |", "in review"),
+    ],
+)
+def test_a_status_is_pinned_without_what_stands_beside_it(
+    tmp_path: Path, written: str, status: str
+) -> None:
+    head, body = (f"{written}\n", "") if written.startswith("---") else ("", written)
+    text = f"{head}# H-V1: It pays\n\n{body}\n\n## Evidence for\n\n- she said so\n"
+    now = pin(look(tmp_path, {ONE: text}), Layout())
+    assert now["hypotheses"] == {"H-V1": {"status": status, "for": 1, "against": 0}}
+    assert compared(now, now) == []
+    was = {"H-V1": {"status": f"{status} # set by ben", "for": 1, "against": 0}}
+    assert compared(now | {"hypotheses": was}, now) == []  # as earlier versions pinned

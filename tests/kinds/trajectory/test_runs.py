@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -808,3 +809,52 @@ def test_claude_p_is_tested_and_judges(tmp_path: Path) -> None:
     assert whys(report, "09")["t01.turn_ended"].startswith("says that it failed: ")
     assert made.tables("b").frame("calls").cost_nano.sum() == 40_000_000, "it costs all the same"
     assert f"below {tmp_path}/CLAUDE.md, which many agents read" in done.err
+
+
+def test_an_agent_judges_by_a_listed_rubric_as_well(tmp_path: Path) -> None:
+    """The session's folder is not where a judge works, whose list ever it is of."""
+    made = project(
+        tmp_path, {**ADAPTER, "judges": [{"rubric": "file://tone.md", "model": "judge"}]}
+    )
+    (tmp_path / "tone.md").write_text("---\nanswer: verdict\n---\n# Tone\n\nIs it calm?\n")
+    scenario(tmp_path, "01-report", INPUTS, EXPECTED)
+    done, _ = played(made, "scenarios/01-report")
+    assert done.code == 3, done
+    again = ("rejudge", "it", "--rubric", "file://tone.md", "--judge", "judge", "--run-id", "again")
+    done = made.matrix(*again, "--executor", "in-process")
+    assert done.code in (0, 3), done
+    for run in ("it", "again"):
+        assert set(made.tables(run).frame("sessions").outcome) == {"completed"}
+        scores = made.tables(run).frame("scores")
+        assert scores[scores.name == "tone"].value.notna().all()
+        assert (scores.name == "tone").any()
+
+
+WAVERING = """
+import hashlib
+
+async def wavers(turn):
+    (turn.folder / "a.md").write_text("x")
+    if hashlib.sha256(turn.session.encode()).digest()[0] % 3 == 0:
+        (turn.folder / "more.md").write_text("x")
+    return "done"
+"""
+
+
+def test_the_shape_that_is_pinned_is_that_of_most_runs_and_it_is_said_whose(
+    tmp_path: Path,
+) -> None:
+    agents = {"mine": {"python": "wavers:wavers", "free": True}}
+    made = project(tmp_path, {**ADAPTER, "agents": {**ADAPTER["agents"], **agents}})
+    (tmp_path / "wavers.py").write_text(WAVERING)
+    expected = {"turns": [{"turn": 1, "structural": [{"file_exists": "a.md"}]}]}
+    scenario(tmp_path, "01", {"turn-01-a.md": "go"}, expected)
+    done, _ = played(made, "scenarios/01", "--runs", "9")
+    assert done.code == 0, done
+    pinned = made.matrix("export", "it", "--snapshot", "pinned")
+    assert pinned.code == 0, pinned
+    kept = json.loads((tmp_path / "pinned" / "01.json").read_text())["files"][""]
+    found = re.search(r"that of (\d) of 9 without a failure, run \d among them", pinned.err)
+    assert found is not None, pinned
+    assert kept == 1  # without more.md, as two of three runs end
+    assert 5 <= int(found[1]) < 9

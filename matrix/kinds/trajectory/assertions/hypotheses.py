@@ -44,6 +44,11 @@ from matrix.kinds.trajectory.assertions.notes.paths import plain
 _ARROW: Final = re.compile(r"[-=]>|[\u2192\u21d2\u27f6\u2794]")
 _WORD: Final = re.compile(r"[<>\u2264\u2265+\u2212-]?\w+")
 _MARKS: Final = re.compile(r"^[\W_]+")
+_REMARK: Final = re.compile(
+    r"[(\[{|;:#\u00b7\u2022\u2013\u2014]|,\s|[.!]\s|\s-+\s"
+    r"|\s(?:since|because|as of|after|until|by)\b|\s(?:on|in)\s\d"
+)
+"""What begins that which is said beside a status."""
 
 
 class Gone(BaseModel):
@@ -150,9 +155,18 @@ def is_demoted(one: Hypothesis, layout: Layout) -> bool:
     Of ``proposed -> demoted`` the end counts; what is struck out, and marks before the words, do
     not.
     """
-    now = _ARROW.split(STRUCK.sub(" ", one.status))[-1]
-    words = _MARKS.sub("", now).replace("_", " ").replace("-", " ")
+    words = status_alone(one.status)
     return any(words.startswith(word.casefold()) for word in layout.demoted)
+
+
+def status_alone(status: str) -> str:
+    """What a status is, without how it came about, what is said of it, and what stands beside it.
+
+    ``**proposed** -> demoted (2 March) | owner: Ben`` is ``demoted``.
+    """
+    now = _MARKS.sub("", _ARROW.split(STRUCK.sub(" ", status))[-1])
+    alone = _REMARK.split(now, maxsplit=1)[0] or now
+    return " ".join(re.sub(r"[_*`-]", " ", alone).strip(" .!").split())
 
 
 def gone_after(

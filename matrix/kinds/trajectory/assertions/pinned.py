@@ -14,7 +14,11 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from matrix.kinds.trajectory.assertions.folder import View
-from matrix.kinds.trajectory.assertions.hypotheses import evidence_of, hypotheses_of
+from matrix.kinds.trajectory.assertions.hypotheses import (
+    evidence_of,
+    hypotheses_of,
+    status_alone,
+)
 from matrix.kinds.trajectory.assertions.notes.layout import Layout
 from matrix.kinds.trajectory.assertions.notes.notebook import entries_in
 from matrix.kinds.trajectory.assertions.structural import BUILT_IN, AssertionContext, is_sourced
@@ -52,7 +56,7 @@ def pin(view: View, layout: Layout) -> dict[str, JSON]:
         "version": VERSION,
         "hypotheses": {
             one.id: {
-                "status": one.status,
+                "status": status_alone(one.status),
                 "for": one.count(against=False),
                 "against": one.count(against=True),
             }
@@ -77,8 +81,13 @@ def _hypotheses(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]
         yield f"hypothesis {name} is new"
     for name in sorted(was.keys() & now.keys()):
         for part in ("status", "for", "against"):
-            if was[name].get(part) != now[name][part]:
+            if _alone(part, was[name].get(part)) != now[name][part]:
                 yield f"{name}: {part} was {was[name].get(part)}, is {now[name][part]}"
+
+
+def _alone(part: str, value: Any) -> Any:
+    """What was pinned, as it is compared: a status of an earlier version may have more in it."""
+    return status_alone(value) if part == "status" and isinstance(value, str) else value
 
 
 def _rest(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

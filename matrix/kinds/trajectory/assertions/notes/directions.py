@@ -69,9 +69,22 @@ _NEUTRAL: Final = _set(
 )
 _AROUND: Final = _BESIDE | _set(
     "a which who we i have has had saw heard found seen know all some main key more new is are was "
-    "of in from on to at with as by data findings facts things rows voices observations interviews "
-    "interview calls mails surveys survey sources research material proof"
+    "of in from on to at with as by case data findings facts things rows voices observations "
+    "interviews interview calls mails surveys survey sources research material proof"
 )
+_BEFORE_SHORT: Final = (
+    r"\b(?:evidence|signals?|reasons?|arguments?|points?|speaks?|case|facts?|findings?|voices?|"
+    r"quotes?|proof|grounds|support)(?: ?[(:\u2013\u2014-] ?| )"
+)
+_AFTER_SHORT: Final = (
+    r"(?=\W*\Z|[):,;(]| [(:\u2013\u2014-]|"
+    r" (?:it|this|that)(?:\W*\Z|[,:(]| and\b)| and (?:its |their |the )?(?:sources?|links?)\b|"
+    r" (?:the |this |our |my )?(?:hypothes[ie]s|claim|bet|idea|belief|h\W?\w?\d\w*)\b)"
+)
+_AFTER_FIRST: Final = (
+    r"(?= (?:it|this|that)\W*\Z| (?:the|this|our|my) (?:hypothesis|claim|bet|idea|belief)\b)"
+)
+"""Where a short word is a direction and no mere preposition, as in `reasons for the delay`."""
 _CLAUSE: Final = re.compile(r"[,;:.(\u2013\u2014]")
 _EACH: Final = _set("direction way sign polarity side bearing leaning leans valence")
 _NAMES: Final = frozenset(
@@ -218,11 +231,14 @@ def _stands_out(low: str, start: int, end: int) -> bool:
 
 @lru_cache(maxsize=64)
 def _any_of(words: tuple[str, ...]) -> re.Pattern[str]:
-    """A phrase anywhere; a short word only as all there is, or after or before `evidence`."""
+    """A phrase anywhere; a short word as all there is, or as in `reasons for`."""
     escaped = [(word, re.escape(word)) for word in map(str.casefold, words)]
     return re.compile(
         "|".join(
-            rf"\b{low}" if len(word) > 4 else rf"\A(?:evidence )?{low}(?: evidence)?\Z"
+            rf"\b{low}"
+            if len(word) > 4
+            else rf"\A(?:evidence )?{low}(?: evidence)?\Z|{_BEFORE_SHORT}{low}{_AFTER_SHORT}"
+            rf"|\A{low}{_AFTER_FIRST}"
             for word, low in escaped
         )
     )

@@ -156,12 +156,19 @@ def front_matter(text: str) -> Iterator[tuple[str, str]]:
     for line in front[1].split("\n") if front else ():
         key, colon, value = line.partition(":")
         if colon and line[:1].strip() and not line.startswith(("- ", "#")):
-            found.append((key, [] if _BLOCK.fullmatch(value.strip()) else [value]))
+            found.append((key, [] if _BLOCK.fullmatch(value.strip()) else [_said(value)]))
         elif found:
             found[-1][1].append(line.strip().removeprefix("- "))
     for key, said in found:
         value = " ".join(one.strip().strip("\"'") for one in said if one.strip()).strip()
         yield key, value[1:-1].strip() if value[:1] + value[-1:] == "[]" else value
+
+
+def _said(value: str) -> str:
+    """A plain value without the comment behind it. Source: YAML 1.2.2, 6.6."""
+    quoted = re.match(r"""\s*(?:"[^"]*"|'[^']*')""", value)
+    at = quoted.end() if quoted else 0
+    return value[:at] + re.sub(r"(?:\A|\s)#.*", "", value[at:])
 
 
 def _in_column(lines: Sequence[str], meant: Callable[[str], bool]) -> str:
