@@ -134,7 +134,8 @@ def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
     filled(project, "ends", wrong=0)
     again = ("rejudge", "it", "--judge", "other", "--rubric", "ends.md", "--run-id", "again")
     assert project.matrix(*again, "--executor", "in-process", "--quiet").code == 0
-    assert compared(project, "again", "ends")["judge_check"]["word"] == "unchecked"
+    before = compared(project, "again", "ends")["judge_check"]
+    assert before["word"] in ("low", "checked")  # by the labels of the same transcripts
     done = project.matrix("label", "again", "--check", "--json")
     assert done.code == 0, done
     (check,) = json.loads(done.out)["checks"]
@@ -146,8 +147,31 @@ def test_the_same_transcripts_judged_again_are_checked_by_the_same_labels(
     pairs = [(old[parents[one]], value) for one, value in new.items()]
     both = sum(a == b for a, b in pairs) / len(pairs)
     assert abs(np.trace(check["confusion"]["counts"]) / 40 - both) < 0.2
-    assert compared(project, "again", "ends")["judge_check"]["word"] in ("low", "checked")
+    assert check["kappa"] == before["kappa"]
+    assert compared(project, "again", "ends")["judge_check"] == before
     assert compared(project, "it", "ends")["judge_check"]["kappa"] == 1.0  # as it was
+
+
+@pytest.mark.slow
+def test_a_judge_whose_program_was_edited_stands_as_it_judged_in_each_run(
+    project: Project,
+) -> None:
+    """It goes by the same name and rubric, and is another one."""
+    filled(project, "ends", wrong=0)
+    assert compared(project, "it", "ends")["judge_check"]["kappa"] == 1.0
+    program = project.folder / "judges_of_mine.py"
+    program.write_text(
+        program.read_text().replace("'PASS' if _drawn(turn) % 2", "'FAIL'if _drawn(turn) % 2")
+    )
+    program.write_text(program.read_text().replace("else 'FAIL'}", "else 'PASS'}", 1))
+    again = ("rejudge", "it", "--judge", "line", "--rubric", "ends.md", "--run-id", "again")
+    assert project.matrix(*again, "--executor", "in-process", "--quiet").code == 0
+    for _ in range(2):
+        old, new = (compared(project, run, "ends")["judge_check"] for run in ("it", "again"))
+        assert (old["word"], old["kappa"]) == ("checked", 1.0)
+        assert new["kappa"] < old["kappa"]
+        done = project.matrix("label", "again", "--check", "--json")
+        assert json.loads(done.out)["checks"][0]["kappa"] == new["kappa"]
 
 
 def test_sessions_are_drawn_alike_from_every_variant_and_tell_nothing_of_it(

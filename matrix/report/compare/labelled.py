@@ -23,6 +23,7 @@ from matrix.store.shared.labels import (
     JudgeId,
     Label,
     LabelledTranscript,
+    judged_values,
     judges_of,
     people_say,
     read_labels,
@@ -121,7 +122,12 @@ def _labels_by_folder(sources: Sequence[RunTables]) -> dict[Path, list[Label]]:
 
 
 def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
-    """How the judges of a score stand, in these runs; ``None`` where no judge has part in it."""
+    """How the judges of a score stand, in these runs; ``None`` where no judge has part in it.
+
+    A transcript of these runs counts with what its judge gave it here, others with what was given
+    when they were labelled. An agent is a program that may have been edited since, so of a judge
+    that is one, labels of other runs count only where these have none.
+    """
     judges: set[JudgeId] = set()
     for tables in sources:
         there = judges_of(tables)
@@ -130,11 +136,55 @@ def standing_in(metric: str, sources: Sequence[RunTables]) -> Standing | None:
     if not judges:
         return None
     beside = _labels_by_folder(sources)
-    standing = standing_of(metric, judges, [one for labels in beside.values() for one in labels])
+    labels = [one for labels in beside.values() for one in labels]
+    here, elsewhere = _judged_here(sources, labels)
+    agents = {name for tables in sources for name in tables.run.run_spec.agents}
+    own = {one.judge for one in here if agents.intersection(one.judge.model.split(", "))}
+    kept = [*here, *(one for one in elsewhere if one.judge not in own)]
+    standing = standing_of(metric, judges, kept)
     strange = _strange_labels(judges, beside)
     if standing is None or not strange:
         return standing
     return replace(standing, sentence=f"{standing.sentence} {strange}")
+
+
+def _judged_here(
+    sources: Sequence[RunTables], labels: Sequence[Label]
+) -> tuple[list[Label], list[Label]]:
+    """Labels of these runs' transcripts, with what their judges gave here; and the others."""
+    here, left = list[Label](), list(labels)
+    for tables in sources if labels else ():
+        homes: dict[LabelledTranscript, list[str]] = {}
+        for session, names in names_of_transcripts(tables).items():
+            for name in names:
+                homes.setdefault(name, []).append(session)
+        mine = [one for one in left if one.place in homes or one.transcript in homes]
+        left = [one for one in left if not (one.place in homes or one.transcript in homes)]
+        sessions = [s for one in mine for s in _at_home(one, homes)]
+        values = {
+            name: judged_values(tables, name, sessions) for name in {one.metric for one in mine}
+        }
+        for one in mine:
+            for session in _at_home(one, homes):
+                if session in values[one.metric]:
+                    here.append(_with_judge(one, *values[one.metric][session]))
+    return here, left
+
+
+def _at_home(label: Label, homes: Mapping[LabelledTranscript, list[str]]) -> list[str]:
+    return homes.get(label.place) or homes[label.transcript]
+
+
+def _with_judge(label: Label, value: float | None, judge: JudgeId) -> Label:
+    return label.model_copy(
+        update={
+            "judge_value": value,
+            "judge_model": judge.model,
+            "rubric_hash": judge.rubric,
+            "of": label.transcript.session,
+            "of_run": label.transcript.run,
+        }
+    )
 
 
 def _strange_labels(judges: Collection[JudgeId], beside: Mapping[Path, Sequence[Label]]) -> str:
